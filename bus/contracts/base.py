@@ -1,0 +1,43 @@
+"""The ground all contracts stand on: frozen, closed to unknown fields, finite numbers only."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+
+class Contract(BaseModel):
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        serialize_by_alias=True,
+        validate_by_name=True,
+        validate_by_alias=True,
+    )
+
+
+# One token of a subject: no dots, wildcards or spaces, so that it can never escape its place.
+Token = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+
+# A confidence, score or trust: a share of one.
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+
+# Free text somebody wrote; the bound keeps a fact far below the server's payload limit.
+Text = Annotated[str, StringConstraints(max_length=20_000)]
+
+
+class BlobRef(Contract):
+    """A blob in the object store, named by its content."""
+
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    size: Annotated[int, Field(ge=0)]
+    media_type: str = "application/octet-stream"
+
+
+class Usage(Contract):
+    """What one turn cost; all zero when no model was asked."""
+
+    model_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0

@@ -1,0 +1,99 @@
+"""
+The termination declaration: what a node says after every iteration, whether it goes on or stops.
+
+The outer fields are the brief's schema; everything needed to recompute the decision by hand
+stands in `details`.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue, StringConstraints
+
+from parley.bus.contracts.base import Contract
+
+
+class TerminationStatus(StrEnum):
+    TERMINATE = "terminate"
+    CONTINUE = "continue"
+
+
+class TerminationType(StrEnum):
+    ANSWER_CONVERGENCE = "answer_convergence"
+    VERIFICATION_PASS = "verification_pass"
+    DECISION_SUFFICIENCY = "decision_sufficiency"
+
+
+class Sensitivity(StrEnum):
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class TerminationRationale(Contract):
+    orthogonality_score: float | None = None
+    semantic_expansion_delta: float | None = None
+    decision_sensitivity: Sensitivity | None = None
+    axes_explored: tuple[str, ...] = ()
+    axes_remaining_estimate: int | None = None
+
+
+class RejectedCandidate(Contract):
+    id: str
+    score: float
+    reason: str
+
+
+class DMinLowered(Contract):
+    from_: int = Field(alias="from")
+    to: int
+
+
+class DeclarationDetails(Contract):
+    """`basis` holds ordinals: positions of facts within their debate, counted from 0."""
+
+    rule: str
+    thresholds: dict[str, JsonValue] = {}
+    values: dict[str, JsonValue] = {}
+    basis: tuple[int, ...] = ()
+    regime: str
+    theta: str | None = None
+    iteration: int
+    delta_coverage: float | None = None
+    confidence: float | None = None
+    d_current: int | None = None
+    d_min: int | None = None
+    d_min_lowered: DMinLowered | None = None
+    saturation_streak: int | None = None
+    forced_perspective: str | None = None
+    rejected_candidates: tuple[RejectedCandidate, ...] | None = None
+    forced_by_cap: bool = False
+    unmet: tuple[
+        Literal[
+            "decision_stability",
+            "min_iterations",
+            "confidence",
+            "min_candidates",
+            "verification",
+            "margin",
+            "dimension",
+            "orthogonality",
+            "cooldown",
+            "coverage_or_stability",
+            "sensitivity",
+            "consensus",
+        ],
+        ...,
+    ] = ()
+
+
+class TerminationDeclaration(Contract):
+    termination_status: TerminationStatus
+    termination_type: TerminationType
+    termination_rationale: TerminationRationale
+    justification: Annotated[str, StringConstraints(min_length=1)]
+    details: DeclarationDetails
+
+    @property
+    def terminates(self) -> bool:
+        return self.termination_status is TerminationStatus.TERMINATE

@@ -1,0 +1,72 @@
+"""A panel as one debate runs it: fully resolved, so that the log alone explains the outcome."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from parley.bus.contracts.base import BlobRef, Contract, Share, Token
+
+# The token of an ask that addresses several personas at once.
+EVERYBODY = "all"
+
+
+class Persona(Contract):
+    name: Token
+    role: str = ""
+    speciality: str = ""
+
+
+class PanelBase(Contract):
+    name: Token
+    title: str = ""
+    personas: Annotated[tuple[Persona, ...], Field(min_length=1)]
+    # How long a step waits for its personas before it goes on without them.
+    deadline_s: Annotated[float, Field(gt=0, le=86_400)] = 30.0
+
+    @property
+    def roster(self) -> tuple[str, ...]:
+        return tuple(persona.name for persona in self.personas)
+
+    @model_validator(mode="after")
+    def _persona_names_are_usable(self) -> Self:
+        names = self.roster
+        if len(set(names)) != len(names):
+            raise ValueError(f"personas are named twice: {', '.join(names)}")
+        if EVERYBODY in names:
+            raise ValueError(f"no persona can be named {EVERYBODY!r}: asks use it for everybody")
+        return self
+
+
+class VerdictParams(Contract):
+    max_rounds: Annotated[int, Field(ge=1, le=100)] = 3
+    consensus_threshold: Share = 0.3
+    stalemate_threshold: Annotated[int, Field(ge=1)] = 2
+    high_confidence_threshold: Share = 0.85
+    consensus_needs_majority: bool = True
+    mixed_content_min_confidence: Share = 0.6
+    skip_unchallenged: bool = False
+
+
+class VerdictPanel(PanelBase):
+    protocol: Literal["verdicts"] = "verdicts"
+    preset: str = "default"
+    params: VerdictParams = VerdictParams()
+    # Trust in each persona, by name; complete once the panel is resolved.
+    trust: dict[Token, Share] = {}
+    # How many personas must have spoken; None means more than half of the roster.
+    quorum: Annotated[int, Field(ge=1)] | None = None
+
+    @property
+    def quorum_size(self) -> int:
+        return self.quorum if self.quorum is not None else len(self.personas) // 2 + 1
+
+
+Panel = VerdictPanel
+
+
+class DebateInput(Contract):
+    """What is debated: a text or question, and blobs by well-known names (`image`, `script`)."""
+
+    text: Annotated[str, Field(max_length=200_000)] = ""
+    blobs: dict[Token, BlobRef] = {}
+

@@ -1,0 +1,147 @@
+"""What is said in a panel of verdicts (the forensic panel): statements, replies, challenges."""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from parley.bus.contracts.base import BlobRef, Contract, Share, Text, Token
+
+
+class Verdict(StrEnum):
+    AUTHENTIC = "authentic"
+    MANIPULATED = "manipulated"
+    AI_GENERATED = "ai_generated"
+    UNCERTAIN = "uncertain"
+
+    @classmethod
+    def parse(cls, text: str) -> "Verdict | None":
+        """By value or name, in any case; None for unknown text, so that the caller keeps what it had."""
+        folded = text.strip().lower()
+        return cls(folded) if folded in cls._value2member_map_ else None
+
+
+class TerminationReason(StrEnum):
+    CONSENSUS_REACHED = "consensus_reached"
+    STALEMATE = "stalemate"
+    HIGH_CONFIDENCE_DEADLOCK = "high_confidence_deadlock"
+    MAX_ROUNDS_REACHED = "max_rounds"
+    NO_PROGRESS = "no_progress"
+    BUDGET_EXHAUSTED = "budget_exhausted"
+    CANCELLED = "cancelled"
+    QUORUM_LOST = "quorum_lost"
+
+
+class ResponseType(StrEnum):
+    DEFENSE = "defense"
+    CONCESSION = "concession"
+    COUNTER = "counter"
+    CLARIFICATION = "clarification"
+
+
+class Statement(Contract):
+    """An opening statement."""
+
+    kind: Literal["statement"] = "statement"
+    verdict: Verdict
+    confidence: Share
+    reasoning: Text = ""
+    evidence: dict[str, JsonValue] = {}
+    arguments: tuple[Text, ...] = ()
+
+
+class Reply(Contract):
+    """A turn in a round. No new verdict means the old one stands, whatever the flag says."""
+
+    kind: Literal["reply"] = "reply"
+    response_type: ResponseType
+    content: Text = ""
+    verdict_changed: bool = False
+    new_verdict: Verdict | None = None
+    new_confidence: Share | None = None
+    reasoning: Text = ""
+    evidence: dict[str, JsonValue] | None = None
+    arguments: tuple[Text, ...] | None = None
+
+
+class Region(Contract):
+    """A box in pixels of the original image."""
+
+    x: Annotated[int, Field(ge=0)]
+    y: Annotated[int, Field(ge=0)]
+    width: Annotated[int, Field(ge=1)]
+    height: Annotated[int, Field(ge=1)]
+    score: Share
+
+
+class Localization(Contract):
+    """Spatial's answer to the follow-up after a high-confidence deadlock."""
+
+    kind: Literal["localization"] = "localization"
+    regions: tuple[Region, ...] = ()
+    mask: BlobRef | None = None
+    summary: Text = ""
+
+
+class Standing(Contract):
+    """An agent's statement as it stands when a round opens."""
+
+    agent: Token
+    verdict: Verdict
+    confidence: Share
+    reasoning: Text = ""
+    evidence: dict[str, JsonValue] = {}
+    arguments: tuple[Text, ...] = ()
+
+
+class Challenge(Contract):
+    challenger: Token
+    challenged: Token
+
+
+class PastTurn(Contract):
+    """One line of the debate so far, older than the standing statements."""
+
+    round: int
+    agent: Token
+    verdict: Verdict
+    confidence: Share
+    said: Text = ""
+
+
+class OpeningRequest(Contract):
+    kind: Literal["opening"] = "opening"
+
+
+class RoundRequest(Contract):
+    kind: Literal["round"] = "round"
+    round: Annotated[int, Field(ge=1)]
+    standing: tuple[Standing, ...]
+    challenges: tuple[Challenge, ...]
+    history: tuple[PastTurn, ...] = ()
+
+
+class LocalizeRequest(Contract):
+    kind: Literal["localize"] = "localize"
+    reason: TerminationReason
+    standing: tuple[Standing, ...]
+
+
+class FollowUp(Contract):
+    """A task the manager hands out after the debate; its answer alters neither verdict nor confidence."""
+
+    agent: Token
+    action: Literal["localize_manipulation"] = "localize_manipulation"
+    reason: TerminationReason
+    status: Literal["unassigned", "answered", "unanswered"] | None = None
+    answer: Localization | None = None
+
+
+class ManagerDecision(Contract):
+    final_verdict: Verdict
+    confidence: Share
+    termination_reason: TerminationReason
+    rationale: str
+    follow_ups: tuple[FollowUp, ...] = ()
+    insufficient_evidence: bool = False
+    incomplete: bool = False

@@ -1,0 +1,3 @@
+from parley.console.cli import main
+
+main()
