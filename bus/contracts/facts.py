@@ -43,9 +43,7 @@ class Failure(Contract):
 
 
 # What a persona is asked, and what it answers; each panel family adds its own members.
-Request = Annotated[
-    OpeningRequest | RoundRequest | LocalizeRequest, Field(discriminator="kind")
-]
+Request = Annotated[OpeningRequest | RoundRequest | LocalizeRequest, Field(discriminator="kind")]
 Content = Annotated[Statement | Reply | Localization | Failure, Field(discriminator="kind")]
 
 

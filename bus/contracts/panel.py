@@ -69,4 +69,3 @@ class DebateInput(Contract):
 
     text: Annotated[str, Field(max_length=200_000)] = ""
     blobs: dict[Token, BlobRef] = {}
-
