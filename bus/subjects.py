@@ -17,6 +17,8 @@ Viewers read the same facts from `live.{prefix}.>`, republished by the server af
 from dataclasses import dataclass
 from typing import assert_never
 
+from typing_extensions import override
+
 from parley.bus.contracts.facts import (
     Abstained,
     Asked,
@@ -41,6 +43,7 @@ class DebateRef:
     panel: str
     id: str
 
+    @override
     def __str__(self) -> str:
         return f"{self.panel}/{self.id}"
 
