@@ -97,13 +97,13 @@ def _why(evaluation: Evaluation) -> str:
                 else f"disagreement {seen['disagreement']} is below {limit['consensus_threshold']}"
             )
             return (
-                f"{near}, and a share of {seen['majority_share']} of the agents holds the verdict "
-                f"{seen['majority_verdict']} (more than {limit['majority_share']} is needed)"
+                f"{near}, and the share of agents with the verdict {seen['majority_verdict']} "
+                f"is {seen['majority_share']} (more than {limit['majority_share']} is needed)"
             )
         case TerminationReason.STALEMATE:
             return (
-                f"no verdict changed for {seen['unchanged_streak']} rounds in a row, "
-                f"and {limit['stalemate_threshold']} are enough"
+                "the number of rounds in a row without a changed verdict is "
+                f"{seen['unchanged_streak']}, and the limit is {limit['stalemate_threshold']}"
             )
         case TerminationReason.HIGH_CONFIDENCE_DEADLOCK:
             return (

@@ -153,11 +153,9 @@ def _on_deadlock(positions: Sequence[Position], roster: Sequence[str]) -> Manage
 def _manager_decision(
     positions: Sequence[Position], trust: Mapping[str, float], min_confidence: float
 ) -> tuple[Verdict, str]:
-    confident = {
-        position.verdict for position in positions if at_least(position.confidence, min_confidence)
-    }
-    if {Verdict.AI_GENERATED, Verdict.AUTHENTIC} <= confident:
-        return Verdict.MANIPULATED, rationale.mixed_content(positions)
+    confident = [each for each in positions if at_least(each.confidence, min_confidence)]
+    if {Verdict.AI_GENERATED, Verdict.AUTHENTIC} <= {each.verdict for each in confident}:
+        return Verdict.MANIPULATED, rationale.mixed_content(confident)
     scores = _weighted_scores(positions, trust)
     leaders = _leaders(list(scores), scores.__getitem__)
     verdict = next(verdict for verdict in GRAVEST_FIRST if verdict in leaders)

@@ -28,9 +28,9 @@ def nobody_spoke(reason: TerminationReason) -> str:
 def consensus(positions: Sequence[Position], verdict: Verdict) -> str:
     holders = sum(position.verdict is verdict for position in positions)
     if holders < len(positions):
+        side = "A majority agrees" if 2 * holders > len(positions) else "The leading group decides"
         return (
-            f"A majority agrees: {holders} of {len(positions)} agents hold the verdict "
-            f"{WORDS[verdict]}. The confidence is the mean confidence of those agents, each "
+            f"{side}: {holders} of {len(positions)} agents hold the verdict {WORDS[verdict]}. The confidence is the mean confidence of those agents, each "
             "weighted by the trust placed in it."
         )
     who = f"All {holders} agents agree" if holders > 1 else f"{positions[0].agent} spoke alone"
@@ -49,17 +49,17 @@ def insufficient_evidence(positions: Sequence[Position]) -> str:
 
 def standstill(reason: TerminationReason, ground: str) -> str:
     cause = {
-        TerminationReason.STALEMATE: "the agents stopped changing their verdicts",
-        TerminationReason.NO_PROGRESS: "no agent changed its verdict in any round",
+        TerminationReason.STALEMATE: "they stopped changing their verdicts",
+        TerminationReason.NO_PROGRESS: "none of them changed its verdict in any round",
     }[reason]
     return f"The agents did not agree, and {cause}, so the manager decided. {ground}"
 
 
-def mixed_content(positions: Sequence[Position]) -> str:
+def mixed_content(confident: Sequence[Position]) -> str:
     return (
         "Some agents are confident that the image is AI-generated "
-        f"({_who(positions, Verdict.AI_GENERATED)}), others that it is authentic "
-        f"({_who(positions, Verdict.AUTHENTIC)}). Both can be right about different parts: this "
+        f"({_who(confident, Verdict.AI_GENERATED)}), others that it is authentic "
+        f"({_who(confident, Verdict.AUTHENTIC)}). Both can be right about different parts: this "
         "points to mixed content, a real photo with AI-generated objects, hence manipulated."
     )
 
@@ -85,8 +85,8 @@ def deadlock(positions: Sequence[Position], *, can_localize: bool) -> str:
         else "Nobody in this panel can mark the suspect region, so that task stays unassigned"
     )
     return (
-        "Groups of agents insist on different verdicts, each with high confidence (mean "
-        f"confidence: {means}). When sound methods contradict each other so firmly, mixed content "
+        "Groups of agents insist on different verdicts, at least two of them with high confidence "
+        f"(mean confidence: {means}). When sound methods contradict each other so firmly, mixed content "
         "is suspected, such as a real photo with inserted or generated parts: the verdict is "
         f"manipulated. {task}."
     )
@@ -98,7 +98,8 @@ def majority(reason: TerminationReason, positions: Sequence[Position], verdict: 
     listed = ", ".join(f"{WORDS[held]} {count}" for held, count in _descending(counts))
     tied = list(counts.values()).count(max(counts.values())) > 1
     outcome = (
-        f"The vote is tied; the more confident side prevails: {WORDS[verdict]}"
+        "The vote is tied; a definite finding goes before an uncertain one, then the more "
+        f"confident and the more trusted side prevails: {WORDS[verdict]}"
         if tied
         else f"Most votes are for {WORDS[verdict]}"
     )

@@ -1,4 +1,5 @@
 import pytest
+from tests.vectors_a import VECTORS, Vector
 
 from parley.bus.contracts.declaration import (
     TerminationDeclaration,
@@ -7,10 +8,8 @@ from parley.bus.contracts.declaration import (
 )
 from parley.bus.contracts.panel import VerdictParams
 from parley.bus.contracts.verdicts import TerminationReason
-from parley.coordinator.tolerance import EPS
 from parley.coordinator.verdicts.declare import declare, declare_operational
 from parley.coordinator.verdicts.termination import evaluate
-from tests.vectors_a import VECTORS, Vector
 
 TYPES = {
     TerminationReason.CONSENSUS_REACHED: TerminationType.ANSWER_CONVERGENCE,
@@ -26,7 +25,10 @@ def redo(declaration: TerminationDeclaration) -> str:
     # Dumped to plain JSON, as a reader of the log sees it.
     details = declaration.model_dump(mode="json")["details"]
     limit, seen = details["thresholds"], details["values"]
-    agreed = seen["disagreement"] == 0 or seen["disagreement"] < limit["consensus_threshold"] - EPS
+    agreed = (
+        seen["disagreement"] == 0
+        or seen["disagreement"] < limit["consensus_threshold"] - limit["tolerance"]
+    )
     firm = [
         mean
         for mean in seen["mean_confidence"].values()
@@ -46,7 +48,7 @@ def redo(declaration: TerminationDeclaration) -> str:
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.id)
-def test_every_declaration_of_a_debate_can_be_redone_from_its_numbers(vector: Vector):
+def test_every_declaration_of_a_debate_can_be_redone_from_its_numbers(vector: Vector) -> None:
     for played in range(vector.rounds + 1):
         evaluation = evaluate(vector.history[: played + 1], vector.params)
         declaration = declare(evaluation, basis=(1, 2), axes=("pixels",))
@@ -59,7 +61,7 @@ def test_every_declaration_of_a_debate_can_be_redone_from_its_numbers(vector: Ve
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.id)
-def test_the_last_declaration_terminates(vector: Vector):
+def test_the_last_declaration_terminates(vector: Vector) -> None:
     declaration = declare(evaluate(vector.history, vector.params), basis=(4, 7), axes=("grid",))
     assert declaration.terminates
     assert declaration.termination_type is TYPES[vector.reason]
@@ -73,7 +75,7 @@ def test_the_last_declaration_terminates(vector: Vector):
     assert declaration.details.unmet == unmet
 
 
-def test_going_on_is_declared_too():
+def test_going_on_is_declared_too() -> None:
     scenario = VECTORS[3]
     declaration = declare(evaluate(scenario.history[:2], VerdictParams()), basis=(), axes=())
     assert declaration.termination_status is TerminationStatus.CONTINUE
@@ -90,7 +92,7 @@ def test_going_on_is_declared_too():
     )
 
 
-def test_a_deadlock_names_the_groups():
+def test_a_deadlock_names_the_groups() -> None:
     scenario = VECTORS[2]
     declaration = declare(evaluate(scenario.history, scenario.params), basis=(), axes=())
     assert declaration.justification == (
@@ -107,7 +109,7 @@ def test_a_deadlock_names_the_groups():
         TerminationReason.QUORUM_LOST,
     ],
 )
-def test_an_end_from_outside(reason):
+def test_an_end_from_outside(reason: TerminationReason) -> None:
     declaration = declare_operational(
         reason, iteration=2, basis=(9,), axes=("grid",), disagreement=2 / 3
     )

@@ -1,4 +1,5 @@
 import pytest
+from tests.vectors_a import AI, AUTH, FOUR, MANI, UNSURE, Said
 
 from parley.bus.contracts.panel import VerdictParams
 from parley.bus.contracts.verdicts import TerminationReason
@@ -6,7 +7,6 @@ from parley.coordinator.tolerance import EPS
 from parley.coordinator.verdicts.position import Position
 from parley.coordinator.verdicts.presets import PRESETS
 from parley.coordinator.verdicts.termination import evaluate
-from tests.vectors_a import AI, AUTH, FOUR, MANI, UNSURE, Said
 
 DEFAULT = PRESETS["default"]
 
@@ -15,7 +15,7 @@ def stand(*said: Said) -> tuple[Position, ...]:
     return tuple(Position(agent, *each) for agent, each in zip(FOUR, said, strict=False))
 
 
-def test_presets():
+def test_presets() -> None:
     figures = {
         name: (params.max_rounds, params.consensus_threshold, params.stalemate_threshold)
         for name, params in PRESETS.items()
@@ -24,7 +24,7 @@ def test_presets():
     assert {params.high_confidence_threshold for params in PRESETS.values()} == {0.85}
 
 
-def test_two_against_two_is_no_consensus_even_under_fast():
+def test_two_against_two_is_no_consensus_even_under_fast() -> None:
     split = stand((AI, 0.8), (AUTH, 0.8), (AI, 0.8), (AUTH, 0.8))
     evaluation = evaluate([split], PRESETS["fast"])
     assert evaluation.disagreement < PRESETS["fast"].consensus_threshold
@@ -32,13 +32,13 @@ def test_two_against_two_is_no_consensus_even_under_fast():
     assert not evaluation.terminate
 
 
-def test_two_against_two_is_consensus_where_no_majority_is_asked_for():
+def test_two_against_two_is_consensus_where_no_majority_is_asked_for() -> None:
     split = stand((AI, 0.8), (AUTH, 0.8), (AI, 0.8), (AUTH, 0.8))
     params = VerdictParams(consensus_threshold=0.4, consensus_needs_majority=False)
     assert evaluate([split], params).reason is TerminationReason.CONSENSUS_REACHED
 
 
-def test_unanimity_is_consensus_even_with_threshold_zero():
+def test_unanimity_is_consensus_even_with_threshold_zero() -> None:
     params = VerdictParams(consensus_threshold=0.0)
     assert evaluate([stand((AI, 0.1), (AI, 0.9))], params).terminate
 
@@ -47,7 +47,9 @@ def test_unanimity_is_consensus_even_with_threshold_zero():
     ("threshold", "terminates"),
     [(1 / 3, False), (1 / 3 + EPS / 2, False), (1 / 3 + 2 * EPS, True)],
 )
-def test_disagreement_must_be_below_the_threshold_by_more_than_the_tolerance(threshold, terminates):
+def test_disagreement_must_be_below_the_threshold_by_more_than_the_tolerance(
+    threshold: float, terminates: bool
+) -> None:
     three_to_one = stand((AI, 0.8), (AI, 0.8), (AI, 0.8), (AUTH, 0.8))
     params = VerdictParams(consensus_threshold=threshold)
     assert evaluate([three_to_one], params).terminate is terminates
@@ -58,26 +60,26 @@ def test_disagreement_must_be_below_the_threshold_by_more_than_the_tolerance(thr
     [(0.85, False), (0.85 + EPS / 2, False), (0.85 + 2 * EPS, True)],
 )
 def test_mean_confidence_must_exceed_the_threshold_by_more_than_the_tolerance(
-    confidence, deadlocked
-):
+    confidence: float, deadlocked: bool
+) -> None:
     positions = stand((AI, confidence), (AUTH, 0.9))
     evaluation = evaluate([positions, positions], DEFAULT)
     assert evaluation.terminate is deadlocked
 
 
-def test_a_mean_that_only_rounding_lifts_above_the_threshold_is_no_deadlock():
+def test_a_mean_that_only_rounding_lifts_above_the_threshold_is_no_deadlock() -> None:
     positions = stand((AI, 0.8), (AI, 0.85), (AI, 0.9), (AUTH, 0.95))
     assert not evaluate([positions, positions], DEFAULT).terminate
 
 
-def test_opening_statements_are_never_a_deadlock():
+def test_opening_statements_are_never_a_deadlock() -> None:
     evaluation = evaluate([stand((AI, 0.99), (AUTH, 0.99))], DEFAULT)
     assert (evaluation.terminate, evaluation.rule, evaluation.round) == (False, "continue", 0)
     assert evaluation.values["confident_groups"] == 2
     assert evaluation.changed_share == 0
 
 
-def test_deadlock_can_follow_a_change():
+def test_deadlock_can_follow_a_change() -> None:
     evaluation = evaluate(
         [stand((UNSURE, 0.5), (AUTH, 0.9)), stand((AI, 0.9), (AUTH, 0.9))], DEFAULT
     )
@@ -85,23 +87,23 @@ def test_deadlock_can_follow_a_change():
     assert evaluation.changed_share == 0.5
 
 
-def test_all_uncertain_is_consensus():
+def test_all_uncertain_is_consensus() -> None:
     evaluation = evaluate([stand(*[(UNSURE, 0.4)] * 4)], DEFAULT)
     assert evaluation.reason is TerminationReason.CONSENSUS_REACHED
 
 
-def test_an_empty_room_agrees_on_nothing():
+def test_an_empty_room_agrees_on_nothing() -> None:
     evaluation = evaluate([()], DEFAULT)
     assert (evaluation.terminate, evaluation.disagreement) == (False, 0.0)
     assert evaluation.values["majority_verdict"] is None
     assert evaluate([()] * 4, DEFAULT).reason is TerminationReason.STALEMATE
 
 
-def test_an_empty_room_agrees_on_nothing_even_where_no_majority_is_asked_for():
+def test_an_empty_room_agrees_on_nothing_even_where_no_majority_is_asked_for() -> None:
     assert not evaluate([()], VerdictParams(consensus_needs_majority=False)).terminate
 
 
-def test_speaking_for_the_first_time_is_no_change_of_verdict():
+def test_speaking_for_the_first_time_is_no_change_of_verdict() -> None:
     opening = stand((AI, 0.7), (AUTH, 0.7))
     joined = stand((AI, 0.7), (AUTH, 0.7), (MANI, 0.7))
     evaluation = evaluate([opening, joined, joined], DEFAULT)
@@ -109,13 +111,13 @@ def test_speaking_for_the_first_time_is_no_change_of_verdict():
     assert evaluation.reason is TerminationReason.STALEMATE
 
 
-def test_a_newcomer_is_left_out_of_the_changed_share():
+def test_a_newcomer_is_left_out_of_the_changed_share() -> None:
     opening = stand((AI, 0.7), (AUTH, 0.7))
     joined = stand((MANI, 0.7), (AUTH, 0.7), (UNSURE, 0.7))
     assert evaluate([opening, joined], DEFAULT).changed_share == 0.5
 
 
-def test_no_progress_asks_for_a_debate_without_any_change():
+def test_no_progress_asks_for_a_debate_without_any_change() -> None:
     params = VerdictParams(max_rounds=2, stalemate_threshold=9)
     still, moved = stand((AI, 0.7), (AUTH, 0.7)), stand((MANI, 0.7), (AUTH, 0.7))
     assert evaluate([still] * 3, params).reason is TerminationReason.NO_PROGRESS

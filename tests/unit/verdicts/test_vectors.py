@@ -1,10 +1,10 @@
 import pytest
+from tests.vectors_a import VECTORS, Vector
 
 from parley.coordinator.verdicts.challenges import challenges
 from parley.coordinator.verdicts.manager import decide_verdict
 from parley.coordinator.verdicts.termination import evaluate
 from parley.coordinator.verdicts.trust import resolve_trust
-from tests.vectors_a import VECTORS, Vector
 
 every_vector = pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.id)
 
@@ -37,7 +37,7 @@ PRINTED = {
 
 
 @every_vector
-def test_goes_on_until_the_stated_round_and_ends_there(vector: Vector):
+def test_goes_on_until_the_stated_round_and_ends_there(vector: Vector) -> None:
     for played in range(vector.rounds):
         earlier = evaluate(vector.history[: played + 1], vector.params)
         assert (earlier.terminate, earlier.reason, earlier.round) == (False, None, played)
@@ -50,7 +50,7 @@ def test_goes_on_until_the_stated_round_and_ends_there(vector: Vector):
 
 
 @every_vector
-def test_manager_decides_as_stated(vector: Vector):
+def test_manager_decides_as_stated(vector: Vector) -> None:
     trust, _ = resolve_trust(vector.roster, {})
     decision = decide_verdict(vector.reason, vector.history[-1], trust, roster=vector.roster)
     assert decision.final_verdict is vector.verdict
@@ -61,7 +61,7 @@ def test_manager_decides_as_stated(vector: Vector):
 
 
 @every_vector
-def test_every_agent_that_changes_is_challenged_in_that_round(vector: Vector):
+def test_every_agent_that_changes_is_challenged_in_that_round(vector: Vector) -> None:
     for before, after in zip(vector.history, vector.changes, strict=False):
         challenged = {challenge.challenged for challenge in challenges(before)}
         verdicts = {position.agent: position.verdict for position in before}
@@ -69,5 +69,5 @@ def test_every_agent_that_changes_is_challenged_in_that_round(vector: Vector):
         assert movers <= challenged
 
 
-def test_the_table_is_complete():
+def test_the_table_is_complete() -> None:
     assert [vector.id for vector in VECTORS] == [f"A-{number:02}" for number in range(1, 24)]
