@@ -1,0 +1,204 @@
+"""
+A worker at a queue: a standing request for as many records as it has free slots, and no more.
+
+Records that waited in the client would run out of time and be handed out twice. The request is
+renewed at half its credit, and whenever the server may have forgotten it: after a reconnection,
+an error status, or missed heartbeats.
+"""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+import anyio
+import nats.errors
+import structlog
+
+from parley.bus.errors import BusError, Unavailable, Unsuitable
+from parley.bus.jetstream.client import DirectClient, Wake, header_of, status_of
+from parley.bus.jetstream.records import position_of
+from parley.bus.jetstream.replies import ApiError, Replies
+from parley.bus.port import Delivery, Record
+
+EXPIRES_S = 30
+HEARTBEAT_S = 2
+SILENCE_S = 5.0
+TICK_S = 1.0
+HEARTBEAT = 100
+NO_RESPONDERS = 503
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """A record on loan from a queue."""
+
+    record: Record
+    attempt: int
+    client: DirectClient
+    reply: str
+
+    async def ack(self) -> None:
+        await self._answer(b"")
+
+    async def nak(self, delay_s: float = 0.0) -> None:
+        delay = b' {"delay": %d}' % int(delay_s * 1e9) if delay_s > 0 else b""
+        await self._answer(b"-NAK" + delay)
+
+    async def in_progress(self) -> None:
+        await self._answer(b"+WPI")
+
+    async def term(self) -> None:
+        await self._answer(b"+TERM")
+
+    async def _answer(self, data: bytes) -> None:
+        """An answer that is lost costs a second delivery, which every handler has to stand."""
+        with suppress(nats.errors.Error, OSError):
+            await self.client.publish(self.reply, data)
+
+
+class Worker:
+    def __init__(
+        self,
+        replies: Replies,
+        stream: str,
+        queue: str,
+        slots: int,
+        handle: Callable[[Delivery], Awaitable[None]],
+    ) -> None:
+        self._connection = replies.connection
+        self._client = replies.connection.client
+        self._replies = replies
+        self._consumer = f"{stream}.{queue}"
+        self._queue = queue
+        self._slots = slots
+        self._handle = handle
+        self._loop = asyncio.get_running_loop()
+        self._inbox = self._client.new_inbox()
+        self._wake = Wake()
+        self._lost: BusError | None = None
+        self._heard = self._loop.time()
+        self._missing = False
+        # Slots that work, credit the server holds; `_waiting` only fills up beyond the free slots
+        # when a request that was given up for lost is answered after all.
+        self._busy = 0
+        self._asked = 0
+        self._waiting: deque[Handed] = deque()
+        self._idle: list[asyncio.Future[None]] = []
+
+    async def run(self) -> None:
+        subscription = await self._client.subscribe_direct(self._inbox, self._receive)
+        try:
+            with self._connection.watch(self._rearm, self._lose):
+                async with anyio.create_task_group() as tasks:
+                    for _ in range(self._slots):
+                        tasks.start_soon(self._serve)
+                    await self._keep_asking()
+        finally:
+            await self._client.unsubscribe_direct(subscription)
+
+    async def _keep_asking(self) -> None:
+        while True:
+            if self._lost is not None:
+                raise self._lost
+            if self._missing:
+                await self._explain_absence()
+            if self._loop.time() - self._heard > SILENCE_S:
+                self._rearm()
+            await self._ask()
+            timer = self._loop.call_later(TICK_S, self._wake.set)
+            try:
+                await self._wake.wait()
+            finally:
+                timer.cancel()
+
+    async def _serve(self) -> None:
+        while True:
+            if not self._waiting:
+                turn = self._loop.create_future()
+                self._idle.append(turn)
+                await turn
+                continue
+            delivery = self._waiting.popleft()
+            self._busy += 1
+            if self._due():
+                await self._ask()
+            await self._handle(delivery)
+            self._busy -= 1
+            if self._due():
+                await self._ask()
+
+    def _free(self) -> int:
+        return self._slots - self._busy - len(self._waiting) - self._asked
+
+    def _due(self) -> bool:
+        free = self._free()
+        return free > 0 and (self._asked == 0 or free * 2 >= self._slots)
+
+    async def _ask(self) -> None:
+        if not self._due() or self._missing or not self._client.is_connected:
+            return
+        batch = self._free()
+        self._asked += batch
+        request = {
+            "batch": batch,
+            "expires": EXPIRES_S * 10**9,
+            "idle_heartbeat": HEARTBEAT_S * 10**9,
+        }
+        try:
+            await self._client.publish(
+                f"$JS.API.CONSUMER.MSG.NEXT.{self._consumer}",
+                json.dumps(request).encode(),
+                self._inbox,
+            )
+        except (nats.errors.Error, OSError):
+            self._asked = 0
+
+    def _receive(self, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
+        self._heard = self._loop.time()
+        if headers and (status := status_of(headers)):
+            self._note(status, headers)
+            return
+        position = position_of(reply)
+        record = Record(position.sequence, subject.decode(), data, position.time_ns)
+        self._asked = max(0, self._asked - 1)
+        self._waiting.append(Handed(record, position.attempt, self._client, reply.decode()))
+        while self._idle:
+            turn = self._idle.pop()
+            if not turn.done():
+                turn.set_result(None)
+                break
+
+    def _note(self, status: int, headers: bytes) -> None:
+        if status == HEARTBEAT:
+            return
+        self._missing = status == NO_RESPONDERS
+        unserved = header_of(headers, b"Nats-Pending-Messages")
+        self._asked = max(0, self._asked - int(unserved)) if unserved else 0
+        self._wake.set()
+
+    async def _explain_absence(self) -> None:
+        """Nobody took the request: the queue was never made, or its leader is being elected."""
+        try:
+            await self._replies.ask(f"$JS.API.CONSUMER.INFO.{self._consumer}")
+        except ApiError as error:
+            if error.code == 404:  # noqa: PLR2004 - not found
+                raise Unsuitable(f"queue {self._queue} does not exist ({error})") from error
+            log.warning("queue_unavailable", queue=self._queue, error=str(error))
+        except (Unavailable, Unsuitable) as error:
+            log.warning("queue_unavailable", queue=self._queue, error=str(error))
+        await anyio.sleep(TICK_S / 4)
+        self._missing = False
+
+    def _rearm(self) -> None:
+        self._asked = 0
+        self._heard = self._loop.time()
+        self._wake.set()
+
+    def _lose(self, error: BusError) -> None:
+        self._lost = error
+        self._wake.set()
