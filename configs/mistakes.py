@@ -1,12 +1,14 @@
 """What is wrong with a file, a flag or a variable, in words for the person who wrote it."""
 
-from collections.abc import Callable, Iterable
-from difflib import get_close_matches
+from collections.abc import Callable, Sequence
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from parley.configs.names import name_unknown
 
 _SHOWN_LENGTH = 60
 # Patterns stand only in tokens of subjects.
@@ -14,14 +16,6 @@ _PATTERN = "should be 1 to 64 letters, digits, hyphens or underscores"
 
 # The way from the top of a file to a value.
 Place = tuple[int | str, ...]
-
-
-def name_unknown(kind: str, given: str, known: Iterable[str]) -> str:
-    """`unknown preset 'fsat': did you mean 'fast'? (known: fast, default, precise)`"""
-    names = list(known)
-    close = get_close_matches(given, names, n=1)
-    hint = f": did you mean {close[0]!r}?" if close else ""
-    return f"unknown {kind} {given!r}{hint} (known: {', '.join(names) or 'none'})"
 
 
 def dotted(place: Place) -> str:
@@ -33,7 +27,10 @@ def explain(
 ) -> list[str]:
     """Every mistake as `origin: key: problem`; values of fields with `repr=False` are never shown."""
     lines = []
-    for item in error.errors(include_url=False, include_context=False):
+    items = error.errors(include_url=False, include_context=False)
+    for item in items:
+        if item["type"] == "too_short" and _has_mistakes_inside(item["loc"], items):
+            continue
         place = tuple(part for part in item["loc"] if part != "[key]")
         source = origin(place)
         if item["type"] == "extra_forbidden":
@@ -46,6 +43,11 @@ def explain(
             problem = _problem(message, item["input"], _field(schema, place))
         lines.append(": ".join(part for part in (source, dotted(place), problem) if part))
     return lines
+
+
+def _has_mistakes_inside(place: Place, items: Sequence[ErrorDetails]) -> bool:
+    """A container of unusable items counts as empty, which says nothing new."""
+    return any(one["loc"][: len(place)] == place and one["loc"] != place for one in items)
 
 
 def _problem(message: str, value: object, field: FieldInfo | None) -> str:

@@ -18,7 +18,8 @@ from parley.bus.contracts.base import Share, Token
 from parley.bus.contracts.panel import Panel, PanelBase, VerdictPanel, VerdictParams
 from parley.bus.errors import BadInput
 from parley.configs.files import read_mapping
-from parley.configs.mistakes import Place, explain, name_unknown
+from parley.configs.mistakes import Place, explain
+from parley.configs.names import name_unknown
 
 BUILT_IN = Path(__file__).with_name("panels")
 DEFAULT_PRESET = "default"
@@ -41,6 +42,10 @@ class PanelFile(PanelBase):
     @property
     def preset_names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.presets, DEFAULT_PRESET)))
+
+    def params_of(self, preset: str) -> VerdictParams:
+        laid_over = self.presets.get(preset, VerdictParams()).model_dump(exclude_unset=True)
+        return self.params.model_copy(update=laid_over)
 
     @property
     def usual_roster(self) -> tuple[str, ...]:
@@ -124,7 +129,11 @@ def resolve(
     roster: Sequence[str] = (),
     panels_dir: Path | None = None,
 ) -> Resolution:
-    """The panel as one debate runs it. Raises BadInput with one line for each mistake."""
+    """
+    The panel as one debate runs it; an empty roster means the panel's own.
+
+    Raises BadInput with one line for each mistake.
+    """
     content, warnings = read_panel(panel_path(name, panels_dir))
     mistakes = _roster_mistakes(content, roster)
     if preset not in content.preset_names:
@@ -151,18 +160,13 @@ def _assemble(
         if place not in known
     ]
     by_name = {persona.name: persona for persona in content.personas}
-    chosen = content.presets.get(preset, VerdictParams())
     data: dict[str, object] = {
         "name": content.name,
         "title": content.title,
         "personas": [by_name[seat] for seat in seats],
         "deadline_s": content.deadline_s,
         "preset": preset,
-        "params": {
-            **content.params.model_dump(),
-            **chosen.model_dump(exclude_unset=True),
-            **_below("params", places),
-        },
+        "params": {**content.params_of(preset).model_dump(), **_below("params", places)},
         "trust": {
             **{seat: content.trust[seat] for seat in seats if seat in content.trust},
             **_below("trust", places),
