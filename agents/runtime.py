@@ -13,10 +13,11 @@ from pydantic import ValidationError
 
 from parley.agents.brain import Answer, Brain, BrainFailure, Task
 from parley.bus.contracts.base import BlobRef
-from parley.bus.contracts.facts import Asked, Failure, FailureReason, TurnTaken
+from parley.bus.contracts.facts import Ask, Failure, FailureReason, TurnTaken
 from parley.bus.errors import Conflict, DecodeError, NotFound
-from parley.bus.journal import Journal, Logged
+from parley.bus.journal import Journal
 from parley.bus.port import Delivery, Queue
+from parley.bus.subjects import DebateRef
 
 log = structlog.get_logger()
 
@@ -72,32 +73,31 @@ class Worker:
 
     async def _handle(self, delivery: Delivery) -> None:
         try:
-            logged = self._journal.decode(delivery.record)
+            ref, ask = self._journal.decode_ask(delivery.record)
         except DecodeError as error:
             self._log.warning("quarantined", sequence=delivery.record.sequence, reason=str(error))
             await delivery.term()
             return
-        ask = logged.fact
-        if not isinstance(ask, Asked) or self._persona not in ask.personas:
+        if self._persona not in ask.personas:
             await delivery.ack()
             return
         self._thinking.add(delivery)
         try:
-            await self._answer(logged, ask, delivery)
+            await self._answer(ref, ask, delivery)
         except Exception:  # noqa: BLE001
             # A bug in a brain must not take down the debates beside this one: the ask comes
             # again, and after max_deliver the coordinator writes the abstention.
-            self._log.exception("brain_crashed", debate=str(logged.ref), step=ask.step)
+            self._log.exception("brain_crashed", debate=str(ref), step=ask.step)
             await delivery.nak(delay_s=float(delivery.attempt))
         finally:
             self._thinking.discard(delivery)
 
-    async def _answer(self, logged: Logged, ask: Asked, delivery: Delivery) -> None:
+    async def _answer(self, ref: DebateRef, ask: Ask, delivery: Delivery) -> None:
         began = anyio.current_time()
         with anyio.move_on_after(ask.deadline_s) as deadline:
-            answer = await self._think(logged, ask)
+            answer = await self._think(ref, ask)
         if deadline.cancelled_caught:
-            self._log.warning("too_late", debate=str(logged.ref), step=ask.step)
+            self._log.warning("too_late", debate=str(ref), step=ask.step)
             await delivery.ack()
             return
         turn = TurnTaken(
@@ -109,17 +109,17 @@ class Worker:
             usage=answer.usage,
         )
         try:
-            await self._journal.speak(logged.ref, turn)
+            await self._journal.speak(ref, turn)
         except Conflict:
-            self._log.debug("already_spoken", debate=str(logged.ref), step=ask.step)
+            self._log.debug("already_spoken", debate=str(ref), step=ask.step)
         await delivery.ack()
 
-    async def _think(self, logged: Logged, ask: Asked) -> Answer:
+    async def _think(self, ref: DebateRef, ask: Ask) -> Answer:
         attempt = 0
         while True:
             try:
                 task = Task(
-                    ref=logged.ref,
+                    ref=ref,
                     persona=self._persona,
                     step=ask.step,
                     request=await self._journal.request_of(ask),

@@ -10,12 +10,14 @@ Facts on the bus: the few writes that exist, each with the guard that makes it s
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
-from parley.bus.codec import decode, encode
+from parley.bus.codec import decode, decode_ask, encode
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import (
+    Ask,
     Asked,
     CancelRequested,
     ControlFact,
@@ -27,7 +29,7 @@ from parley.bus.contracts.facts import (
 )
 from parley.bus.errors import DecodeError
 from parley.bus.port import Bus, Entry, Guard, Record, Schedule
-from parley.bus.subjects import DebateRef, Subjects, tail_of
+from parley.bus.subjects import DebateRef, Subjects
 
 # A request larger than this travels as a blob, so that long debates stay below the payload limit.
 INLINE_REQUEST_BYTES = 128 * 1024
@@ -56,6 +58,14 @@ class Undecodable:
     reason: str
 
 
+class Draft(NamedTuple):
+    """A fact ready to be written."""
+
+    subject: str
+    data: bytes
+    fact: Fact
+
+
 class Journal:
     def __init__(self, bus: Bus, subjects: Subjects) -> None:
         self.bus = bus
@@ -73,8 +83,11 @@ class Journal:
         """Raises Conflict when the persona's turn in this step is already in the log."""
         await self._write_once(ref, fact)
 
+    def draft(self, ref: DebateRef, fact: ControlFact) -> Draft:
+        return Draft(self.subjects.of(ref, fact), encode(fact), fact)
+
     async def control(
-        self, ref: DebateRef, fact: ControlFact, *, after: int, closes: str | None
+        self, ref: DebateRef, draft: Draft, *, after: int, closes: str | None
     ) -> None:
         """
         Write a control fact if `after` is still the last one's sequence; Conflict if it is not.
@@ -82,17 +95,17 @@ class Journal:
         The deadline of a step that opens is armed first: a stray timer is harmless, a missing
         one is not. The timer of the step that this fact closes is cancelled in the same write.
         """
+        fact, entries = draft.fact, []
+        if isinstance(fact, Asked):
+            if len(draft.data) > INLINE_REQUEST_BYTES:
+                fact, request = externalise(fact)
+                draft = self.draft(ref, fact)
+                await self.bus.put_blob(request, "application/json")
+            entries.append(self._timer(ref, fact, fact.deadline_s))
         guard = Guard(self.subjects.control_of(ref), after)
         cancels = self.subjects.timer(ref, closes) if closes else None
-        entry = self._entry(ref, fact, guard=guard, cancels=cancels)
-        if not isinstance(fact, Asked):
-            await self.bus.append(entry)
-            return
-        if len(entry.data) > INLINE_REQUEST_BYTES:
-            fact, data = externalise(fact)
-            await self.bus.put_blob(data, "application/json")
-            entry = self._entry(ref, fact, guard=guard, cancels=cancels)
-        await self.bus.append(self._timer(ref, fact, fact.deadline_s), entry)
+        entries.append(self._entry(ref, draft, guard, cancels))
+        await self.bus.append(*entries)
 
     async def rearm(self, ref: DebateRef, ask: Asked) -> None:
         """Arm a step's deadline again, when its time has passed and no timer fired."""
@@ -120,30 +133,37 @@ class Journal:
         ref, tail = address
         return Logged(record.sequence, ref, decode(tail, record.data), record.time_ns)
 
+    def decode_ask(self, record: Record) -> tuple[DebateRef, Ask]:
+        address = self.subjects.parse(record.subject)
+        if address is None:
+            raise DecodeError(f"subject {record.subject} belongs to no debate")
+        return address[0], decode_ask(address[1], record.data)
+
     def is_timer(self, record: Record) -> bool:
         address = self.subjects.parse(record.subject)
         return address is not None and address[1].startswith("timer.")
 
-    async def request_of(self, ask: Asked) -> Request:
+    async def request_of(self, ask: Ask) -> Request:
         if isinstance(ask.request, BlobRef):
             return REQUEST.validate_json(await self.bus.get_blob(ask.request))
         return ask.request
 
     async def _write_once(self, ref: DebateRef, fact: Fact) -> None:
-        guard = Guard(self.subjects.of(ref, fact), 0)
-        await self.bus.append(self._entry(ref, fact, guard=guard))
+        subject = self.subjects.of(ref, fact)
+        draft = Draft(subject, encode(fact), fact)
+        await self.bus.append(self._entry(ref, draft, Guard(subject, 0)))
 
     def _entry(
-        self, ref: DebateRef, fact: Fact, *, guard: Guard, cancels: str | None = None
+        self, ref: DebateRef, draft: Draft, guard: Guard, cancels: str | None = None
     ) -> Entry:
-        msg_id = f"{ref.panel}.{ref.id}.{tail_of(fact)}"
+        msg_id = self.subjects.msg_id(draft.subject)
         return Entry(
-            subject=self.subjects.of(ref, fact),
-            data=encode(fact),
+            subject=draft.subject,
+            data=draft.data,
             msg_id=msg_id,
             guard=guard,
             cancels=cancels,
-            headers=envelope(ref, fact, msg_id),
+            headers=envelope(ref, draft.fact, msg_id),
         )
 
     def _timer(self, ref: DebateRef, ask: Asked, delay_s: float, again: str = "") -> Entry:
@@ -151,7 +171,7 @@ class Journal:
         return Entry(
             subject=self.subjects.timer(ref, ask.step),
             data=encode(fired),
-            msg_id=f"{ref.panel}.{ref.id}.timer.{ask.step}{again}",
+            msg_id=self.subjects.msg_id(self.subjects.timer(ref, ask.step)) + again,
             schedule=Schedule(self.subjects.of(ref, fired), delay_s),
         )
 

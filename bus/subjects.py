@@ -21,6 +21,7 @@ from typing_extensions import override
 
 from parley.bus.contracts.facts import (
     Abstained,
+    Ask,
     Asked,
     CancelRequested,
     Closed,
@@ -62,8 +63,7 @@ def tail_of(fact: Fact) -> str:  # noqa: C901, PLR0911 - one line a fact is the 
         case Opened():
             return "ctl.opened"
         case Asked():
-            addressee = fact.personas[0] if len(fact.personas) == 1 else EVERYBODY
-            return f"ctl.ask.{fact.step}.{addressee}"
+            return ask_tail(fact)
         case Abstained():
             return f"ctl.abstained.{fact.step}.{fact.persona}"
         case Terminated():
@@ -74,6 +74,11 @@ def tail_of(fact: Fact) -> str:  # noqa: C901, PLR0911 - one line a fact is the 
             return "ctl.closed"
         case _:
             assert_never(fact)
+
+
+def ask_tail(ask: Ask) -> str:
+    addressee = ask.personas[0] if len(ask.personas) == 1 else EVERYBODY
+    return f"ctl.ask.{ask.step}.{addressee}"
 
 
 class Subjects:
@@ -97,6 +102,10 @@ class Subjects:
 
     def at(self, ref: DebateRef, tail: str) -> str:
         return f"{self.prefix}.{ref.panel}.{ref.id}.{tail}"
+
+    def msg_id(self, subject: str) -> str:
+        """What makes a repeated write recognisable: every subject but a timer's is written once."""
+        return subject[self._skip :]
 
     def timer(self, ref: DebateRef, step: str) -> str:
         return self.at(ref, f"timer.{step}")

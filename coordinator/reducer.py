@@ -9,7 +9,6 @@ Rule 3: what others write (turns, deadlines, cancellations) can come late, twice
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import assert_never
 
 from parley.bus.contracts.facts import (
@@ -53,7 +52,7 @@ def apply(state: DebateState, fact: Fact) -> DebateState:
             after = _hear(state, fact)
         case _:
             after = _obey(state, fact)
-    return replace(after, facts=state.facts + 1)
+    return after._replace(facts=state.facts + 1)
 
 
 def _hear(
@@ -63,11 +62,11 @@ def _hear(
         case Submitted():
             if state.phase is not Phase.UNKNOWN:
                 return state
-            return replace(state, phase=Phase.SUBMITTED, panel=fact.panel, input=fact.input)
+            return state._replace(phase=Phase.SUBMITTED, panel=fact.panel, input=fact.input)
         case CancelRequested():
             if state.phase is Phase.UNKNOWN or state.cancelled_at is not None:
                 return state
-            return replace(state, cancelled_at=state.facts)
+            return state._replace(cancelled_at=state.facts)
         case TurnTaken():
             return _with_heard(state, fact)
         case DeadlineFired():
@@ -80,7 +79,7 @@ def _with_deadline_passed(state: DebateState, fact: DeadlineFired) -> DebateStat
     step = state.open_step
     if step is None or step.name != fact.step:
         return state
-    return _with_last_step(replace(state, armed=None), replace(step, fired=True))
+    return _with_last_step(state._replace(armed=None), step._replace(fired=True))
 
 
 def _obey(state: DebateState, fact: ControlFact) -> DebateState:
@@ -88,19 +87,19 @@ def _obey(state: DebateState, fact: ControlFact) -> DebateState:
         raise ProtocolError(f"{fact.type!r} is illegal while the debate is {state.phase.value}")
     match fact:
         case Opened():
-            return replace(state, phase=Phase.RUNNING)
+            return state._replace(phase=Phase.RUNNING)
         case Asked():
             return _with_step(state, fact)
         case Abstained():
             return _with_abstention(state, fact)
         case Terminated():
-            return replace(
-                _without_open_step(state), phase=Phase.TERMINATED, terminated=fact, armed=None
+            return _without_open_step(state)._replace(
+                phase=Phase.TERMINATED, terminated=fact, armed=None
             )
         case Decided():
-            return replace(state, decided=_first(state, state.decided, fact), armed=None)
+            return state._replace(decided=_first(state, state.decided, fact), armed=None)
         case Closed():
-            return replace(_without_open_step(state), phase=Phase.CLOSED, closed=fact, armed=None)
+            return _without_open_step(state)._replace(phase=Phase.CLOSED, closed=fact, armed=None)
         case _:
             assert_never(fact)
 
@@ -116,7 +115,7 @@ def _with_step(state: DebateState, ask: Asked) -> DebateState:
         raise ProtocolError(f"step {ask.step!r} opens while {state.open_step.name!r} is open")
     if state.step(ask.step) is not None:
         raise ProtocolError(f"step {ask.step!r} opens twice")
-    return replace(state, steps=(*state.steps, Step(ask, state.facts)), armed=ask.step)
+    return state._replace(steps=(*state.steps, Step(ask, state.facts)), armed=ask.step)
 
 
 def _with_abstention(state: DebateState, fact: Abstained) -> DebateState:
@@ -131,13 +130,13 @@ def _with_heard(state: DebateState, said: TurnTaken | Abstained) -> DebateState:
     step = state.open_step
     if step is None or step.name != said.step or said.persona not in step.waiting_for:
         return state
-    return _with_last_step(state, replace(step, heard=(*step.heard, Heard(state.facts, said))))
+    return _with_last_step(state, step._replace(heard=(*step.heard, Heard(state.facts, said))))
 
 
 def _without_open_step(state: DebateState) -> DebateState:
     step = state.open_step
-    return state if step is None else _with_last_step(state, replace(step, abandoned=True))
+    return state if step is None else _with_last_step(state, step._replace(abandoned=True))
 
 
 def _with_last_step(state: DebateState, step: Step) -> DebateState:
-    return replace(state, steps=(*state.steps[:-1], step))
+    return state._replace(steps=(*state.steps[:-1], step))

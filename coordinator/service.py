@@ -15,9 +15,9 @@ import structlog
 from anyio.abc import TaskGroup
 from pydantic import ValidationError
 
-from parley.bus.contracts.facts import Abstained, AbstainReason, Asked, ControlFact
+from parley.bus.contracts.facts import Abstained, AbstainReason, Asked, ControlFact, Fact
 from parley.bus.errors import Conflict, DecodeError, NotFound, ProtocolError, Unavailable
-from parley.bus.journal import Journal
+from parley.bus.journal import Draft, Journal
 from parley.bus.port import Record
 from parley.bus.subjects import CONTROL, DebateRef
 from parley.coordinator.peers import BEAT_S, Beacon, Peers
@@ -48,6 +48,8 @@ class Watched:
     arrived: list[Record] = field(default_factory=list)
     # The control sequence after which a write of ours is under way.
     acting_after: int | None = None
+    # What we wrote last: it comes back through the log, and need not be read then.
+    sent: Draft | None = None
     timer_due: float | None = None
     looked_into: int = -1
 
@@ -138,7 +140,7 @@ class Coordinator:
             return
         watched.sequence = record.sequence
         try:
-            fact = self._journal.decode(record).fact
+            fact = self._fact(watched, record)
             watched.state = apply(watched.state, fact)
         except DecodeError as error:
             log.warning("quarantined", debate=str(ref), sequence=record.sequence, reason=str(error))
@@ -153,6 +155,12 @@ class Coordinator:
         if isinstance(fact, Asked):
             watched.timer_due = anyio.current_time() + fact.deadline_s + OVERDUE_S
 
+    def _fact(self, watched: Watched, record: Record) -> Fact:
+        sent = watched.sent
+        if sent is not None and sent.subject == record.subject and sent.data == record.data:
+            return sent.fact
+        return self._journal.decode(record).fact
+
     def _act_if_due(self, ref: DebateRef, watched: Watched) -> bool:
         if watched.state is None or watched.acting_after == watched.control:
             return False
@@ -160,21 +168,22 @@ class Coordinator:
         if fact is None:
             return False
         watched.acting_after = watched.control
-        self._tasks.start_soon(self._act, ref, watched, fact)
+        watched.sent = self._journal.draft(ref, fact)
+        self._tasks.start_soon(self._act, ref, watched, watched.sent)
         return True
 
-    async def _act(self, ref: DebateRef, watched: Watched, fact: ControlFact) -> None:
+    async def _act(self, ref: DebateRef, watched: Watched, draft: Draft) -> None:
         after = watched.control
         closes = watched.state.armed if watched.state else None
         while watched.control == after:
             try:
-                await self._journal.control(ref, fact, after=after, closes=closes)
+                await self._journal.control(ref, draft, after=after, closes=closes)
             except Conflict:
                 return
             except Unavailable as error:
                 log.warning("control_write_undecided", debate=str(ref), reason=str(error))
             else:
-                log.debug("decided", debate=str(ref), fact=fact.type, after=after)
+                log.debug("decided", debate=str(ref), fact=draft.fact.type, after=after)
                 return
 
     def _load(self, ref: DebateRef, watched: Watched) -> None:
@@ -285,7 +294,8 @@ class Coordinator:
         log.warning("undeliverable", debate=str(logged.ref), step=ask.step, persona=persona)
         while (fact := self._abstention(watched, ask.step, persona)) is not None:
             try:
-                await self._journal.control(logged.ref, fact, after=watched.control, closes=None)
+                draft = self._journal.draft(logged.ref, fact)
+                await self._journal.control(logged.ref, draft, after=watched.control, closes=None)
             except Conflict:
                 await anyio.sleep(0.05)
             else:

@@ -6,11 +6,13 @@ or was written down as abstaining; so a parallel round and one speaker of an ord
 same thing, asked of many or of one.
 """
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from parley.bus.contracts.facts import Abstained, Asked, Closed, Decided, Terminated, TurnTaken
 from parley.bus.contracts.panel import DebateInput, Panel
+
+NOTHING = DebateInput()
 
 
 class Phase(StrEnum):
@@ -21,16 +23,14 @@ class Phase(StrEnum):
     CLOSED = "closed"
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(NamedTuple):
     """A persona's contribution to a step, and its ordinal in the debate."""
 
     ordinal: int
     said: TurnTaken | Abstained
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     ask: Asked
     ordinal: int
     heard: tuple[Heard, ...] = ()
@@ -55,14 +55,13 @@ class Step:
         return next((one for one in self.heard if one.said.persona == persona), None)
 
 
-@dataclass(frozen=True, slots=True)
-class DebateState:
+class DebateState(NamedTuple):
     """`facts` counts what was folded: the ordinal that the next fact will have."""
 
     phase: Phase = Phase.UNKNOWN
     facts: int = 0
     panel: Panel | None = None
-    input: DebateInput = field(default_factory=DebateInput)
+    input: DebateInput = NOTHING
     steps: tuple[Step, ...] = ()
     # The step whose timer may still be waiting at the server.
     armed: str | None = None

@@ -87,7 +87,7 @@ def _ask_round(
     challenged = challenges(board.positions)
     request = RoundRequest(
         round=number,
-        standing=board.standing,
+        standing=board.statements(),
         challenges=challenged,
         history=board.before_round(number),
     )
@@ -144,7 +144,7 @@ def _localization_is_due(state: DebateState, reason: TerminationReason) -> bool:
 
 
 def _ask_for_region(state: DebateState, reason: TerminationReason) -> Asked:
-    request = LocalizeRequest(reason=reason, standing=board_of(state).standing)
+    request = LocalizeRequest(reason=reason, standing=board_of(state).statements())
     return _ask(state, LOCALIZE, (LOCALIZER,), request, None)
 
 
@@ -157,7 +157,7 @@ def _decided(state: DebateState, reason: TerminationReason) -> Decided:
         panel.trust,
         roster=panel.roster,
         mixed_content_min_confidence=panel.params.mixed_content_min_confidence,
-        evidence={one.agent: one.arguments or (one.reasoning,) for one in board.standing},
+        evidence={one.position.agent: one.arguments or (one.reasoning,) for one in board.standing},
     )
     return Decided(decided_at=state.facts, decision=_answered(decision, state.step(LOCALIZE)))
 

@@ -13,10 +13,11 @@ from parley.bus.contracts.verdicts import (
 )
 from parley.bus.subjects import DebateRef
 from parley.coordinator.state import DebateState
-from parley.coordinator.verdicts.board import OPENING, Board, DebateTurn, TurnError, board_of
+from parley.coordinator.verdicts.board import OPENING, Board, board_of
 from parley.coordinator.verdicts.disagreement import disagreement
 from parley.coordinator.verdicts.manager import majority_vote
 from parley.coordinator.verdicts.termination import evaluate
+from parley.coordinator.verdicts.turns import DebateTurn, TurnError, errors_of, turns_of
 
 
 class VerdictResult(Contract):
@@ -92,8 +93,8 @@ def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
         actual_llm_calls=usage.model_calls,
         usage=usage,
         declarations=declarations_of(state),
-        turns=board.turns,
-        errors=board.errors,
+        turns=turns_of(state),
+        errors=errors_of(state),
     )
 
 
