@@ -24,6 +24,7 @@ from parley.bus.contracts.facts import (
     DeadlineFired,
     Fact,
     Request,
+    RequestByReference,
     Submitted,
     TurnTaken,
 )
@@ -144,8 +145,8 @@ class Journal:
         return address is not None and address[1].startswith("timer.")
 
     async def request_of(self, ask: Ask) -> Request:
-        if isinstance(ask.request, BlobRef):
-            return REQUEST.validate_json(await self.bus.get_blob(ask.request))
+        if isinstance(ask.request, RequestByReference):
+            return REQUEST.validate_json(await self.bus.get_blob(ask.request.blob))
         return ask.request
 
     async def _write_once(self, ref: DebateRef, fact: Fact) -> None:
@@ -178,11 +179,11 @@ class Journal:
 
 def externalise(ask: Asked) -> tuple[Asked, bytes]:
     """The same ask with its request replaced by a reference, and the request's bytes."""
-    data = REQUEST.dump_json(ask.request, exclude_none=True)  # type: ignore[arg-type]
+    data = ask.request.model_dump_json(exclude_none=True).encode()
     ref = BlobRef(
         sha256=hashlib.sha256(data).hexdigest(), size=len(data), media_type="application/json"
     )
-    return ask.model_copy(update={"request": ref}), data
+    return ask.model_copy(update={"request": RequestByReference(blob=ref)}), data
 
 
 def envelope(ref: DebateRef, fact: Fact, msg_id: str) -> dict[str, str]:

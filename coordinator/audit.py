@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from parley.bus.codec import encode
-from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import (
     Abstained,
     AbstainReason,
@@ -19,6 +18,7 @@ from parley.bus.contracts.facts import (
     ControlFact,
     DeadlineFired,
     Fact,
+    RequestByReference,
     Submitted,
     TurnTaken,
 )
@@ -77,15 +77,15 @@ def _problem(
     expected = decide(states[fact.decided_at], flows)
     if expected is None:
         return f"the {fact.decided_at} facts it rests on call for no decision"
-    if (
-        isinstance(fact, Asked)
-        and isinstance(fact.request, BlobRef)
-        and isinstance(expected, Asked)
-    ):
+    if _travels_by_reference(fact) and isinstance(expected, Asked):
         expected, _ = externalise(expected)
     if encode(expected) == encode(fact):
         return None
     return _difference(fact, expected)
+
+
+def _travels_by_reference(fact: ControlFact) -> bool:
+    return isinstance(fact, Asked) and isinstance(fact.request, RequestByReference)
 
 
 def _difference(recorded: ControlFact, expected: ControlFact) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from parley.agents.script import Script, parse_script, recite
-from parley.bus.contracts.facts import Fact, Submitted, TurnTaken
+from parley.bus.contracts.facts import Fact, RequestByReference, Submitted, TurnTaken
 from parley.bus.contracts.panel import DebateInput, Persona, VerdictPanel, VerdictParams
 from parley.coordinator.policy import FLOWS, Flow, decide
 from parley.coordinator.reducer import apply
@@ -56,8 +56,10 @@ def play(
             continue
         step = state.open_step
         assert step is not None
+        request = step.ask.request
+        assert not isinstance(request, RequestByReference)
         for persona in step.waiting_for:
-            content = recite(script, step.ask.request, persona)  # type: ignore[arg-type]
+            content = recite(script, request, persona)
             turn = TurnTaken(step=step.name, persona=persona, content=content)
             facts.append(turn)
             state = apply(state, turn)

@@ -47,6 +47,19 @@ Request = Annotated[OpeningRequest | RoundRequest | LocalizeRequest, Field(discr
 Content = Annotated[Statement | Reply | Localization | Failure, Field(discriminator="kind")]
 
 
+class RequestByReference(Contract):
+    """Stands in an ask for a request that is too large to travel in it."""
+
+    kind: Literal["reference"] = "reference"
+    blob: BlobRef
+
+
+CarriedRequest = Annotated[
+    OpeningRequest | RoundRequest | LocalizeRequest | RequestByReference,
+    Field(discriminator="kind"),
+]
+
+
 class AbstainReason(StrEnum):
     DEADLINE = "deadline"
     UNDELIVERABLE = "undeliverable"
@@ -105,8 +118,7 @@ class Ask(FactBase):
     step: Token
     personas: Annotated[tuple[Token, ...], Field(min_length=1)]
     input: DebateInput
-    # Travels as a blob when it is large.
-    request: Request | BlobRef
+    request: CarriedRequest
     deadline_s: Annotated[float, Field(gt=0)]
 
 

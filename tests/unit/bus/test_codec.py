@@ -35,7 +35,7 @@ def test_every_fact_of_a_debate_survives_the_wire():
         (
             "turn.opening.noise",
             encode(TURN).replace(b'"brain":""', b'"brain":"\\ud800"'),
-            "surrogate",
+            "hex escape",
         ),
         ("turn.opening.spatial", encode(TURN), "subject says …turn.opening.spatial"),
         ("turn.round-1.noise", encode(TURN), "content says …turn.opening.noise"),

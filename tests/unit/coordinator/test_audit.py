@@ -1,7 +1,7 @@
 import pytest
 from tests.debates import DEADLOCK, STALEMATE, panel, play
 
-from parley.bus.contracts.facts import Asked, Decided, Fact, TurnTaken
+from parley.bus.contracts.facts import Asked, Decided, Fact, RequestByReference, TurnTaken
 from parley.bus.contracts.verdicts import Reply, Statement, Verdict
 from parley.bus.journal import externalise
 from parley.coordinator.audit import audit
@@ -69,5 +69,6 @@ def test_a_request_that_travelled_as_a_blob_is_compared_by_its_content():
     ask = facts[index]
     assert isinstance(ask, Asked)
     small, data = externalise(ask)
-    assert len(data) == small.request.size  # type: ignore[union-attr]
+    assert isinstance(small.request, RequestByReference)
+    assert len(data) == small.request.blob.size
     assert audit([*facts[:index], small, *facts[index + 1 :]]).discrepancies == ()
