@@ -132,6 +132,11 @@ class Settings(BaseSettings):
     # The user's own panels, beside the ones that come with Parley.
     panels: Path | None = None
 
+    @property
+    def names_a_server(self) -> bool:
+        """Whether anybody said which server to use, or it is merely the default."""
+        return "url" in self.nats.model_fields_set
+
     @override
     @classmethod
     def settings_customise_sources(

@@ -9,7 +9,6 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from parley.agents.script import Script
-from parley.bus.contracts.panel import Panel
 from parley.bus.errors import BadInput
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import explain
@@ -109,12 +108,6 @@ def scripted_panel(script: ScriptFile, wishes: Wishes) -> Resolution:
             "\n".join(f"{script.path}: {name_unknown('agent', one, known)}" for one in strangers)
         )
     return _complete(resolution)
-
-
-def check_fits(script: ScriptFile, panel: Panel) -> None:
-    """Raises BadInput when the script was written for another panel."""
-    if script.content.panel != panel.name:
-        raise BadInput(f"{script.path}: panel: is {script.content.panel!r}, not {panel.name!r}")
 
 
 def _everybody(name: str, wishes: Wishes) -> tuple[str, ...]:

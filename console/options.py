@@ -32,6 +32,22 @@ Roster = Annotated[
     str | None,
     typer.Option("--roster", metavar="A,B", help="Who sits on the panel, in this order."),
 ]
+PanelName = Annotated[str, typer.Argument(metavar="PANEL", help="The panel; see parley panels.")]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="INPUT", help="An image, a text file, a text, or - for stdin."),
+]
+Brain = Annotated[
+    str,
+    typer.Option(
+        "--brain", help="Who thinks: script:FILE plays a file, script what came with the debate."
+    ),
+]
+Id = Annotated[str | None, typer.Option("--id", help="The debate's id; made up otherwise.")]
+DebateId = Annotated[str, typer.Argument(metavar="ID", help="The debate, as id or panel/id.")]
+IdOrFile = Annotated[
+    str, typer.Argument(metavar="ID|FILE", help="A debate on the server, or an exported file.")
+]
 Json = Annotated[bool, typer.Option("--json", help="JSON on stdout, and nothing else.")]
 
 

@@ -1,12 +1,12 @@
 """A debate as it stands at this moment, also in the middle of a round: what the views show."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from parley.bus.contracts.facts import Abstained, Failure, TurnTaken
-from parley.bus.contracts.verdicts import Standing
 from parley.coordinator.state import DebateState, Step
-from parley.coordinator.verdicts.board import LOCALIZE, Board, DebateTurn, board_of
+from parley.coordinator.verdicts.board import LOCALIZE, Stand, board_of
+from parley.coordinator.verdicts.turns import DebateTurn, turns_of
 
 
 class Mark(StrEnum):
@@ -23,7 +23,7 @@ class Mark(StrEnum):
 class Seat:
     agent: str
     mark: Mark
-    standing: Standing | None
+    standing: Stand | None
     # The agent's turn in the round that runs or ran last, with what it changed.
     turn: DebateTurn | None
 
@@ -38,9 +38,10 @@ class Readout:
 
 
 def read_out(state: DebateState) -> Readout:
-    board = board_so_far(state)
-    standing = {one.agent: one for one in board.standing}
-    turns = {turn.agent: turn for turn in board.turns if turn.round == board.round}
+    now = so_far(state)
+    board = board_of(now)
+    standing = {one.position.agent: one for one in board.standing}
+    turns = {turn.agent: turn for turn in turns_of(now) if turn.round == board.round}
     step = state.steps[-1] if state.steps else None
     return Readout(
         round=board.round,
@@ -52,14 +53,14 @@ def read_out(state: DebateState) -> Readout:
     )
 
 
-def board_so_far(state: DebateState) -> Board:
-    """The board as if the open step were over, with those who have spoken already."""
+def so_far(state: DebateState) -> DebateState:
+    """The state as if the open step were over, with those who have spoken already."""
     step = state.open_step
     if step is None or step.name == LOCALIZE:
-        return board_of(state)
+        return state
     heard = tuple(one.said.persona for one in step.heard)
     ask = step.ask.model_copy(update={"personas": heard})
-    return board_of(replace(state, steps=(*state.steps[:-1], replace(step, ask=ask))))
+    return state._replace(steps=(*state.steps[:-1], step._replace(ask=ask)))
 
 
 def _mark(step: Step | None, agent: str) -> Mark:

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 
 from parley.agents.brain import BrainFailure
 from parley.agents.script import Line, Script, ScriptedBrain, line_for, recite
-from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import (
     Content,
     DeadlineFired,
     Fact,
     Failure,
     Request,
+    RequestByReference,
     Submitted,
     TurnTaken,
 )
@@ -41,7 +41,7 @@ def _next_in(state: DebateState, script: Script) -> Iterator[TurnTaken | Deadlin
     step = state.open_step
     assert step is not None, "a debate with nothing due and nobody asked would wait for ever"
     request = step.ask.request
-    assert not isinstance(request, BlobRef), "only the bus puts requests elsewhere"
+    assert not isinstance(request, RequestByReference), "only the bus puts requests elsewhere"
     lines = {name: line_for(script, request, name) or Line() for name in step.waiting_for}
     speaking = [name for name, line in lines.items() if _speaks_in_time(line, step)]
     for name in sorted(speaking, key=lambda name: lines[name].delay_s):

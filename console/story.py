@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.contracts.facts import (
     Abstained,
@@ -14,6 +13,7 @@ from parley.bus.contracts.facts import (
     Fact,
     Failure,
     Opened,
+    RequestByReference,
     Submitted,
     Terminated,
     TurnTaken,
@@ -26,10 +26,11 @@ from parley.bus.contracts.verdicts import (
     Statement,
     TerminationReason,
 )
-from parley.console.readout import board_so_far
+from parley.console.readout import so_far
 from parley.console.text import one_line
 from parley.coordinator.state import DebateState
 from parley.coordinator.verdicts.board import LOCALIZE, OPENING
+from parley.coordinator.verdicts.turns import turns_of
 
 QUOTE_WIDTH = 160
 
@@ -75,6 +76,24 @@ def tell(fact: Fact, before: DebateState, after: DebateState) -> Iterator[str]: 
             pass
 
 
+def tell_outcome(state: DebateState) -> Iterator[str]:
+    """How it ended, as far as it has."""
+    for fact in (state.terminated, state.decided, state.closed):
+        if fact is not None:
+            yield from tell(fact, state, state)
+
+
+def name_of(fact: Fact) -> str:
+    """`turn of noise in round-1`"""
+    who = f" of {fact.persona}" if isinstance(fact, TurnTaken | Abstained) else ""
+    where = (
+        f" in {fact.step}"
+        if isinstance(fact, TurnTaken | Abstained | Asked | DeadlineFired)
+        else ""
+    )
+    return f"{fact.type}{who}{where}"
+
+
 def verdict(decided: Decided) -> str:
     decision = decided.decision
     flags = [
@@ -101,8 +120,8 @@ def _asked(ask: Asked) -> Iterator[str]:
         request = ask.request
         if isinstance(request, RoundRequest):
             yield from _challenged(request.challenges)
-        elif isinstance(request, BlobRef):
-            yield f"  (a long request, {request.size} bytes)"
+        elif isinstance(request, RequestByReference):
+            yield f"  (a long request, {request.blob.size} bytes)"
 
 
 def _challenged(challenges: tuple[Challenge, ...]) -> Iterator[str]:
@@ -136,8 +155,7 @@ def _spoken(turn: TurnTaken, before: DebateState, after: DebateState) -> Iterato
 
 
 def _moved(agent: str, after: DebateState) -> str:
-    board = board_so_far(after)
-    turn = next(one for one in reversed(board.turns) if one.agent == agent)
+    turn = next(one for one in reversed(turns_of(so_far(after))) if one.agent == agent)
     if turn.verdict_after is None or turn.confidence_after is None:
         return "has no verdict yet"
     now = f"{turn.verdict_after.value} {turn.confidence_after:.2f}"

@@ -23,3 +23,8 @@ def one_line(text: str, width: int | None = None) -> str:
     if width is not None and len(flat) > width:
         return flat[: max(0, width - 1)] + "…"
     return flat
+
+
+def is_token(text: str) -> bool:
+    """Whether it can be one part of a subject: the name of a panel, a persona or a debate."""
+    return re.fullmatch(r"[A-Za-z0-9_-]{1,64}", text) is not None
