@@ -60,11 +60,13 @@ class Watcher:
 class Connection:
     server: Server
     client: DirectClient = field(default_factory=DirectClient)
-    # Rises with every disconnection: what was sent under an older epoch may never be answered.
+    # Rises with every disconnection: the server behind may be another one.
     epoch: int = 0
     lost: BusError | None = None
     # Told the subject of every request or subscription that the server refuses.
     denied: list[Callable[[str], None]] = field(default_factory=list)
+    # Told at every disconnection: what is not answered yet will not be.
+    dropped: list[Callable[[], None]] = field(default_factory=list)
     _watchers: list[Watcher] = field(default_factory=list)
     _opening: bool = True
     _failure: Exception | None = None
@@ -139,6 +141,8 @@ class Connection:
     async def _on_disconnected(self) -> None:
         self.epoch += 1
         self._back = anyio.Event()
+        for callback in tuple(self.dropped):
+            callback()
 
     async def _on_reconnected(self) -> None:
         log.info("nats_reconnected", server=str(self.server))

@@ -97,16 +97,17 @@ class Worker:
                 async with anyio.create_task_group() as tasks:
                     for _ in range(self._slots):
                         tasks.start_soon(self._serve)
-                    await self._keep_asking()
+                    failure = await self._keep_asking()
+                    tasks.cancel_scope.cancel()
+            raise failure
         finally:
             await self._client.unsubscribe_direct(subscription)
 
-    async def _keep_asking(self) -> None:
-        while True:
-            if self._lost is not None:
-                raise self._lost
+    async def _keep_asking(self) -> BusError:
+        while self._lost is None:
             if self._missing:
-                await self._explain_absence()
+                self._lost = await self._explain_absence()
+                continue
             if self._loop.time() - self._heard > SILENCE_S:
                 self._rearm()
             await self._ask()
@@ -115,6 +116,7 @@ class Worker:
                 await self._wake.wait()
             finally:
                 timer.cancel()
+        return self._lost
 
     async def _serve(self) -> None:
         while True:
@@ -181,18 +183,19 @@ class Worker:
         self._asked = max(0, self._asked - int(unserved)) if unserved else 0
         self._wake.set()
 
-    async def _explain_absence(self) -> None:
+    async def _explain_absence(self) -> BusError | None:
         """Nobody took the request: the queue was never made, or its leader is being elected."""
         try:
             await self._replies.ask(f"$JS.API.CONSUMER.INFO.{self._consumer}")
         except ApiError as error:
             if error.code == 404:  # noqa: PLR2004 - not found
-                raise Unsuitable(f"queue {self._queue} does not exist ({error})") from error
+                return Unsuitable(f"queue {self._queue} does not exist ({error})")
             log.warning("queue_unavailable", queue=self._queue, error=str(error))
         except (Unavailable, Unsuitable) as error:
             log.warning("queue_unavailable", queue=self._queue, error=str(error))
         await anyio.sleep(TICK_S / 4)
         self._missing = False
+        return self._lost
 
     def _rearm(self) -> None:
         self._asked = 0

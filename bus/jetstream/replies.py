@@ -45,13 +45,14 @@ class Replies:
         self._prefix = self._client.new_inbox() + "."
         self._skip = len(self._prefix)
         self._count = 0
-        # token -> (answer, when to give up, epoch of the connection, subject)
-        self._open: dict[bytes, tuple[asyncio.Future[Answer], float, int, str]] = {}
+        # token -> (answer, when to give up, subject)
+        self._open: dict[bytes, tuple[asyncio.Future[Answer], float, str]] = {}
         self._sweeping = False
 
     async def start(self) -> None:
         await self._client.subscribe_direct(self._prefix + "*", self._receive)
         self.connection.denied.append(self._deny)
+        self.connection.dropped.append(self._drop)
 
     async def send(
         self, subject: str, data: bytes, headers: dict[str, str] | None, timeout_s: float
@@ -64,7 +65,7 @@ class Replies:
             answer.set_result(NO_ANSWER)
             return answer
         key = token.encode()
-        self._open[key] = (answer, self._loop.time() + timeout_s, self.connection.epoch, subject)
+        self._open[key] = (answer, self._loop.time() + timeout_s, subject)
         if not self._sweeping:
             self._sweeping = True
             self._loop.call_later(SWEEP_S, self._sweep)
@@ -99,18 +100,21 @@ class Replies:
             entry[0].set_result(NO_ANSWER if headers and status_of(headers) else data)
 
     def _sweep(self) -> None:
-        now, epoch = self._loop.time(), self.connection.epoch
-        connected = self._client.is_connected
-        for key, (_, deadline, sent_in, _) in tuple(self._open.items()):
-            if now > deadline or (connected and sent_in < epoch):
+        now = self._loop.time()
+        for key, (_, deadline, _) in tuple(self._open.items()):
+            if now > deadline:
                 self._settle(key, NO_ANSWER)
         self._sweeping = bool(self._open)
         if self._sweeping:
             self._loop.call_later(SWEEP_S, self._sweep)
 
+    def _drop(self) -> None:
+        for key in tuple(self._open):
+            self._settle(key, NO_ANSWER)
+
     def _deny(self, subject: str) -> None:
         """The server reports the refused subject in lower case."""
-        for key, (_, _, _, asked) in tuple(self._open.items()):
+        for key, (_, _, asked) in tuple(self._open.items()):
             if asked.lower() == subject:
                 self._settle(key, Unsuitable(f"not permitted to publish to {asked}"))
 
