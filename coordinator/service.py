@@ -20,6 +20,7 @@ from parley.bus.errors import Conflict, DecodeError, NotFound, ProtocolError, Un
 from parley.bus.journal import Draft, Journal
 from parley.bus.port import Record
 from parley.bus.subjects import CONTROL, DebateRef
+from parley.coordinator.crew import Crew
 from parley.coordinator.peers import BEAT_S, Beacon, Peers
 from parley.coordinator.policy import FLOWS, Flow, decide
 from parley.coordinator.reducer import apply
@@ -29,6 +30,8 @@ from parley.coordinator.state import DebateState
 STALL_S = 5.0
 # How long after its deadline a step may wait for the server's timer before it is armed again.
 OVERDUE_S = 5.0
+# Control facts on their way at the same time.
+WRITES_AT_ONCE = 256
 # Debates read back from the log at the same time.
 READS_AT_ONCE = 32
 
@@ -62,6 +65,8 @@ class Coordinator:
         self._peers = Peers(name)
         self._debates: dict[DebateRef, Watched] = {}
         self._reads = anyio.CapacityLimiter(READS_AT_ONCE)
+        self._writers = Crew(WRITES_AT_ONCE, self._act)
+        self._now = anyio.current_time()
         self._tasks: TaskGroup
         self.ready = anyio.Event()
 
@@ -76,6 +81,7 @@ class Coordinator:
             self._tasks.start_soon(bus.listen, self._subjects.beacons(), self._on_beacon)
             self._tasks.start_soon(bus.undeliverable, self._on_undeliverable)
             self._tasks.start_soon(self._beat)
+            self._writers.start(self._tasks)
             start = await bus.last_sequence() + 1
             await self._find_open_debates()
             self._tasks.start_soon(self._sweep)
@@ -100,7 +106,7 @@ class Coordinator:
         return address[0] if address else None
 
     def _watch(self, ref: DebateRef) -> Watched:
-        watched = Watched(touched=anyio.current_time(), mine=self._peers.mine(ref))
+        watched = Watched(touched=self._now, mine=self._peers.mine(ref))
         self._debates[ref] = watched
         return watched
 
@@ -126,7 +132,7 @@ class Coordinator:
         self._note(ref, watched, record, tail)
 
     def _note(self, ref: DebateRef, watched: Watched, record: Record, tail: str) -> None:
-        watched.touched = anyio.current_time()
+        watched.touched = self._now
         if not watched.loading:
             watched.sequence = record.sequence
         if watched.state is None and tail.startswith(CONTROL):
@@ -153,7 +159,7 @@ class Coordinator:
             return
         watched.control = record.sequence
         if isinstance(fact, Asked):
-            watched.timer_due = anyio.current_time() + fact.deadline_s + OVERDUE_S
+            watched.timer_due = self._now + fact.deadline_s + OVERDUE_S
 
     def _fact(self, watched: Watched, record: Record) -> Fact:
         sent = watched.sent
@@ -169,10 +175,11 @@ class Coordinator:
             return False
         watched.acting_after = watched.control
         watched.sent = self._journal.draft(ref, fact)
-        self._tasks.start_soon(self._act, ref, watched, watched.sent)
+        self._writers.hand((ref, watched, watched.sent))
         return True
 
-    async def _act(self, ref: DebateRef, watched: Watched, draft: Draft) -> None:
+    async def _act(self, job: tuple[DebateRef, Watched, Draft]) -> None:
+        ref, watched, draft = job
         after = watched.control
         closes = watched.state.armed if watched.state else None
         while watched.control == after:
@@ -183,7 +190,6 @@ class Coordinator:
             except Unavailable as error:
                 log.warning("control_write_undecided", debate=str(ref), reason=str(error))
             else:
-                log.debug("decided", debate=str(ref), fact=draft.fact.type, after=after)
                 return
 
     def _load(self, ref: DebateRef, watched: Watched) -> None:
@@ -212,10 +218,11 @@ class Coordinator:
         beacon = Beacon(name=self._peers.me)
         try:
             while True:
+                self._now = anyio.current_time()
                 await self._journal.bus.signal(
                     self._subjects.beacons(), beacon.model_dump_json().encode()
                 )
-                if self._peers.forget_silent(anyio.current_time()):
+                if self._peers.forget_silent(self._now):
                     self._share_out()
                 await anyio.sleep(BEAT_S)
         finally:
@@ -231,7 +238,7 @@ class Coordinator:
         except ValidationError:
             log.warning("quarantined", subject="beacon", reason="not a beacon")
             return
-        if self._peers.hear(beacon, anyio.current_time()):
+        if self._peers.hear(beacon, self._now):
             self._share_out()
 
     def _share_out(self) -> None:
@@ -246,7 +253,7 @@ class Coordinator:
     async def _sweep(self) -> None:
         while True:
             await anyio.sleep(1.0)
-            now = anyio.current_time()
+            now = self._now
             for ref, watched in list(self._debates.items()):
                 if watched.loading:
                     continue

@@ -71,8 +71,10 @@ class Board(NamedTuple):
             for stand in self.standing
         )
 
-    def before_round(self, number: int) -> tuple[PastTurn, ...]:
-        """What is older than the statements that stand when round `number` opens."""
+    def past(self, rounds: int) -> tuple[PastTurn, ...]:
+        """What was said in the last `rounds` rounds before the one that made the statements stand."""
+        if rounds == 0:
+            return ()
         return tuple(
             PastTurn(
                 round=round_,
@@ -82,7 +84,7 @@ class Board(NamedTuple):
                 said=stand.reasoning,
             )
             for round_, stand in self.said
-            if round_ < number - 1
+            if self.round - rounds <= round_ < self.round
         )
 
     def basis(self, streak: int) -> tuple[int, ...]:
@@ -99,9 +101,10 @@ def board_of(state: DebateState) -> Board:
     history, said, heard_in_rounds = [], [], []
     for number, step in enumerate(finished_rounds(state)):
         for heard in step.heard:
-            after = stand_after(standing.get(heard.said.persona), heard)
+            agent = heard.said.persona
+            after = stand_after(standing.get(agent), heard)
             if after is not None:
-                standing[heard.said.persona] = after
+                standing[agent] = after
                 said.append((number, after))
         history.append(tuple(standing[name].position for name in roster if name in standing))
         heard_in_rounds.append(tuple(heard.ordinal for heard in step.heard))

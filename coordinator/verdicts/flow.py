@@ -89,7 +89,7 @@ def _ask_round(
         round=number,
         standing=board.statements(),
         challenges=challenged,
-        history=board.before_round(number),
+        history=board.past(panel.params.history_rounds),
     )
     personas = panel.roster
     if panel.params.skip_unchallenged:
