@@ -1,7 +1,7 @@
 """The command `parley`. What each command does stands in its own module, imported when called."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar
 
 import typer
@@ -88,6 +88,14 @@ def parley(
         print(context.get_help())
 
 
-def main() -> None:
+def call(arguments: Sequence[str]) -> int:
+    """Run one command line; its exit code."""
+    _ending.verbose = False
     command = get_command(app)
-    sys.exit(_ending.run(lambda: command.main(prog_name="parley", standalone_mode=False)))
+    return _ending.run(
+        lambda: command.main(args=arguments, prog_name="parley", standalone_mode=False)
+    )
+
+
+def main() -> None:
+    sys.exit(call(sys.argv[1:]))

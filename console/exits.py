@@ -71,7 +71,9 @@ class Ending:
         try:
             result = command()
         except typer.TyperException as error:
-            complain(f"{error.format_message()} (see parley --help)")
+            context = getattr(error, "ctx", None)
+            path = context.command_path if context is not None else "parley"
+            complain(f"{error.format_message()} (see {path} --help)")
             return error.exit_code
         except (ParleyError, BaseExceptionGroup) as error:
             return self._after(error)

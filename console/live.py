@@ -1,5 +1,6 @@
 """The live board of one debate on a terminal: what was said scrolls by above, who stands where below."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -53,8 +54,7 @@ def live_board(console: Console | None = None) -> Iterator[LiveBoard]:
 
 
 def print_board(ref: DebateRef, state: DebateState) -> None:
-    console = Console()
-    console.print(board(ref, state), width=None if console.is_terminal else WIDTH_OF_A_PIPE)
+    Console(width=None if sys.stdout.isatty() else WIDTH_OF_A_PIPE).print(board(ref, state))
 
 
 def board(ref: DebateRef, state: DebateState) -> RenderableType:

@@ -10,7 +10,7 @@ from parley.coordinator.verdicts.turns import DebateTurn, turns_of
 
 
 class Mark(StrEnum):
-    """Where an agent is in the step that was opened last."""
+    """Where an agent is in the step that runs, or in the last round."""
 
     THINKING = "thinking"
     SPOKEN = "spoken"
@@ -42,7 +42,8 @@ def read_out(state: DebateState) -> Readout:
     board = board_of(now)
     standing = {one.position.agent: one for one in board.standing}
     turns = {turn.agent: turn for turn in turns_of(now) if turn.round == board.round}
-    step = state.steps[-1] if state.steps else None
+    asked = [step for step in state.steps if step.name != LOCALIZE or not step.is_over]
+    step = asked[-1] if asked else None
     return Readout(
         round=board.round,
         seats=tuple(

@@ -8,6 +8,7 @@ from parley.bus.contracts.panel import Panel
 from parley.bus.errors import BadInput, Conflict
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
+from parley.configs.panels import panel_path
 from parley.console.brains import BrainChoice
 from parley.console.debates import ScriptFile, Wishes, new_id, scripted_panel, wished_panel
 from parley.console.inputs import Material, read_material, upload
@@ -34,6 +35,7 @@ def plan(
 ) -> Plan:
     """Raises BadInput with one line for each mistake."""
     script = brain.script
+    panel_path(panel, wishes.panels_dir)
     if script is not None and script.content.panel != panel:
         raise BadInput(f"{script.path}: panel: is {script.content.panel!r}, not {panel!r}")
     resolution = wished_panel(panel, wishes) if script is None else scripted_panel(script, wishes)

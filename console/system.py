@@ -134,8 +134,8 @@ async def _prepare(bus: JetStreamBus, *, create: bool) -> None:
     missing = [one for one in differences if one.found is None]
     if missing and not create:
         raise Unsuitable(
-            f"nobody runs Parley on this server yet ({missing[0]}): start `parley up` or"
-            " `parley coordinator`"
+            f"nobody runs Parley on this server yet (no {missing[0].resource}):"
+            " start `parley up` or `parley coordinator`"
         )
     if missing:
         await bus.apply()

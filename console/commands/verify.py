@@ -12,6 +12,8 @@ from parley.console.story import name_of
 from parley.console.text import one_line
 from parley.coordinator.audit import Audit, audit
 
+PROBLEM_WIDTH = 400
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
@@ -45,7 +47,7 @@ def _in_words(log: Log, found: Audit) -> list[str]:
         f"{log.ref}: DOES NOT HOLD",
         *(f"  {text}" for text in log.broken),
         *(
-            f"  fact {one.ordinal} ({name_of(log.facts[one.ordinal])}): {one_line(one.problem)}"
+            f"  fact {one.ordinal} ({name_of(log.facts[one.ordinal])}): {one_line(one.problem, PROBLEM_WIDTH)}"
             for one in found.discrepancies
         ),
     ]
