@@ -40,6 +40,7 @@ _INBOX = "_INBOX.>"
 _WHOSE_JETSTREAM = "$JS.API.INFO"
 # NATS micro: whoever runs a service answers here.
 _DISCOVERY = "$SRV.>"
+_OWNER_ONLY = 0o600
 _SEED_MARK = "SU"
 _PUBLIC_MARK = "U"
 _NO_KEYS: Mapping[str, str] = MappingProxyType({})
@@ -129,16 +130,19 @@ def known_keys(directory: Path) -> dict[str, str]:
 
 
 def save(accounts: Accounts, directory: Path) -> list[Path]:
-    """The configuration and every seed, each readable by its owner alone; what was written."""
+    """The configuration, and every seed in a file that only its owner can read; what was written."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    texts = {f"{one.name}{SEED_SUFFIX}": one.seed for one in accounts.logins if one.seed}
-    texts[CONFIG_FILE] = render(accounts)
-    paths = [directory / name for name in texts]
-    for path in paths:
-        path.unlink(missing_ok=True)
-        path.touch(mode=0o600)
-        path.write_text(texts[path.name])
-    return paths
+    config = directory / CONFIG_FILE
+    config.write_text(render(accounts))
+    written = [config]
+    for login in accounts.logins:
+        if login.seed is not None:
+            path = directory / f"{login.name}{SEED_SUFFIX}"
+            path.touch(mode=_OWNER_ONLY)
+            path.chmod(_OWNER_ONLY)
+            path.write_text(login.seed)
+            written.append(path)
+    return written
 
 
 def _account_of(panel: str, persona: str) -> str:

@@ -17,15 +17,11 @@ import anyio
 
 from parley.bus.errors import BadInput, BusError, Conflict, Unavailable, Unsuitable
 from parley.bus.jetstream.replies import NO_ANSWER, Answer, ApiError, Replies
-from parley.bus.port import Entry, Schedule
+from parley.bus.port import Entry
 
 ACK_TIMEOUT_S = 2.0
 PATIENCE_S = 20.0
 RETRY_PAUSE_S = 0.1
-
-MSG_ID = "Nats-Msg-Id"
-EXPECTED_SEQUENCE = "Nats-Expected-Last-Subject-Sequence"
-EXPECTED_SUBJECT = "Nats-Expected-Last-Subject-Sequence-Subject"
 
 WRONG_LAST_SEQUENCE = 10071
 # The same subject or msg_id is being written at this moment: not decided yet.
@@ -51,29 +47,44 @@ class Writer:
         self._find = find
         self._server_ahead_s = server_ahead_s
 
+    async def append(self, *entries: Entry) -> int:
+        if len(entries) > 1:
+            return (await self.store(entries))[-1]
+        entry = entries[0]
+        headers = await self._headers(entry) if entry.schedule else header_block(entry)
+        sequence = decided(await self._send(entry, headers), entry)
+        return await self._insist(entry, headers) if sequence is None else sequence
+
     async def store(self, entries: Sequence[Entry]) -> list[int]:
         """The entries' sequences; they are in order unless one of them had to be repeated."""
         sent = []
         for entry in entries:
-            headers = headers_of(entry)
-            if entry.schedule is not None:
-                headers |= schedule_headers(entry.schedule, await self._server_ahead_s())
-            sent.append((entry, headers, await self._send(entry, headers)))
+            headers = await self._headers(entry)
+            sent.append((entry, headers, self._send(entry, headers)))
+            if self._connection.client.congested:
+                await self._connection.client.relief()
         return [
             decided(await answer, entry) or await self._insist(entry, headers)
             for entry, headers, answer in sent
         ]
 
-    async def _send(self, entry: Entry, headers: dict[str, str]) -> asyncio.Future[Answer]:
-        return await self._replies.send(entry.subject, entry.data, headers, ACK_TIMEOUT_S)
+    def _send(self, entry: Entry, headers: bytes) -> asyncio.Future[Answer]:
+        return self._replies.send(entry.subject, entry.data, headers, ACK_TIMEOUT_S)
 
-    async def _insist(self, entry: Entry, headers: dict[str, str]) -> int:
+    async def _headers(self, entry: Entry) -> bytes:
+        """The server fires a schedule by its own clock, which may be ahead of ours."""
+        if entry.schedule is None:
+            return header_block(entry)
+        due = time.time() + await self._server_ahead_s() + entry.schedule.delay_s
+        return header_block(entry, due)
+
+    async def _insist(self, entry: Entry, headers: bytes) -> int:
         with anyio.move_on_after(PATIENCE_S):
             while True:
                 await anyio.sleep(RETRY_PAUSE_S)
                 await self._connection.usable()
                 try:
-                    sequence = decided(await (await self._send(entry, headers)), entry)
+                    sequence = decided(await self._send(entry, headers), entry)
                 except Conflict:
                     sequence = await self._find(entry)
                     if sequence is None:
@@ -83,23 +94,24 @@ class Writer:
         raise Unavailable(f"no word about {entry.subject} after {PATIENCE_S:g} s")
 
 
-def headers_of(entry: Entry) -> dict[str, str]:
-    headers = {MSG_ID: entry.msg_id, **entry.headers}
+def header_block(entry: Entry, due: float = 0.0) -> bytes:
+    """`due` is when the entry's schedule fires, in seconds since the epoch."""
+    lines = ["NATS/1.0", f"Nats-Msg-Id: {entry.msg_id}"]
     if entry.guard is not None:
-        headers[EXPECTED_SEQUENCE] = str(entry.guard.sequence)
+        lines.append(f"Nats-Expected-Last-Subject-Sequence: {entry.guard.sequence}")
         if entry.guard.subject != entry.subject:
-            headers[EXPECTED_SUBJECT] = entry.guard.subject
+            lines.append(f"Nats-Expected-Last-Subject-Sequence-Subject: {entry.guard.subject}")
     if entry.cancels is not None:
-        headers["Nats-Scheduler"] = entry.cancels
-        headers["Nats-Schedule-Next"] = "purge"
-    return headers
-
-
-def schedule_headers(schedule: Schedule, server_ahead_s: float) -> dict[str, str]:
-    """The server fires by its own clock, which may be ahead of ours."""
-    due = datetime.fromtimestamp(time.time() + server_ahead_s + schedule.delay_s, UTC)
-    moment = due.isoformat(timespec="microseconds").replace("+00:00", "Z")
-    return {"Nats-Schedule": f"@at {moment}", "Nats-Schedule-Target": schedule.target}
+        lines += [f"Nats-Scheduler: {entry.cancels}", "Nats-Schedule-Next: purge"]
+    if entry.schedule is not None:
+        moment = datetime.fromtimestamp(due, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        lines += [f"Nats-Schedule: @at {moment}", f"Nats-Schedule-Target: {entry.schedule.target}"]
+    lines += [f"{name}: {value}" for name, value in entry.headers.items()]
+    block = "\r\n".join(lines) + "\r\n\r\n"
+    breaks = len(lines) + 1
+    if block.count("\n") != breaks or block.count("\r") != breaks:
+        raise BadInput(f"a header of {entry.subject} holds a line break")
+    return block.encode()
 
 
 def decided(answer: Answer, entry: Entry) -> int | None:

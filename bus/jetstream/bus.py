@@ -1,8 +1,9 @@
 """The port of the bus, on JetStream."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 import nats.errors
 
@@ -40,8 +41,8 @@ class JetStreamBus:
         *_, wanted = infra.resources(self.layout, [queue])
         await infra.apply(self._replies, [wanted])
 
-    async def append(self, *entries: Entry) -> int:
-        return (await self._writer.store(entries))[-1]
+    def append(self, *entries: Entry) -> Coroutine[Any, Any, int]:
+        return self._writer.append(*entries)
 
     async def tail(
         self, filters: Sequence[str], *, start: int, on: Callable[[Record], None]
@@ -77,7 +78,7 @@ class JetStreamBus:
 
     async def signal(self, subject: str, data: bytes) -> None:
         try:
-            await self._connection.client.publish(subject, data)
+            self._connection.client.post(subject, data)
         except (nats.errors.Error, OSError) as error:
             raise Unavailable(f"{subject} could not be sent: {error}") from error
 

@@ -2,7 +2,7 @@
 
 import base64
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from parley.bus.jetstream.client import header_of
 from parley.bus.port import Record
@@ -10,26 +10,19 @@ from parley.bus.port import Record
 _SHORT_FORM = 9
 
 
-class Position(NamedTuple):
-    attempt: int
-    sequence: int
-    consumer_sequence: int
-    time_ns: int
-
-
-def position_of(reply: bytes) -> Position:
+def position_of(reply: bytes) -> tuple[int, int, int, int]:
     """
-    $JS.ACK.{stream}.{consumer}.{attempt}.{sequence}.{consumer sequence}.{time}.{pending}, where
+    (attempt, sequence, consumer's sequence, time in ns), as the server spells them in
+    $JS.ACK.{stream}.{consumer}.{attempt}.{sequence}.{consumer's sequence}.{time}.{pending}, where
     `{domain}.{account}` may stand before the stream and a random token at the end.
     """
     tokens = reply.split(b".")
-    first = 4 if len(tokens) == _SHORT_FORM else 6
-    attempt, sequence, consumer_sequence, time_ns = map(int, tokens[first : first + 4])
-    return Position(attempt, sequence, consumer_sequence, time_ns)
+    at = 4 if len(tokens) == _SHORT_FORM else 6
+    return int(tokens[at]), int(tokens[at + 1]), int(tokens[at + 2]), int(tokens[at + 3])
 
 
 def record_of_headers(headers: bytes, data: bytes) -> Record:
-    """A message as direct get answers it; KeyError-free only for such messages."""
+    """A message as direct get answers it."""
     return Record(
         sequence=int(header_of(headers, b"Nats-Sequence") or 0),
         subject=header_of(headers, b"Nats-Subject") or "",

@@ -54,37 +54,32 @@ class Replies:
         self.connection.denied.append(self._deny)
         self.connection.dropped.append(self._drop)
 
-    async def send(
-        self, subject: str, data: bytes, headers: dict[str, str] | None, timeout_s: float
+    def send(
+        self, subject: str, data: bytes, headers: bytes, timeout_s: float
     ) -> asyncio.Future[Answer]:
         """Sends without waiting for the answer, which the future will hold."""
-        self._count += 1
-        token = str(self._count)
         answer: asyncio.Future[Answer] = self._loop.create_future()
         if not self._client.is_connected:
             answer.set_result(NO_ANSWER)
             return answer
-        key = token.encode()
-        self._open[key] = (answer, self._loop.time() + timeout_s, subject)
+        self._count += 1
+        token = str(self._count)
+        try:
+            self._client.post(subject, data, self._prefix + token, headers)
+        except nats.errors.MaxPayloadError as error:
+            raise BadInput(f"{len(data)} bytes for {subject} exceed the server's limit") from error
+        except nats.errors.BadSubjectError as error:
+            raise BadInput(f"{subject!r} is not a subject") from error
+        self._open[token.encode()] = (answer, self._loop.time() + timeout_s, subject)
         if not self._sweeping:
             self._sweeping = True
             self._loop.call_later(SWEEP_S, self._sweep)
-        try:
-            await self._client.publish(subject, data, self._prefix + token, headers)
-        except nats.errors.MaxPayloadError as error:
-            self._open.pop(key, None)
-            raise BadInput(f"{len(data)} bytes for {subject} exceed the server's limit") from error
-        except nats.errors.BadSubjectError as error:
-            self._open.pop(key, None)
-            raise BadInput(f"{subject!r} is not a subject") from error
-        except (nats.errors.Error, OSError):
-            self._settle(key, NO_ANSWER)
         return answer
 
     async def ask(self, subject: str, body: object = None, timeout_s: float = API_TIMEOUT_S) -> Any:
         """One call of the JetStream API, decoded; raises ApiError, Unavailable or Unsuitable."""
         data = json.dumps(body).encode() if body is not None else b""
-        answer = await (await self.send(subject, data, None, timeout_s))
+        answer = await self.send(subject, data, b"", timeout_s)
         if isinstance(answer, BusError):
             raise answer
         if answer == NO_ANSWER:

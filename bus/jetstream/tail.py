@@ -150,13 +150,13 @@ class Tail:
             return
         if self._broken:
             return
-        position = position_of(reply)
-        if position.consumer_sequence != self._expected:
+        _, sequence, consumer_sequence, time_ns = position_of(reply)
+        if consumer_sequence != self._expected:
             self._break()
             return
         self._expected += 1
         self._credit -= 1
-        self._arrived.append(Record(position.sequence, subject.decode(), data, position.time_ns))
+        self._arrived.append(Record(sequence, subject.decode(), data, time_ns))
         self._wake.set()
 
     def _note(self, status: int) -> None:
