@@ -11,7 +11,6 @@ they halve the client's share of the CPU.
 
 import asyncio
 import re
-from collections.abc import Callable
 from contextlib import suppress
 
 import anyio.lowlevel
@@ -20,9 +19,7 @@ from nats.aio.client import Client
 from nats.aio.subscription import Subscription
 from typing_extensions import override
 
-# (subject, reply, data, header block as it came, empty if there is none). Must not raise: that
-# would end the read loop.
-Receive = Callable[[bytes, bytes, bytes, bytes], None]
+from parley.bus.jetstream.parser import DirectParser, Receive
 
 _BLANK = re.compile(r"\s")
 
@@ -31,6 +28,7 @@ class DirectClient(Client):
     def __init__(self) -> None:
         super().__init__()
         self._receivers: dict[int, Receive] = {}
+        self._ps = DirectParser(self, self._receivers)
         # Wakes the library's flusher, which only asks whether somebody waits for it.
         self._kick: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._kick.set_result(None)
