@@ -98,7 +98,7 @@ class Blobs:
 
     async def _read(self, subject: str, start: int, count: int) -> Batch:
         request = {"seq": start, "next_by_subj": subject, "batch": count}
-        batch = await direct_get(self._client, self._stream, request)
+        batch = await direct_get(self._replies.connection, self._stream, request)
         if batch.status == NO_RESPONDERS:
             raise Unsuitable(f"bucket {self._bucket} does not exist; see: parley infra plan")
         return batch

@@ -37,6 +37,10 @@ class DirectClient(Client):
     def server_has_jetstream(self) -> bool:
         return bool(self._server_info.get("jetstream"))
 
+    @property
+    def server_requires_tls(self) -> bool:
+        return bool(self._server_info.get("tls_required"))
+
     def post(self, subject: str, data: bytes, reply: str = "", headers: bytes = b"") -> None:
         """
         Like `publish`, without waiting; `headers` is a whole header block.

@@ -116,6 +116,8 @@ class Connection:
         while not self.client.is_connected:
             if self.lost is not None:
                 raise self.lost
+            if self._back.is_set():
+                self._back = anyio.Event()
             await self._back.wait()
 
     async def _connect(self) -> None:
@@ -140,7 +142,6 @@ class Connection:
 
     async def _on_disconnected(self) -> None:
         self.epoch += 1
-        self._back = anyio.Event()
         for callback in tuple(self.dropped):
             callback()
 
@@ -177,6 +178,7 @@ async def connect(server: Server) -> AsyncIterator[Connection]:
     await connection.open()
     try:
         _check_version(connection)
+        _check_tls(connection)
         yield connection
     finally:
         await connection.close()
@@ -199,6 +201,14 @@ def _check_version(connection: Connection) -> None:
         raise Unsuitable(
             f"nats-server {found} at {connection.server} is too old, {wanted} or newer is needed"
         )
+
+
+def _check_tls(connection: Connection) -> None:
+    """The library goes on in the clear when the server does not ask for TLS."""
+    server = connection.server
+    wanted = server.tls_ca or server.tls_cert or any(u.startswith("tls://") for u in server.urls)
+    if wanted and not connection.client.server_requires_tls:
+        raise Unsuitable(f"{server} does not offer TLS")
 
 
 def _tls(server: Server) -> ssl.SSLContext | None:

@@ -14,7 +14,8 @@ import anyio
 import nats.errors
 
 from parley.bus.errors import BusError, NotFound, Unavailable, Unsuitable
-from parley.bus.jetstream.client import DirectClient, header_of, status_of
+from parley.bus.jetstream.client import header_of, status_of
+from parley.bus.jetstream.connection import Connection
 from parley.bus.jetstream.records import nanoseconds, record_of_headers, record_of_json
 from parley.bus.jetstream.replies import ApiError, Replies
 from parley.bus.port import Entry, Record
@@ -24,7 +25,8 @@ SILENCE_S = 2.0
 PATIENCE_S = 15.0
 LAG_PAUSE_S = 0.02
 NO_MESSAGE_FOUND = 10037
-NOT_FOUND = 404
+NO_RESPONDERS = 503
+FORBIDDEN = 403
 
 
 class Batch:
@@ -44,6 +46,10 @@ class Batch:
         else:
             self.messages.append((headers, data))
 
+    def deny(self) -> None:
+        self.status = FORBIDDEN
+        self._ended.set()
+
     async def end(self) -> None:
         while not self._ended.is_set():
             arrived = len(self.messages)
@@ -53,24 +59,34 @@ class Batch:
                 raise Unavailable("the server fell silent while the log was read")
 
 
-async def direct_get(client: DirectClient, stream: str, request: dict[str, Any]) -> Batch:
+async def direct_get(connection: Connection, stream: str, request: dict[str, Any]) -> Batch:
     batch = Batch()
+    client = connection.client
     inbox = client.new_inbox()
+    subject = f"$JS.API.DIRECT.GET.{stream}"
+
+    def deny(refused: str) -> None:
+        if refused == subject.lower():
+            batch.deny()
+
     subscription = await client.subscribe_direct(inbox, batch.receive)
+    connection.denied.append(deny)
     try:
-        await client.publish(f"$JS.API.DIRECT.GET.{stream}", json.dumps(request).encode(), inbox)
+        client.post(subject, json.dumps(request).encode(), inbox)
         await batch.end()
     except (nats.errors.Error, OSError) as error:
         raise Unavailable(f"the log cannot be read: {error}") from error
     finally:
+        connection.denied.remove(deny)
         await client.unsubscribe_direct(subscription)
+    if batch.status == FORBIDDEN:
+        raise Unsuitable(f"not permitted to read stream {stream}")
     return batch
 
 
 class Log:
     def __init__(self, replies: Replies, stream: str) -> None:
         self._connection = replies.connection
-        self._client = replies.connection.client
         self._replies = replies
         self._stream = stream
         self._replicas = 0
@@ -112,7 +128,9 @@ class Log:
         following = max(1, start)
         with anyio.move_on_after(PATIENCE_S):
             while True:
-                batch = await self._batch(filter_subject, following)
+                batch = await self._batch(
+                    {"seq": following, "next_by_subj": filter_subject, "batch": BATCH}
+                )
                 records.extend(record_of_headers(h, data) for h, data in batch.messages)
                 following = records[-1].sequence + 1 if records else following
                 if batch.pending == 0:
@@ -122,7 +140,12 @@ class Log:
         raise Unavailable(f"{filter_subject} could not be read to its end in {PATIENCE_S:g} s")
 
     async def record(self, sequence: int) -> Record:
-        batch = await direct_get(self._client, self._stream, {"seq": sequence, "batch": 1})
+        with anyio.move_on_after(PATIENCE_S):
+            return await self._record(sequence)
+        raise Unavailable(f"record {sequence} could not be read in {PATIENCE_S:g} s")
+
+    async def _record(self, sequence: int) -> Record:
+        batch = await self._batch({"seq": sequence, "batch": 1})
         for headers, data in batch.messages:
             found = record_of_headers(headers, data)
             if found.sequence == sequence:
@@ -148,13 +171,17 @@ class Log:
         except BusError:
             return None
 
-    async def _batch(self, filter_subject: str, start: int) -> Batch:
+    async def _batch(self, request: dict[str, Any]) -> Batch:
+        """Repeated until it is answered; only for what has a time limit around it."""
         while True:
             await self._connection.usable()
-            request = {"seq": start, "next_by_subj": filter_subject, "batch": BATCH}
-            batch = await direct_get(self._client, self._stream, request)
-            if batch.status in {204, NOT_FOUND}:
+            try:
+                batch = await direct_get(self._connection, self._stream, request)
+            except Unavailable:
+                continue
+            if batch.status != NO_RESPONDERS:
                 return batch
+            await self.info()
             await anyio.sleep(LAG_PAUSE_S)
 
     async def _replicated(self) -> bool:
