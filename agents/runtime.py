@@ -27,7 +27,7 @@ class WorkerOptions:
     # Asks thought about at the same time.
     concurrency: int = 16
     # The server hands an ask out again when it hears nothing for this long.
-    ack_wait_s: float = 30.0
+    ack_wait_s: float = 5.0
     # After so many deliveries the coordinator writes the persona's abstention.
     max_deliver: int = 5
     # Further attempts of a brain that failed; the pause before attempt n is 2**n seconds.
@@ -50,7 +50,7 @@ class Worker:
         self._brain = brain
         self._options = options or WorkerOptions()
         self._queue = queue_of(journal, panel, persona, self._options)
-        self._thinking: set[Delivery] = set()
+        self._thinking: dict[int, Delivery] = {}
         self._blobs: dict[str, bytes] = {}
         self._log = log.bind(panel=panel, persona=persona)
         self.ready = anyio.Event()
@@ -68,7 +68,7 @@ class Worker:
         """Tell the server that the asks being thought about are not lost."""
         while True:
             await anyio.sleep(self._options.ack_wait_s / 3)
-            for delivery in list(self._thinking):
+            for delivery in list(self._thinking.values()):
                 await delivery.in_progress()
 
     async def _handle(self, delivery: Delivery) -> None:
@@ -81,7 +81,7 @@ class Worker:
         if self._persona not in ask.personas:
             await delivery.ack()
             return
-        self._thinking.add(delivery)
+        self._thinking[delivery.record.sequence] = delivery
         try:
             await self._answer(ref, ask, delivery)
         except Exception:  # noqa: BLE001
@@ -90,7 +90,7 @@ class Worker:
             self._log.exception("brain_crashed", debate=str(ref), step=ask.step)
             await delivery.nak(delay_s=float(delivery.attempt))
         finally:
-            self._thinking.discard(delivery)
+            self._thinking.pop(delivery.record.sequence, None)
 
     async def _answer(self, ref: DebateRef, ask: Ask, delivery: Delivery) -> None:
         began = anyio.current_time()

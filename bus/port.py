@@ -58,7 +58,7 @@ class Queue:
 
     name: str
     filters: tuple[str, ...]
-    ack_wait_s: float = 30.0
+    ack_wait_s: float = 5.0
     max_deliver: int = 5
 
 

@@ -98,7 +98,7 @@ class EmbeddedSettings(Block):
 class AgentSettings(Block):
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
     # How long the server waits for a sign of life before it hands an ask to another replica.
-    ack_wait_s: Annotated[float, Field(ge=1, le=3600)] = 30.0
+    ack_wait_s: Annotated[float, Field(ge=1, le=3600)] = 5.0
     max_deliver: Annotated[int, Field(ge=1, le=100)] = 5
     # How often a failing brain is asked again, after 2, 4, … seconds.
     retries: Annotated[int, Field(ge=0, le=10)] = 2
