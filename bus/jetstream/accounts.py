@@ -15,6 +15,7 @@ The configuration holds public keys only. The seeds are secrets and go to files 
 """
 
 import json
+import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,8 +42,8 @@ _WHOSE_JETSTREAM = "$JS.API.INFO"
 # NATS micro: whoever runs a service answers here.
 _DISCOVERY = "$SRV.>"
 _OWNER_ONLY = 0o600
-_SEED_MARK = "SU"
-_PUBLIC_MARK = "U"
+_SEED = re.compile("SU[A-Z2-7]{56}")
+_PUBLIC_KEY = re.compile("U[A-Z2-7]{55}")
 _NO_KEYS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -275,15 +276,12 @@ def _login(name: str, keys: Mapping[str, str]) -> Login:
         import nkeys  # type: ignore[import-untyped] # noqa: PLC0415 - an extra
     except ImportError as error:
         raise BadInput("accounts need: pip install 'parley-debate[nkeys]'") from error
-    key = keys.get(name, "")
-    if key.startswith(_PUBLIC_MARK):
-        return Login(name, key)
-    if not key:
+    if name not in keys:
         key = nkeys.encode_seed(secrets.token_bytes(32), nkeys.PREFIX_BYTE_USER).decode()
-    try:
-        public_key = nkeys.from_seed(bytearray(key.encode())).public_key.decode()
-    except (nkeys.NkeysError, ValueError) as error:
-        raise BadInput(f"the key of {name} is neither a user's seed nor its public key") from error
-    if not key.startswith(_SEED_MARK):
-        raise BadInput(f"the key of {name} is not a user's")
-    return Login(name, public_key, key)
+    elif _PUBLIC_KEY.fullmatch(keys[name]):
+        return Login(name, keys[name])
+    elif _SEED.fullmatch(keys[name]):
+        key = keys[name]
+    else:
+        raise BadInput(f"the key of {name} is neither a user's seed (SU…) nor its public key (U…)")
+    return Login(name, nkeys.from_seed(bytearray(key.encode())).public_key.decode(), key)
