@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlparse
 
 import anyio
 import nats.errors
@@ -73,6 +72,7 @@ class Connection:
     _back: anyio.Event = field(default_factory=anyio.Event)
 
     async def open(self) -> None:
+        await _check_files(self.server)
         with anyio.move_on_after(FIRST_CONNECTION_S):
             try:
                 await self._connect()
@@ -86,7 +86,7 @@ class Connection:
             self._opening = False
             return
         await self.close()
-        reason = str(self._failure or "") or type(self._failure).__name__
+        reason = str(self._failure or "") or "no answer"
         raise Unreachable(
             f"no NATS server answers at {self.server} ({reason}); start one there, "
             "or give no address to use a private one"
@@ -203,6 +203,18 @@ def _check_version(connection: Connection) -> None:
         )
 
 
+async def _check_files(server: Server) -> None:
+    for file in (
+        server.credentials,
+        server.nkey_seed,
+        server.tls_ca,
+        server.tls_cert,
+        server.tls_key,
+    ):
+        if file is not None and not await anyio.Path(file).is_file():
+            raise BadInput(f"there is no file {file} to connect to {server} with")
+
+
 def _check_tls(connection: Connection) -> None:
     """The library goes on in the clear when the server does not ask for TLS."""
     server = connection.server
@@ -221,5 +233,4 @@ def _tls(server: Server) -> ssl.SSLContext | None:
 
 
 def _without_secrets(url: str) -> str:
-    parts = urlparse(url if "://" in url else f"nats://{url}")
-    return f"{parts.hostname}:{parts.port or 4222}"
+    return url.rpartition("://")[2].rpartition("@")[2]

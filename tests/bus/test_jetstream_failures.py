@@ -12,7 +12,7 @@ from anyio.abc import ByteStream, SocketStream
 from tests.bus.worlds import NatsServer, datas, entry, until
 
 from parley.bus.errors import BadInput, BusError, Conflict, Unavailable, Unreachable, Unsuitable
-from parley.bus.jetstream import acks
+from parley.bus.jetstream import acks, connection
 from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.port import Delivery, Guard, Queue, Record
@@ -173,13 +173,39 @@ async def test_a_write_gives_up_when_the_server_stays_away(
             await bus.append(entry("debate.p.d.x", "m"))
 
 
-async def test_no_server_is_said_at_once() -> None:
-    with anyio.fail_after(3), pytest.raises(Unreachable) as caught:
+async def test_no_server_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert connection.FIRST_CONNECTION_S <= 3
+    monkeypatch.setattr(connection, "FIRST_CONNECTION_S", 0.5)
+    with anyio.fail_after(1), pytest.raises(Unreachable) as caught:
         async with open_bus(Server(("nats://user:secret@127.0.0.1:9",))):
             pass
     assert "127.0.0.1:9" in str(caught.value)
     assert "secret" not in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        Server(("nats://127.0.0.1:port",)),
+        Server(("",)),
+        Server(credentials=Path("missing")),
+        Server(nkey_seed=Path("missing")),
+        Server(tls_ca=Path("missing")),
+        Server(tls_cert=Path("missing"), tls_key=Path("missing")),
+    ],
+    ids=["port", "empty", "credentials", "nkey", "ca", "certificate"],
+)
+async def test_unusable_settings_are_the_callers_mistake(server: Server) -> None:
+    with pytest.raises(BadInput):
+        async with open_bus(server):
+            pass
+
+
+async def test_tls_is_not_quietly_left_out(nats: NatsServer) -> None:
+    with pytest.raises(Unsuitable, match="does not offer TLS"):
+        async with open_bus(Server((nats.url.replace("nats://", "tls://"),))):
+            pass
 
 
 async def test_a_server_without_jetstream_is_refused(tmp_path: Path) -> None:
