@@ -17,7 +17,7 @@ def decide_validation(seen: Observation) -> Decision:
     return Decision(
         stops=True,
         rule="single_verdict",
-        because="L0 gives one verdict and does not iterate, whatever its confidence",
+        because="L0 stops at once, whatever its confidence",
         unmet=(),
         compared=Compared({}, {"iteration": seen.iteration, "confidence": seen.confidence}),
     )

@@ -28,7 +28,7 @@ from parley.coordinator.regimes.observation import Observation
 
 
 def decide_deliberation(seen: Observation, params: RegimeParams) -> Decision:
-    dimension = reaches("dimension", "D", seen.d_current, "d_min", params.d_min)
+    dimension = reaches("dimension", "d_current", seen.d_current, "d_min", params.d_min)
     orthogonality = is_below(
         "orthogonality",
         "orthogonality",
@@ -47,7 +47,7 @@ def decide_deliberation(seen: Observation, params: RegimeParams) -> Decision:
 def _judge_saturation(
     seen: Observation, params: RegimeParams, checks: tuple[Check, ...]
 ) -> Decision:
-    cooldown = reaches("cooldown", "saturated in a row", seen.streak, "cooldown", params.cooldown)
+    cooldown = reaches("cooldown", "saturation_streak", seen.streak, "cooldown", params.cooldown)
     checks = (*checks, cooldown)
     if not cooldown.met:
         return _go_on(seen, params, unmet(checks)[0], checks)

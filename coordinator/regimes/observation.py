@@ -61,6 +61,7 @@ class Observation:
     sensitivity: Sensitivity | None
     forcing: Forcing | None
     new_perspective: str | None
+    axes_remaining_estimate: int | None
     keywords: frozenset[str]
     conclusion: Conclusion | None
 
@@ -91,6 +92,7 @@ def observe(
         sensitivity=iteration.sensitivity,
         forcing=iteration.forcing,
         new_perspective=forced if forced and is_new(forced, axes, epsilon, similarity) else None,
+        axes_remaining_estimate=iteration.axes_remaining_estimate,
         keywords=state.keywords | keywords(iteration.text or ""),
         conclusion=_latest_conclusion(state, iteration),
     )

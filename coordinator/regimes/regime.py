@@ -24,6 +24,7 @@ from parley.coordinator.regimes.deliberative import decide_deliberation
 from parley.coordinator.regimes.observation import Observation, RegimeState, observe, remember
 from parley.coordinator.regimes.similarity import Similarity, lexical_similarity
 from parley.coordinator.regimes.verificatory import decide_verification
+from parley.coordinator.regimes.wording import justify
 
 
 class Step(NamedTuple):
@@ -48,11 +49,13 @@ def step(
     iteration: Iteration,
     params: RegimeParams,
     similarity: Similarity = lexical_similarity,
+    basis: tuple[int, ...] = (),
 ) -> Step:
+    """`basis` are the ordinals of the facts that the iteration rests on, where there are any."""
     seen = observe(state, iteration, params, similarity)
     decision = _decide(seen, params)
     outcome = _outcome(seen, decision, params)
-    declaration = _declare(iteration, seen, decision, outcome, params)
+    declaration = _declare(seen, decision, outcome, params, basis)
     following = replace(
         remember(state, seen),
         axes=outcome.axes,
@@ -90,19 +93,19 @@ def _outcome(seen: Observation, decision: Decision, params: RegimeParams) -> _Ou
 
 
 def _declare(
-    iteration: Iteration,
     seen: Observation,
     decision: Decision,
     outcome: _Outcome,
     params: RegimeParams,
+    basis: tuple[int, ...],
 ) -> TerminationDeclaration:
     capped = not decision.stops and seen.iteration >= params.max_iterations
     stops = decision.stops or capped
     regime = params.theta.regime
     tracks_axes = params.theta.tracks_axes
     remaining = max(0, outcome.d_min - outcome.d_current) if tracks_axes else None
-    if iteration.axes_remaining_estimate is not None:
-        remaining = iteration.axes_remaining_estimate
+    if seen.axes_remaining_estimate is not None:
+        remaining = seen.axes_remaining_estimate
     return TerminationDeclaration(
         termination_status=TerminationStatus.TERMINATE if stops else TerminationStatus.CONTINUE,
         termination_type=params.theta.termination_type,
@@ -113,11 +116,12 @@ def _declare(
             axes_explored=outcome.axes if tracks_axes else (),
             axes_remaining_estimate=remaining,
         ),
-        justification=_justify(decision, params, capped=capped),
+        justification=justify(decision, params, capped=capped),
         details=DeclarationDetails(
             rule="max_iterations" if capped else decision.rule,
             thresholds=decision.compared.thresholds,
             values=decision.compared.values,
+            basis=basis,
             regime=regime,
             theta=params.theta,
             iteration=seen.iteration,
@@ -133,17 +137,6 @@ def _declare(
             unmet=decision.unmet,
         ),
     )
-
-
-def _justify(decision: Decision, params: RegimeParams, *, capped: bool) -> str:
-    reason = f"{decision.rule}: {decision.because}"
-    if capped:
-        unmet = ", ".join(decision.unmet)
-        return (
-            f"terminate by max_iterations {params.max_iterations}, unmet {unmet}; "
-            f"it would have gone on for {reason}"
-        )
-    return f"{'terminate' if decision.stops else 'continue'} by {reason}"
 
 
 def _record(seen: Observation, outcome: _Outcome, params: RegimeParams) -> tuple[AxesRecord, ...]:

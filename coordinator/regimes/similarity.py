@@ -8,6 +8,7 @@ a value ("high", "낮음") are dropped first, because another value of an axis i
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Protocol
 
 _ENGLISH_VALUES = """
@@ -32,6 +33,7 @@ class Similarity(Protocol):
         """Return the greatest similarity of `axis` to the known axes, from 0 to 1."""
 
 
+@lru_cache(maxsize=4096)
 def words_of(axis: str) -> frozenset[str]:
     parts = _NO_WORD.split(_CAMEL_BORDER.sub(" ", unicodedata.normalize("NFKC", axis)))
     return frozenset(part.lower() for part in parts if part) - VALUE_WORDS

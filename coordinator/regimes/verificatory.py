@@ -31,7 +31,7 @@ def decide_verification(seen: Observation, params: RegimeParams) -> Decision:
         ),
         is_above(
             "verification",
-            "best score",
+            "best_score",
             best,
             "verification_threshold",
             params.verification_threshold,

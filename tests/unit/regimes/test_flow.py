@@ -232,6 +232,26 @@ def test_thresholds_and_values_let_a_reader_redo_the_comparison() -> None:
     assert (details.values["d_current"], details.thresholds["d_min"]) == (6, 6)
 
 
+def test_a_margin_that_rounding_lifts_over_the_threshold_is_still_not_above_it() -> None:
+    assert 0.8 - 0.7 > 0.1
+    close = Iteration(
+        candidates=tuple(Candidate(id=f"{score}", score=score) for score in (0.8, 0.7, 0.1))
+    )
+    assert run(close, theta=Theta.L2).declarations[0].details.unmet == ("margin",)
+
+
+def test_forcing_that_repeats_an_axis_of_the_same_iteration_names_nothing_new() -> None:
+    repeated = Iteration(axes=("ethics",), orthogonality=0.05, forcing=Forcing(axis="ethics"))
+    details = run(repeated).declarations[0].details
+    assert (details.rule, details.d_current) == ("truly_saturated", 1)
+
+
+def test_a_declaration_names_the_facts_it_rests_on() -> None:
+    resting = step(RegimeState(), SETTLED, L3, basis=(3, 4, 7)).declaration
+    assert resting.details.basis == (3, 4, 7)
+    assert step(RegimeState(), SETTLED, L3).declaration.details.basis == ()
+
+
 def test_no_iteration_no_declaration() -> None:
     ended = run()
     assert (ended.declarations, ended.stopped_at) == ((), None)
