@@ -38,6 +38,9 @@ class Role:
     process: subprocess.Popen[bytes] = field(init=False)
 
     def start(self) -> "Role":
+        return self.launch().await_ready()
+
+    def launch(self) -> "Role":
         self.log.unlink(missing_ok=True)
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
@@ -46,6 +49,9 @@ class Role:
                 stdout=log,
                 stderr=log,
             )
+        return self
+
+    def await_ready(self) -> "Role":
         deadline = time.monotonic() + READY_WITHIN_S
         while self.ready not in self.log.read_text():
             assert self.process.poll() is None, self.log.read_text()
@@ -70,17 +76,23 @@ class Deployment:
     roles: list[Role] = field(default_factory=list)
 
     def coordinator(self, name: str = "c0") -> Role:
-        return self._run(("coordinator", "--name", name), name, "coordinator_ready")
+        arguments = ("coordinator", "--name", name)
+        return self._role(arguments, name, "coordinator_ready").start()
 
-    def agent(self, persona: str, *options: str, replica: int = 0) -> Role:
-        arguments = ("agent", f"forensic/{persona}", *options)
-        return self._run(arguments, f"{persona}-{replica}", "agent_ready")
+    def agent(self, persona: str, replica: int = 0) -> Role:
+        return self._agent(persona, replica).start()
 
-    def agents(self, personas: Sequence[str]) -> list[Role]:
-        return [self.agent(persona) for persona in personas]
+    def agents(self, personas: Sequence[str], replica: int = 0) -> list[Role]:
+        """All at once: most of a process's start is importing."""
+        launched = [self._agent(persona, replica).launch() for persona in personas]
+        return [role.await_ready() for role in launched]
 
-    def _run(self, arguments: tuple[str, ...], name: str, ready: str) -> Role:
-        role = Role(arguments, self.nats.url, self.home / f"{name}.log", ready).start()
+    def _agent(self, persona: str, replica: int) -> Role:
+        arguments = ("agent", f"forensic/{persona}")
+        return self._role(arguments, f"{persona}-{replica}", "agent_ready")
+
+    def _role(self, arguments: tuple[str, ...], name: str, ready: str) -> Role:
+        role = Role(arguments, self.nats.url, self.home / f"{name}.log", ready)
         self.roles.append(role)
         return role
 

@@ -1,4 +1,5 @@
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +8,7 @@ import typer
 from parley.bus.codec import encode
 from parley.bus.contracts.facts import Fact
 from parley.bus.errors import BadInput, Conflict
-from parley.bus.journal import Journal
+from parley.bus.journal import Journal, envelope
 from parley.bus.port import Entry, Guard
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
@@ -63,20 +64,28 @@ async def _complete(journal: Journal, debate: Archived) -> int:
     missing = debate.facts[both:]
     if missing:
         after = records[-1].sequence if records else 0
-        await journal.bus.append(*_entries(journal, debate.ref, missing, both, after))
+        await journal.bus.append(*_entries(journal, debate.ref, missing, after))
     return len(missing)
 
 
 def _entries(
-    journal: Journal, ref: DebateRef, facts: Sequence[Fact], first: int, after: int
-) -> list[Entry]:
-    """All at once, so that no coordinator comes in between; the first one's guard covers them."""
-    return [
-        Entry(
-            subject=journal.subjects.of(ref, fact),
+    journal: Journal, ref: DebateRef, facts: Sequence[Fact], after: int
+) -> Iterator[Entry]:
+    """
+    All at once, so that no coordinator comes in between; the first one's guard covers them.
+
+    A coordinator that watches the debate arrive may write the same facts. They have the same
+    message ids, so the server takes them for what they are.
+    """
+    seen: Counter[str] = Counter()
+    for fact in facts:
+        subject = journal.subjects.of(ref, fact)
+        msg_id = journal.subjects.msg_id(subject) + (f".{seen[subject]}" if seen[subject] else "")
+        yield Entry(
+            subject=subject,
             data=encode(fact),
-            msg_id=f"import.{ref.panel}.{ref.id}.{first + index}",
-            guard=Guard(journal.subjects.debate(ref), after) if index == 0 else None,
+            msg_id=msg_id,
+            guard=None if seen else Guard(journal.subjects.debate(ref), after),
+            headers=envelope(ref, fact, msg_id),
         )
-        for index, fact in enumerate(facts)
-    ]
+        seen[subject] += 1

@@ -1,9 +1,12 @@
+import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
 from tests.bus.worlds import NatsServer, World, jetstream_world, memory_world
+
+from parley.bus.virtual import VirtualTimeLoop
 
 
 @pytest.fixture(scope="session")
@@ -13,12 +16,21 @@ def nats_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server.stop()
 
 
-@pytest.fixture(params=["memory", "jetstream"])
-def world(request: pytest.FixtureRequest) -> Callable[[], AbstractAsyncContextManager[World]]:
-    if request.param == "memory":
-        return memory_world
-    url: str = request.getfixturevalue("nats_url")
-    return lambda: jetstream_world(url)
+def pytest_asyncio_loop_factories(
+    item: pytest.Function,
+) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """What asks for a world is asked of both buses: of the one in memory on virtual time."""
+    real = {"jetstream": asyncio.new_event_loop}
+    return {"memory": VirtualTimeLoop, **real} if "world" in item.fixturenames else real
+
+
+@pytest.fixture
+def world(nats_url: str) -> Callable[[], AbstractAsyncContextManager[World]]:
+    def open_world() -> AbstractAsyncContextManager[World]:
+        simulated = isinstance(asyncio.get_running_loop(), VirtualTimeLoop)
+        return memory_world() if simulated else jetstream_world(nats_url)
+
+    return open_world
 
 
 @pytest.fixture

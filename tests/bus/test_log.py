@@ -122,7 +122,7 @@ async def test_a_schedule_fires_and_leaves_no_timer(world: OpenWorld) -> None:
             tasks.start_soon(lambda: bus.tail([fired], start=1, on=seen.append))
             await until(lambda: bool(seen))
             tasks.cancel_scope.cancel()
-        assert 0.39 <= anyio.current_time() - begun < 2.0
+        assert 0.39 <= anyio.current_time() - begun < 5.0
         assert (seen[0].subject, seen[0].data) == (fired, b"due")
         assert await bus.subjects(w.subject("d.>")) == [fired]
 

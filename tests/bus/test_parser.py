@@ -29,7 +29,7 @@ messages = st.tuples(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     stream=st.lists(st.one_of(messages, st.sampled_from([b"+OK\r\n", b"OTHER"])), max_size=12),
     sizes=st.lists(st.integers(1, 6000), min_size=1, max_size=5),

@@ -78,12 +78,12 @@ async def test_an_acknowledged_record_never_comes_again(world: OpenWorld) -> Non
         await delivery.ack()
 
     async with world() as w, w.connect() as bus:
-        await bus.ensure_queue(asks(w, ack_wait_s=0.2))
+        await bus.ensure_queue(asks(w, ack_wait_s=0.4))
         await ask(bus, w, 1)
         for _ in range(2):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(bus.work, "p-noise", 2, handle)
-                await anyio.sleep(0.25)
+                await anyio.sleep(0.3)
                 tasks.cancel_scope.cancel()
         assert got == [1]
 
@@ -137,19 +137,19 @@ async def test_work_in_progress_is_left_alone(world: OpenWorld) -> None:
 
     async def handle(delivery: Delivery) -> None:
         got.append(delivery.attempt)
-        for _ in range(5):
-            await anyio.sleep(0.12)
+        for _ in range(4):
+            await anyio.sleep(0.2)
             await delivery.in_progress()
         await delivery.ack()
         got.append(0)
 
     async with world() as w, w.connect() as bus:
-        await bus.ensure_queue(asks(w, ack_wait_s=0.3))
+        await bus.ensure_queue(asks(w, ack_wait_s=0.5))
         await ask(bus, w, 1)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(bus.work, "p-noise", 2, handle)
             await until(lambda: 0 in got)
-            await anyio.sleep(0.35)
+            await anyio.sleep(0.6)
             tasks.cancel_scope.cancel()
         assert got == [1, 0]
 
@@ -186,11 +186,11 @@ async def test_a_terminated_record_never_comes_again(world: OpenWorld) -> None:
         await delivery.term()
 
     async with world() as w, w.connect() as bus:
-        await bus.ensure_queue(asks(w, ack_wait_s=0.2))
+        await bus.ensure_queue(asks(w, ack_wait_s=0.4))
         await ask(bus, w, 1)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(bus.work, "p-noise", 2, handle)
-            await anyio.sleep(0.4)
+            await anyio.sleep(0.6)
             tasks.cancel_scope.cancel()
         assert got == [1]
 
