@@ -79,6 +79,8 @@ class JetStreamBus:
     async def signal(self, subject: str, data: bytes) -> None:
         try:
             self._connection.client.post(subject, data)
+            if self._connection.client.congested:
+                await self._connection.client.relief()
         except (nats.errors.Error, OSError) as error:
             raise Unavailable(f"{subject} could not be sent: {error}") from error
 
