@@ -121,7 +121,7 @@ async def follow(
 ) -> None:
     """Hand every record to `see`, in order, until it answers that this was the last one."""
     send, receive = anyio.create_memory_object_stream[Record](math.inf)
-    async with anyio.create_task_group() as tasks, receive:
+    async with send, receive, anyio.create_task_group() as tasks:
         tasks.start_soon(partial(journal.bus.tail, filters, start=start, on=send.send_nowait))
         async for record in receive:
             if await see(record):
