@@ -5,10 +5,10 @@ from contextlib import AbstractAsyncContextManager
 
 import anyio
 import pytest
-from tests.bus.worlds import World, datas, entry, until
 
 from parley.bus.errors import Conflict, NotFound
 from parley.bus.port import Bus, Guard, Record, Schedule
+from tests.bus.worlds import World, datas, entry, until
 
 OpenWorld = Callable[[], AbstractAsyncContextManager[World]]
 

@@ -6,12 +6,12 @@ from typing import TypeVar
 
 import anyio
 import pytest
-from tests.bus.worlds import entry
 
 from parley.bus.errors import Conflict, Unavailable
 from parley.bus.memory import Faults, MemoryServer, open_memory_server
 from parley.bus.port import Delivery, Guard, Queue, Record, Schedule
 from parley.bus.virtual import Deadlock, VirtualTimeLoop
+from tests.bus.worlds import entry
 
 T = TypeVar("T")
 

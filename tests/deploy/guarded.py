@@ -12,7 +12,6 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NoAnswer
-from tests.bus.worlds import NatsServer
 
 from parley.agents.runtime import WorkerOptions, queue_of
 from parley.bus.jetstream.accounts import SEED_SUFFIX, accounts, save
@@ -21,6 +20,7 @@ from parley.bus.jetstream.connection import Server
 from parley.bus.jetstream.infra import Layout
 from parley.bus.journal import Journal
 from parley.bus.subjects import Subjects
+from tests.bus.worlds import NatsServer
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 LAYOUT = Layout()

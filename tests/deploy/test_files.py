@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.bus.worlds import NatsServer
-from tests.deploy.guarded import COORDINATOR, DEPLOY, LAYOUT, PANELS, somebody
 
 from parley.bus.embedded import find_binary
 from parley.bus.jetstream.accounts import CORE, accounts, save
 from parley.configs.panels import panel_path, read_panel
+from tests.bus.worlds import NatsServer
+from tests.deploy.guarded import COORDINATOR, DEPLOY, LAYOUT, PANELS, somebody
 
 FORENSIC, _ = read_panel(panel_path("forensic"))
 SEATS = [f"forensic-{name}" for name in FORENSIC.roster]

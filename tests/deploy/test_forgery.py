@@ -13,6 +13,12 @@ from pathlib import Path
 
 import anyio
 import pytest
+
+from parley.bus.contracts.facts import CancelRequested
+from parley.bus.errors import Unsuitable
+from parley.bus.jetstream.bus import open_bus
+from parley.bus.jetstream.connection import Server
+from parley.bus.subjects import DebateRef
 from tests.bus.worlds import NatsServer, until
 from tests.deploy import guarded
 from tests.deploy.guarded import (
@@ -27,12 +33,6 @@ from tests.deploy.guarded import (
     somebody,
     subjects_of,
 )
-
-from parley.bus.contracts.facts import CancelRequested
-from parley.bus.errors import Unsuitable
-from parley.bus.jetstream.bus import open_bus
-from parley.bus.jetstream.connection import Server
-from parley.bus.subjects import DebateRef
 
 STREAM = LAYOUT.stream
 HEADERS_STILL_WORK = "the log's stream takes schedules, and with them hostile headers"

@@ -10,17 +10,17 @@ import tempfile
 from pathlib import Path
 
 import anyio
-from tests.debates import ROSTER, panel
-from tests.integration.test_crashes import SLOW
-from tests.integration.test_vectors import script_of
-from tests.processes import deployment, open_journal, outcome, submit, until_recorded
-from tests.vectors_a import VECTORS
 
 from parley.agents.script import Script, parse_script
 from parley.bus.contracts.facts import CancelRequested
 from parley.bus.contracts.panel import VerdictPanel
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
+from tests.debates import ROSTER, panel
+from tests.integration.test_crashes import SLOW
+from tests.integration.test_vectors import script_of
+from tests.processes import deployment, open_journal, outcome, submit, until_recorded
+from tests.vectors_a import VECTORS
 
 HERE = Path(__file__).parent
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.unit.console.calling import Call, Called
 
 PARLEY = [sys.executable, "-m", "parley"]

@@ -2,9 +2,9 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.console.calling import Call
 
 from parley.configs.panels import BUILT_IN
+from tests.unit.console.calling import Call
 
 
 @pytest.fixture(autouse=True)

@@ -1,9 +1,8 @@
-from tests.debates import DEADLOCK, panel
-
 from parley.bus.contracts.panel import DebateInput
 from parley.console.readout import Mark, read_out
 from parley.console.rehearsal import play
 from parley.coordinator.state import DebateState
+from tests.debates import DEADLOCK, panel
 
 
 def states() -> list[DebateState]:
