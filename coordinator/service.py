@@ -9,6 +9,7 @@ and the loser learns of it from the log like everybody else.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import anyio
 import structlog
@@ -55,6 +56,16 @@ class Watched:
     sent: Draft | None = None
     timer_due: float | None = None
     looked_into: int = -1
+
+
+class Write(NamedTuple):
+    """A decision on its way into the log, with the guard of the moment it was made."""
+
+    ref: DebateRef
+    watched: Watched
+    draft: Draft
+    after: int
+    closes: str | None
 
 
 class Coordinator:
@@ -175,20 +186,20 @@ class Coordinator:
             return False
         watched.acting_after = watched.control
         watched.sent = self._journal.draft(ref, fact)
-        self._writers.hand((ref, watched, watched.sent))
+        closes = watched.state.armed
+        self._writers.hand(Write(ref, watched, watched.sent, watched.control, closes))
         return True
 
-    async def _act(self, job: tuple[DebateRef, Watched, Draft]) -> None:
-        ref, watched, draft = job
-        after = watched.control
-        closes = watched.state.armed if watched.state else None
-        while watched.control == after:
+    async def _act(self, write: Write) -> None:
+        while write.watched.control == write.after:
             try:
-                await self._journal.control(ref, draft, after=after, closes=closes)
+                await self._journal.control(
+                    write.ref, write.draft, after=write.after, closes=write.closes
+                )
             except Conflict:
                 return
             except Unavailable as error:
-                log.warning("control_write_undecided", debate=str(ref), reason=str(error))
+                log.warning("control_write_undecided", debate=str(write.ref), reason=str(error))
             else:
                 return
 

@@ -47,7 +47,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         "parley run forensic *.jpg --brain script:debate.yaml --preset fast --json",
     )
 )
-def run(  # noqa: PLR0913, PLR0917 - one parameter an option
+def run(
     panel: PanelName,
     inputs: Inputs = None,
     brain: Brain = "script",
