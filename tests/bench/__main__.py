@@ -187,9 +187,9 @@ def idle_memory(debates: int) -> dict[str, float]:
 
 def table(rows: list[Figures]) -> str:
     """Each of ours beside the floor of the same load, measured just before it."""
+    cost = "CPU ms a debate (coordinator + agents + server)"
     lines = [
-        "| load | debates/s | of the floor | p50 ms | of the floor's | p99 ms "
-        "| CPU ms a debate (coordinator + agents + server) | of the floor's | peak MB |",
+        f"| load | debates/s | of floor | p50 ms | of floor | p99 ms | {cost} | of floor | MB |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     base: Figures | None = None

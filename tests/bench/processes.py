@@ -155,7 +155,7 @@ def main() -> None:
     role, *rest = sys.argv[1:]
     options = {"use_uvloop": True}
     if role == "agents":
-        anyio.run(agents, *rest, backend_options=options)
+        anyio.run(agents, rest[0], rest[1], backend_options=options)
     elif role == "idle":
         anyio.run(idle, rest[0], int(rest[1]), backend_options=options)
     else:
