@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import AnyStr
 
 import anyio
 import psutil
@@ -73,8 +74,7 @@ class Agents:
         return Usage.model_validate_json(self._process.stdout.readline())
 
     def stop(self) -> None:
-        self._process.kill()
-        self._process.wait()
+        _end(self._process)
 
 
 def measure(
@@ -102,10 +102,8 @@ def measure(
             for one in agents:
                 one.stop()
             for process in others:
-                process.kill()
-                process.wait()
-            driver.kill()
-            driver.wait()
+                _end(process)
+            _end(driver)
 
 
 def _figures(
@@ -162,6 +160,11 @@ def _python(*arguments: str) -> subprocess.Popen[str]:
     )
 
 
+def _end(process: subprocess.Popen[AnyStr]) -> None:
+    process.kill()
+    process.communicate()
+
+
 def _coordinator(url: str, number: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "parley", "coordinator", "--nats", url, "--name", f"more{number}"],
@@ -177,7 +180,7 @@ def idle_memory(debates: int) -> dict[str, float]:
         process = _python("idle", nats.url, str(debates))
         assert process.stdout is not None
         seen = json.loads(process.stdout.readline())
-        process.wait()
+        _end(process)
     return {
         "debates": debates,
         "kb_per_open_debate": (seen["full"] - seen["empty"]) * 1024 / debates,
