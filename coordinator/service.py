@@ -8,6 +8,7 @@ and the loser learns of it from the log like everybody else.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -226,22 +227,23 @@ class Coordinator:
             watched.state = None
 
     async def _beat(self) -> None:
-        beacon = Beacon(name=self._peers.me)
         try:
             while True:
                 self._now = anyio.current_time()
-                await self._journal.bus.signal(
-                    self._subjects.beacons(), beacon.model_dump_json().encode()
-                )
+                await self._say(Beacon(name=self._peers.me))
                 if self._peers.forget_silent(self._now):
                     self._share_out()
                 await anyio.sleep(BEAT_S)
         finally:
-            leaving = Beacon(name=self._peers.me, leaving=True)
             with anyio.CancelScope(shield=True), anyio.move_on_after(1):
-                await self._journal.bus.signal(
-                    self._subjects.beacons(), leaving.model_dump_json().encode()
-                )
+                await self._say(Beacon(name=self._peers.me, leaving=True))
+
+    async def _say(self, beacon: Beacon) -> None:
+        """Unheard while the server is away: nobody else hears anything then, either."""
+        with suppress(Unavailable):
+            await self._journal.bus.signal(
+                self._subjects.beacons(), beacon.model_dump_json().encode()
+            )
 
     def _on_beacon(self, _subject: str, data: bytes) -> None:
         try:
