@@ -18,6 +18,7 @@ A deliberation has `iterations` in place of `rounds`. Each holds what `rules ter
 (the facilitator and the scores say it) and, if wanted, the debaters' words:
 
     panel: deliberation
+    question: Lease or buy?
     theta: L3
     iterations:
       - says:
@@ -110,6 +111,7 @@ class Script(Contract):
     roster: tuple[Token, ...] | None = None
     rounds: Annotated[tuple[dict[Token, Line], ...], Field(min_length=1)] | None = None
     follow_ups: dict[Token, FollowUpLine] = Field(default_factory=dict)
+    question: Text = ""
     theta: Theta | None = None
     iterations: Annotated[tuple[IterationLines, ...], Field(min_length=1)] | None = None
     summary: Summary | None = None

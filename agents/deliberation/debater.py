@@ -43,7 +43,7 @@ def speak(question: Question, request: DeliberateRequest, persona: Persona) -> D
     return Deliberation(
         planning=_plan(question, criteria, raised, persona),
         reflection=_reflection(question, request, ranked),
-        message=_message(question, criteria, ranked, raised, request),
+        message=_message(question, criteria, ranked, raised, request.decisive_axis),
         stance=persona.stance,
         position=ranked[0].option.label if criteria else "",
         confidence=confidence(question, criteria, ranked),
@@ -117,26 +117,34 @@ def _message(
     criteria: Sequence[Criterion],
     ranked: Sequence[Ranked],
     raised: Criterion | None,
-    request: DeliberateRequest,
+    decisive: str | None,
 ) -> str:
     phrases = PHRASES[question.language]
     if not criteria:
         return phrases.no_grounds
-    first, second = ranked[0], ranked[1]
-    parts = [
+    parts = []
+    if raised is not None:
+        pattern = phrases.taken_up if raised.name == decisive else phrases.raise_axis
+        point = _point(question, raised, ranked[0].option)
+        parts.append(pattern.format(axis=raised.name, weight=raised.weight, point=point))
+    parts.append(
         phrases.ranked.format(
             count=len(criteria),
-            first=first.option.label,
-            first_score=first.score,
-            second=second.option.label,
-            second_score=second.score,
+            total=len(question.criteria),
+            first=ranked[0].option.label,
+            first_score=ranked[0].score,
+            second=ranked[1].option.label,
+            second_score=ranked[1].score,
         )
-    ]
-    if raised is not None:
-        decisive = raised.name == request.decisive_axis
-        pattern = phrases.taken_up if decisive else phrases.raise_axis
-        parts.append(pattern.format(axis=raised.name, weight=raised.weight))
+    )
     return " ".join(parts)
+
+
+def _point(question: Question, raised: Criterion, leader: Option) -> str:
+    """The strongest statement on a criterion, one about the option in the lead if there is any."""
+    about = [one for one in question.evidence if one.criterion == raised.name]
+    about.sort(key=lambda one: (one.option != leader.id, -max(one.supports or 0, one.against or 0)))
+    return about[0].text if about else ""
 
 
 def _arguments(

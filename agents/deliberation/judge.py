@@ -28,7 +28,7 @@ def sum_up(question: Question, request: SummaryRequest) -> Summary:
     return Summary(
         conclusion=chosen.option.label,
         confidence=request.confidence,
-        rationale=" ".join(_rationale(question, request, criteria, chosen, ranked)),
+        rationale=" ".join(_rationale(question, criteria, chosen, ranked)),
         dissent=tuple(
             Dissent(
                 agent=turn.agent,
@@ -48,7 +48,6 @@ def _chosen(question: Question, request: SummaryRequest, ranked: Sequence[Ranked
 
 def _rationale(
     question: Question,
-    request: SummaryRequest,
     criteria: Sequence[Criterion],
     chosen: Ranked,
     ranked: Sequence[Ranked],
@@ -69,7 +68,7 @@ def _rationale(
     listed = (
         (phrases.decided_by, gained),
         (phrases.spoke_against, lost[:_NAMED_CRITERIA]),
-        (phrases.not_weighed, list(request.unexplored)),
+        (phrases.not_weighed, [one.name for one in question.criteria if one not in criteria]),
     )
     grounds = [about.format(items=", ".join(items)) for about, items in listed if items]
     return [said, *grounds, phrases.honest]
