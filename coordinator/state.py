@@ -51,8 +51,14 @@ class Step(NamedTuple):
     def is_over(self) -> bool:
         return self.abandoned or len(self.heard) == len(self.ask.personas)
 
+    def awaits(self, persona: str) -> bool:
+        return persona in self.ask.personas and self.heard_from(persona) is None
+
     def heard_from(self, persona: str) -> Heard | None:
-        return next((one for one in self.heard if one.said.persona == persona), None)
+        for one in self.heard:
+            if one.said.persona == persona:
+                return one
+        return None
 
 
 class DebateState(NamedTuple):
