@@ -10,6 +10,7 @@ Facts on the bus: the few writes that exist, each with the guard that makes it s
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from pydantic import TypeAdapter
@@ -30,7 +31,7 @@ from parley.bus.contracts.facts import (
 )
 from parley.bus.errors import DecodeError
 from parley.bus.port import Bus, Entry, Guard, Record, Schedule
-from parley.bus.subjects import DebateRef, Subjects
+from parley.bus.subjects import TIMER, DebateRef, Subjects
 
 # A request larger than this travels as a blob, so that long debates stay below the payload limit.
 INLINE_REQUEST_BYTES = 128 * 1024
@@ -41,8 +42,7 @@ REARM_DELAY_S = 1.0
 REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
 
 
-@dataclass(frozen=True, slots=True)
-class Logged:
+class Logged(NamedTuple):
     """A fact with its place in the log."""
 
     sequence: int
@@ -142,7 +142,7 @@ class Journal:
 
     def is_timer(self, record: Record) -> bool:
         address = self.subjects.parse(record.subject)
-        return address is not None and address[1].startswith("timer.")
+        return address is not None and address[1].startswith(TIMER)
 
     async def request_of(self, ask: Ask) -> Request:
         if isinstance(ask.request, RequestByReference):
@@ -193,12 +193,16 @@ def envelope(ref: DebateRef, fact: Fact, msg_id: str) -> dict[str, str]:
     The trace id is a function of the debate, so that every process puts its facts into the same
     trace without having to be told.
     """
-    trace = hashlib.blake2s(str(ref).encode(), digest_size=16).hexdigest()
     span = hashlib.blake2s(msg_id.encode(), digest_size=8).hexdigest()
     return {
         "ce-specversion": "1.0",
         "ce-id": msg_id,
         "ce-source": f"/{ref.panel}/{ref.id}",
         "ce-type": f"parley.{fact.type}",
-        "traceparent": f"00-{trace}-{span}-01",
+        "traceparent": f"00-{_trace_of(ref)}-{span}-01",
     }
+
+
+@lru_cache(maxsize=4096)
+def _trace_of(ref: DebateRef) -> str:
+    return hashlib.blake2s(str(ref).encode(), digest_size=16).hexdigest()

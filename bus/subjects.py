@@ -14,8 +14,7 @@ The only place where a subject is spelled.
 Viewers read the same facts from `live.{prefix}.>`, republished by the server after storage.
 """
 
-from dataclasses import dataclass
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from typing_extensions import override
 
@@ -37,10 +36,10 @@ from parley.bus.contracts.panel import EVERYBODY
 
 LIVE = "live"
 CONTROL = "ctl."
+TIMER = "timer."
 
 
-@dataclass(frozen=True, slots=True)
-class DebateRef:
+class DebateRef(NamedTuple):
     panel: str
     id: str
 

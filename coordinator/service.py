@@ -21,7 +21,7 @@ from parley.bus.contracts.facts import Abstained, AbstainReason, Asked, ControlF
 from parley.bus.errors import Conflict, DecodeError, NotFound, ProtocolError, Unavailable
 from parley.bus.journal import Draft, Journal
 from parley.bus.port import Record
-from parley.bus.subjects import CONTROL, DebateRef
+from parley.bus.subjects import CONTROL, TIMER, DebateRef
 from parley.coordinator.crew import Crew
 from parley.coordinator.peers import BEAT_S, Beacon, Peers
 from parley.coordinator.policy import FLOWS, Flow, decide
@@ -99,7 +99,8 @@ class Coordinator:
             self._tasks.start_soon(self._sweep)
             log.info("coordinator_ready", name=self._peers.me, open_debates=len(self._debates))
             self.ready.set()
-            await bus.tail(self._subjects.facts(), start=start, on=self._on_record)
+            # One filter and timers to pass over cost the server less than a filter a kind of fact.
+            await bus.tail([self._subjects.everything()], start=start, on=self._on_record)
 
     async def _find_open_debates(self) -> None:
         closed = {
@@ -128,13 +129,10 @@ class Coordinator:
             return
         ref, tail = address
         watched = self._debates.get(ref)
-        if watched is None:
-            if tail != "submitted":
-                return
+        if watched is None and tail == "submitted":
             watched = self._watch(ref)
-            if watched.mine:
-                watched.state = DebateState()
-        if record.sequence <= watched.sequence:
+            watched.state = DebateState() if watched.mine else None
+        if watched is None or record.sequence <= watched.sequence or tail.startswith(TIMER):
             return
         if watched.loading:
             watched.arrived.append(record)
