@@ -22,13 +22,6 @@ class Guard(NamedTuple):
     sequence: int
 
 
-class Schedule(NamedTuple):
-    """The server publishes the entry's data to `target` when `delay_s` has passed."""
-
-    target: str
-    delay_s: float
-
-
 class Entry(NamedTuple):
     """Something to be written. `msg_id` makes a repeated write of the same entry harmless."""
 
@@ -36,9 +29,6 @@ class Entry(NamedTuple):
     data: bytes
     msg_id: str
     guard: Guard | None = None
-    schedule: Schedule | None = None
-    # The schedule that this write makes void, by its subject.
-    cancels: str | None = None
     headers: Mapping[str, str] = NO_HEADERS
 
 
