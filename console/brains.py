@@ -1,6 +1,6 @@
 """`--brain`: who thinks for the agents."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from parley.agents.brain import Answer, Brain, Task
@@ -45,7 +45,7 @@ class RuleBrain:
 
     async def speak(self, task: Task) -> Answer:
         brain = self._brain_for(task)
-        return replace(await brain.speak(task), brain=brain.name)
+        return (await brain.speak(task))._replace(brain=brain.name)
 
     def _brain_for(self, task: Task) -> Brain:
         if SCRIPT_BLOB not in task.input.blobs and isinstance(task.request, DeliberationRequest):

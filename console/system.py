@@ -21,7 +21,7 @@ import anyio
 from parley.agents.brain import Brain
 from parley.agents.runtime import Worker, WorkerOptions
 from parley.bus.embedded import embedded_server
-from parley.bus.errors import Unsuitable
+from parley.bus.errors import Denied, Unsuitable
 from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.jetstream.infra import Layout
@@ -142,7 +142,11 @@ async def follow(
 
 
 async def _prepare(bus: JetStreamBus, *, create: bool) -> None:
-    differences = await bus.plan()
+    try:
+        differences = await bus.plan()
+    except Denied:
+        # A persona's account sees its own queue and nothing else; `parley infra` made the rest.
+        return
     missing = [one for one in differences if one.found is None]
     if missing and not create:
         raise Unsuitable(

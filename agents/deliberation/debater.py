@@ -35,17 +35,20 @@ _PROPOSALS = 2
 
 
 def speak(question: Question, request: DeliberateRequest, persona: Persona) -> Deliberation:
-    lens = LENSES[persona.stance or "neutral"]
-    raised = _raise(question, request, persona)
+    stance = persona.stance or "neutral"
+    lens = LENSES[stance]
+    raised = _raise(question, request, stance)
     axes = [*request.axes, *([raised.name] if raised else [])]
     criteria = weighed_criteria(question, request.theta, axes)
     ranked = ranking(question, criteria, lens)
+    leader = ranked[0].option
+    point = _raising(question, request, raised, leader, stance) if raised else ""
     return Deliberation(
         planning=_plan(question, criteria, raised, persona),
         reflection=_reflection(question, request, ranked),
-        message=_message(question, criteria, ranked, raised, request.decisive_axis),
+        message=_message(question, criteria, ranked, point),
         stance=persona.stance,
-        position=ranked[0].option.label if criteria else "",
+        position=leader.label if criteria else "",
         confidence=confidence(question, criteria, ranked),
         arguments=_arguments(question, criteria, ranked, lens),
         axes=(raised.name,) if raised else (),
@@ -77,10 +80,9 @@ def weighed_criteria(question: Question, theta: Theta, axes: Sequence[str]) -> l
     return list(question.criteria)
 
 
-def _raise(question: Question, request: DeliberateRequest, persona: Persona) -> Criterion | None:
+def _raise(question: Question, request: DeliberateRequest, stance: str) -> Criterion | None:
     if not request.theta.tracks_axes:
         return None
-    stance = persona.stance or "neutral"
     if request.decisive_axis is not None and stance == "neutral":
         decisive = question.criterion(request.decisive_axis)
         if decisive is not None and decisive.name not in request.axes:
@@ -116,34 +118,43 @@ def _message(
     question: Question,
     criteria: Sequence[Criterion],
     ranked: Sequence[Ranked],
-    raised: Criterion | None,
-    decisive: str | None,
+    point: str,
 ) -> str:
     phrases = PHRASES[question.language]
     if not criteria:
         return phrases.no_grounds
-    parts = []
-    if raised is not None:
-        pattern = phrases.taken_up if raised.name == decisive else phrases.raise_axis
-        point = _point(question, raised, ranked[0].option)
-        parts.append(pattern.format(axis=raised.name, weight=raised.weight, point=point))
-    parts.append(
-        phrases.ranked.format(
-            count=len(criteria),
-            total=len(question.criteria),
-            first=ranked[0].option.label,
-            first_score=ranked[0].score,
-            second=ranked[1].option.label,
-            second_score=ranked[1].score,
-        )
+    stands = phrases.ranked.format(
+        count=len(criteria),
+        total=len(question.criteria),
+        first=ranked[0].option.label,
+        first_score=ranked[0].score,
+        second=ranked[1].option.label,
+        second_score=ranked[1].score,
     )
-    return " ".join(parts)
+    return f"{point} {stands}".strip()
 
 
-def _point(question: Question, raised: Criterion, leader: Option) -> str:
-    """The strongest statement on a criterion, one about the option in the lead if there is any."""
+def _raising(
+    question: Question, request: DeliberateRequest, raised: Criterion, leader: Option, stance: str
+) -> str:
+    phrases = PHRASES[question.language]
+    decisive = raised.name == request.decisive_axis
+    pattern = phrases.taken_up if decisive else phrases.raise_axis
+    point = _point(question, raised, leader, stance)
+    return pattern.format(axis=raised.name, weight=raised.weight, point=point)
+
+
+def _point(question: Question, raised: Criterion, leader: Option, stance: str) -> str:
+    """
+    The strongest statement on a criterion; who is for something prefers one about its favourite.
+
+    Who is against it looks for the strongest contrary one.
+    """
     about = [one for one in question.evidence if one.criterion == raised.name]
-    about.sort(key=lambda one: (one.option != leader.id, -max(one.supports or 0, one.against or 0)))
+    if stance == "con":
+        about.sort(key=lambda one: -(one.against or 0.0))
+    else:
+        about.sort(key=lambda one: (one.option != leader.id, -(one.supports or one.against or 0.0)))
     return about[0].text if about else ""
 
 

@@ -284,6 +284,18 @@ async def test_a_submitter_submits_and_cancels_and_writes_nothing_else(server: N
         }
 
 
+async def test_a_submitter_cannot_wipe_the_blobs(server: NatsServer) -> None:
+    chunk = f"$O.{LAYOUT.bucket}.C.upload"
+    async with somebody(server, COORDINATOR) as core, somebody(server, SUBMITTER) as submitter:
+        await core.ask(chunk, b"{}")
+        before = await everything_stored(core)
+        for scope in ("all", "sub"):
+            answer = await submitter.ask(chunk, b"{}", {"Nats-Rollup": scope})
+            assert answer is not None
+            assert b"rollup not permitted" in answer
+        assert await everything_stored(core) == before
+
+
 @pytest.mark.parametrize("user", ["", "coordinator:guess@"], ids=["anonymous", "guessing"])
 async def test_nobody_enters_without_a_key(server: NatsServer, user: str) -> None:
     with pytest.raises(Unsuitable, match="credentials refused"):
