@@ -8,6 +8,7 @@ from parley.agents.brain import BrainFailure, Task
 from parley.agents.deliberation.question import Question, parse_question
 from parley.agents.deliberation.rule import DeliberatingBrain, answer
 from parley.bus.contracts.base import BlobRef
+from parley.bus.contracts.declaration import Sensitivity
 from parley.bus.contracts.deliberation import (
     AxesJudgement,
     AxesRequest,
@@ -63,7 +64,7 @@ def test_the_library_is_deliberated_to_an_explained_result():
     assert result.orthogonality_history == (1, 1, 1, 1, 1, 0, 0, 1, 0, 0)
     sensitivities = [one.termination_rationale.decision_sensitivity for one in result.declarations]
     assert [place for place, one in enumerate(sensitivities, 1) if one] == [7, 10]
-    assert (sensitivities[6], sensitivities[9]) == ("medium", "low")
+    assert (sensitivities[6], sensitivities[9]) == (Sensitivity.MEDIUM, Sensitivity.LOW)
     for words in ("scores 0.55 by 8 criteria", "yearly cost +0.07", "Not weighed: energy use"):
         assert words in result.rationale
     assert "no model was asked" in result.rationale
