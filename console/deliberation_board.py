@@ -20,15 +20,18 @@ _POSITION_WIDTH = 40
 
 
 def deliberation_board(ref: DebateRef, state: DebateState) -> RenderableType:
+    """Once it is decided, the story tells the axes and the reason, and the board leaves them out."""
     now = result_of(ref, state)
     parts: list[RenderableType] = [_table(state, now)]
+    if state.decided is None:
+        parts += [Text(line) for line in axes_by_iteration(now.axes)]
     parts += [Text(line) for line in _measured(now)]
-    if now.declarations:
+    if state.decided is None and now.declarations:
         last = now.declarations[-1]
         parts.append(Text(f"=> {figures(last)}{one_line(last.justification)}", style="dim"))
     if state.decided is not None:
         sure = "" if now.confidence is None else f", confidence {now.confidence:.2f}"
-        parts.append(Text(f"conclusion: {one_line(now.conclusion)}{sure}", style="bold"))
+        parts.append(Text(f"conclusion: {one_line(now.conclusion) or 'none'}{sure}", style="bold"))
     return Panel(Group(*parts), title=Text(_title(ref, state, now)), title_align="left")
 
 
@@ -71,7 +74,6 @@ def _row(state: DebateState, agent: str, turn: DeliberationTurn | None) -> tuple
 
 
 def _measured(now: DeliberationResult) -> Iterator[str]:
-    yield from axes_by_iteration(now.axes)
     if now.logical_axes:
         last = now.logical_axes[-1]
         curve = sparkline(now.orthogonality_history)

@@ -1,13 +1,21 @@
 """Deliberations on the command line, without a server."""
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 import yaml
+from rich.console import Console
 
+from parley.agents.script import parse_script
+from parley.bus.contracts.panel import DebateInput
+from parley.bus.contracts.regimes import RegimeOverrides
+from parley.bus.subjects import DebateRef
 from parley.configs.panels import BUILT_IN
-from tests.deliberations import deliberate
+from parley.console.live import board
+from parley.console.rehearsal import play
+from tests.deliberations import deliberate, panel
 from tests.unit.console.calling import Call
 from tests.vectors_c import TERMINATION_TYPES, VECTORS, Vector
 
@@ -97,6 +105,47 @@ def test_the_story_in_words(parley: Call, tmp_path: Path) -> None:
         "  dissent of critic: buy",
         "closed: completed (decision_sufficiency)",
     ]
+
+
+def boards(script: str) -> list[str]:
+    """The board after every fact, as a terminal of 120 columns shows it."""
+    content = parse_script(script)
+    overrides = RegimeOverrides.model_validate(content.params)
+    chosen = panel("L3", **overrides.model_dump(exclude_unset=True))
+    shown = []
+    for _, state in play(chosen, content, DebateInput(text=content.question)):
+        console = Console(width=120, file=io.StringIO(), record=True)
+        console.print(board(DebateRef("deliberation", "d1"), state))
+        shown.append(console.export_text())
+    return shown
+
+
+def test_the_board_shows_axes_curve_dimension_and_reason() -> None:
+    shown = boards(DEBATE)
+    thinking = next(one for one in shown if "iteration 2 of at most 12" in one)
+    assert "analyst  … thinking  lease" in thinking
+    assert "axes of iteration 1: cost (analyst)" in thinking
+    assert "D █████░░░░░ 1 of D_min 2" in thinking
+    assert "=> D 1 of 2; orthogonality 1.00; continue by dimension" in thinking
+    last = shown[-1]
+    assert "L3 deliberative · closed: completed after 6 of at most 12 iterations" in last
+    assert "orthogonality █▁▁▁▁▁  (saturated below 0.15)" in last
+    assert "conclusion: lease" in last
+
+
+def test_the_board_of_candidates_and_of_an_answer() -> None:
+    scored = "theta: L2\niterations: [{candidates: [{id: a, score: .9}, {id: b, score: .2}]}]"
+    assert "candidate a █████████░ 0.90" in boards_of("L2", scored)
+    answered = "theta: L1\niterations: [{confidence: .9, conclusion: yes it is}]"
+    assert "change █····  confidence ▇····" in boards_of("L1", answered)
+
+
+def boards_of(theta: str, script: str) -> str:
+    content = parse_script(script)
+    *_, (_, state) = play(panel(theta), content, DebateInput())
+    console = Console(width=120, file=io.StringIO(), record=True)
+    console.print(board(DebateRef("deliberation", "d1"), state))
+    return console.export_text()
 
 
 def test_flags_win_over_the_script(parley: Call, tmp_path: Path) -> None:

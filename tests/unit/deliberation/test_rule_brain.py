@@ -61,7 +61,7 @@ def test_the_library_is_deliberated_to_an_explained_result():
         ("building wear", 5, ("analyst", "critic")),
         ("image of the town", 8, ("analyst",)),
     ]
-    assert result.orthogonality_history == (1, 1, 1, 1, 1, 0, 0, 1, 0, 0)
+    assert list(result.orthogonality_history) == [1, 1, 1, 1, 1, 0, 0, 1, 0, 0]
     sensitivities = [one.termination_rationale.decision_sensitivity for one in result.declarations]
     assert [place for place, one in enumerate(sensitivities, 1) if one] == [7, 10]
     assert (sensitivities[6], sensitivities[9]) == (Sensitivity.MEDIUM, Sensitivity.LOW)
