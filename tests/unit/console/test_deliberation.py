@@ -122,7 +122,8 @@ def boards(script: str) -> list[str]:
 
 def test_the_board_shows_axes_curve_dimension_and_reason() -> None:
     shown = boards(DEBATE)
-    thinking = next(one for one in shown if "iteration 2 of at most 12" in one)
+    second = [one for one in shown if "iteration 2 of at most 12" in one]
+    thinking = next(one for one in second if "analyst  … thinking" in one)
     assert "analyst  … thinking  lease" in thinking
     assert "axes of iteration 1: cost (analyst)" in thinking
     assert "D █████░░░░░ 1 of D_min 2" in thinking
