@@ -45,8 +45,8 @@ Brain = Annotated[
     str,
     typer.Option(
         "--brain",
-        help="Who thinks: rule needs no model, script:FILE plays a file,"
-        " script what came with the debate.",
+        help="Who thinks: script:FILE plays a file, script what came with the debate,"
+        " rule the panel's rules; auto: what came with the debate, or else the rules.",
     ),
 ]
 Id = Annotated[str | None, typer.Option("--id", help="The debate's id; made up otherwise.")]

@@ -9,7 +9,7 @@ from parley.bus.errors import BadInput, Conflict
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.panels import panel_path
-from parley.console.brains import RULE, BrainChoice
+from parley.console.brains import SCRIPT, BrainChoice
 from parley.console.debates import ScriptFile, Wishes, new_id, scripted_panel, wished_panel
 from parley.console.inputs import Material, read_material, read_question, upload
 from parley.console.text import is_token
@@ -51,7 +51,7 @@ def plan(
 
 def check_answerable(wanted: Plan, brain: BrainChoice) -> None:
     """Raises BadInput for what nobody here could think about."""
-    if not isinstance(wanted.panel, DeliberationPanel) or brain.kind != RULE:
+    if not isinstance(wanted.panel, DeliberationPanel) or brain.kind == SCRIPT:
         return
     if any(one.question is None for one in wanted.materials):
         raise BadInput(

@@ -70,7 +70,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def run(
     panel: PanelName,
     inputs: Inputs = None,
-    brain: Brain = "rule",
+    brain: Brain = "auto",
     preset: Preset = None,
     sets: Sets = None,
     roster: Roster = None,

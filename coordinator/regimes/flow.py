@@ -24,7 +24,7 @@ from parley.bus.contracts.facts import (
 from parley.bus.contracts.panel import DeliberationPanel
 from parley.bus.contracts.verdicts import TerminationReason
 from parley.coordinator.regimes.closing import decision_of, declare_operational
-from parley.coordinator.regimes.progress import Ask, Progress, progress_of, step_name
+from parley.coordinator.regimes.progress import Progress, StepKind, progress_of, step_name
 from parley.coordinator.regimes.requests import request_for, summary_request
 from parley.coordinator.state import DebateState
 
@@ -76,8 +76,10 @@ def _go_on_or_end(state: DebateState) -> ControlFact:
     return _ask_next(state, panel, progress, progress.due)
 
 
-def _ask_next(state: DebateState, panel: DeliberationPanel, progress: Progress, due: Ask) -> Asked:
-    debating = due in (Ask.THINK, Ask.SCORE)
+def _ask_next(
+    state: DebateState, panel: DeliberationPanel, progress: Progress, due: StepKind
+) -> Asked:
+    debating = due in (StepKind.THINK, StepKind.SCORE)
     debaters = tuple(persona.name for persona in panel.debaters)
     iteration = progress.current.number if progress.current else len(progress.judged) + 1
     return _ask(
@@ -85,7 +87,7 @@ def _ask_next(state: DebateState, panel: DeliberationPanel, progress: Progress, 
         step_name(due, iteration),
         debaters if debating else (panel.facilitator,),
         request_for(due, panel, progress),
-        progress.declaration if due is Ask.THINK else None,
+        progress.declaration if due is StepKind.THINK else None,
     )
 
 

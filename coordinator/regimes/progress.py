@@ -40,7 +40,7 @@ from parley.coordinator.state import DebateState, Heard, Step
 Answer = TypeVar("Answer", bound=DeliberationContent)
 
 
-class Ask(StrEnum):
+class StepKind(StrEnum):
     """The steps of an iteration, by the first part of their names."""
 
     THINK = "think"
@@ -51,7 +51,7 @@ class Ask(StrEnum):
     SENSE = "sense"
 
 
-_NEEDED = {Need.FORCING: Ask.FORCE, Need.SENSITIVITY: Ask.SENSE}
+_NEEDED = {Need.FORCING: StepKind.FORCE, Need.SENSITIVITY: StepKind.SENSE}
 
 
 class Judged(NamedTuple):
@@ -72,7 +72,7 @@ class Progress(NamedTuple):
 
     judged: tuple[Judged, ...] = ()
     current: Round | None = None
-    due: Ask | None = None
+    due: StepKind | None = None
     provisional: TerminationDeclaration | None = None
     quorum_lost: bool = False
 
@@ -90,10 +90,10 @@ class Progress(NamedTuple):
         return over if self.current is None else (*over, self.current)
 
 
-def step_name(ask: Ask, iteration: int) -> str:
-    if ask is Ask.AXES_AGAIN:
-        return f"{Ask.AXES}-{iteration}-again"
-    return f"{ask}-{iteration}"
+def step_name(kind: StepKind, iteration: int) -> str:
+    if kind is StepKind.AXES_AGAIN:
+        return f"{StepKind.AXES}-{iteration}-again"
+    return f"{kind}-{iteration}"
 
 
 def progress_of(state: DebateState, panel: DeliberationPanel) -> Progress:
@@ -101,8 +101,8 @@ def progress_of(state: DebateState, panel: DeliberationPanel) -> Progress:
     steps = {step.name: step for step in state.steps if step.is_over and not step.abandoned}
     progress = Progress()
     for iteration in count(1):
-        if step_name(Ask.THINK, iteration) not in steps:
-            return progress._replace(due=Ask.THINK)
+        if step_name(StepKind.THINK, iteration) not in steps:
+            return progress._replace(due=StepKind.THINK)
         progress = _after(progress, _hear(steps, iteration, progress), steps, panel)
         if progress.current is not None or _has_ended(progress):
             break
@@ -129,23 +129,23 @@ def _after(
     return before._replace(judged=(*before.judged, Judged(heard, result.state, result.declaration)))
 
 
-def _unasked(heard: Round, steps: Mapping[str, Step], theta: Theta) -> Ask | None:
+def _unasked(heard: Round, steps: Mapping[str, Step], theta: Theta) -> StepKind | None:
     """What every iteration is asked before it can be judged."""
     scores = theta is Theta.L2 and bool(heard.proposals)
-    if scores and step_name(Ask.SCORE, heard.number) not in steps:
-        return Ask.SCORE
-    if step_name(Ask.AXES, heard.number) not in steps:
-        return Ask.AXES
-    if heard.judgement is None and step_name(Ask.AXES_AGAIN, heard.number) not in steps:
-        return Ask.AXES_AGAIN
+    if scores and step_name(StepKind.SCORE, heard.number) not in steps:
+        return StepKind.SCORE
+    if step_name(StepKind.AXES, heard.number) not in steps:
+        return StepKind.AXES
+    if heard.judgement is None and step_name(StepKind.AXES_AGAIN, heard.number) not in steps:
+        return StepKind.AXES_AGAIN
     return None
 
 
 def _hear(steps: Mapping[str, Step], iteration: int, before: Progress) -> Round:
-    asked = [steps[name] for ask in Ask if (name := step_name(ask, iteration)) in steps]
+    asked = [steps[name] for kind in StepKind if (name := step_name(kind, iteration)) in steps]
     said = tuple(
         Said(heard.ordinal, heard.said.persona, heard.said.content)
-        for heard in _in_order(steps[step_name(Ask.THINK, iteration)])
+        for heard in _in_order(steps[step_name(StepKind.THINK, iteration)])
         if isinstance(heard.said, TurnTaken) and isinstance(heard.said.content, Deliberation)
     )
     known: tuple[Proposal, ...] = before.judged[-1].round.proposals if before.judged else ()

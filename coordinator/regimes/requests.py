@@ -16,17 +16,17 @@ from parley.bus.contracts.deliberation import (
 from parley.bus.contracts.panel import DeliberationPanel
 from parley.bus.contracts.regimes import Conclusion
 from parley.coordinator.regimes.explored import explored_axes
-from parley.coordinator.regimes.progress import Ask, Progress
+from parley.coordinator.regimes.progress import Progress, StepKind
 from parley.coordinator.regimes.report import Round, usable_axes
 
 
-def request_for(due: Ask, panel: DeliberationPanel, progress: Progress) -> DeliberationRequest:
-    if due is Ask.THINK:
+def request_for(due: StepKind, panel: DeliberationPanel, progress: Progress) -> DeliberationRequest:
+    if due is StepKind.THINK:
         return _think(panel, progress)
     heard = progress.current
     assert heard is not None, "only thinking begins an iteration"
     match due:
-        case Ask.SCORE:
+        case StepKind.SCORE:
             return ScoreRequest(
                 iteration=heard.number,
                 theta=panel.params.theta,
@@ -34,7 +34,7 @@ def request_for(due: Ask, panel: DeliberationPanel, progress: Progress) -> Delib
                 axes=_axes_in(heard, progress),
                 candidates=heard.proposals,
             )
-        case Ask.AXES | Ask.AXES_AGAIN:
+        case StepKind.AXES | StepKind.AXES_AGAIN:
             return AxesRequest(
                 iteration=heard.number,
                 theta=panel.params.theta,
@@ -43,9 +43,9 @@ def request_for(due: Ask, panel: DeliberationPanel, progress: Progress) -> Delib
                 turns=heard.spoken,
                 candidates=heard.scored,
             )
-        case Ask.FORCE:
+        case StepKind.FORCE:
             return _force(panel, progress, heard)
-        case Ask.SENSE:
+        case StepKind.SENSE:
             return SenseRequest(
                 iteration=heard.number,
                 theta=panel.params.theta,

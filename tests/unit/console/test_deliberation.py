@@ -172,7 +172,10 @@ def test_flags_win_over_the_script(parley: Call, tmp_path: Path) -> None:
         (("run", "deliberation", "good.yaml", "--set", "cooldwn=1"), "did you mean 'cooldown'"),
         (("run", "deliberation", "good.yaml", "--set", "w=0"), "--set w=0: cooldown: "),
         (("run", "deliberation", "good.yaml", "--roster", "analist"), "did you mean 'analyst'"),
-        (("run", "deliberation", "good.yaml", "--brain", "rule:x"), "rule takes no file"),
+        (
+            ("run", "deliberation", "good.yaml", "--brain", "rule:x"),
+            "unknown brain 'rule:x': did you mean 'rule'",
+        ),
         (("run", "deliberation", "good.yaml", "--set", "quorum=4"), "can never speak"),
         (("run", "forensic", "a text", "--regime", "L3"), "--regime L3: unknown key 'theta'"),
         (("simulate", "forced.yaml"), "contradictory forcing answer"),
