@@ -1,9 +1,9 @@
 """A deliberation panel's file, and how it becomes the panel of a debate."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from parley.bus.contracts.base import Token
 from parley.bus.contracts.panel import DeliberationPanel, PanelBase
@@ -50,6 +50,13 @@ class DeliberationFile(PanelBase):
     def seats(self, debaters: Sequence[str]) -> tuple[str, ...]:
         staff = (self.facilitator, self.judge)
         return tuple(dict.fromkeys([one for one in debaters if one not in staff] + [*staff]))
+
+    @model_validator(mode="after")
+    def _staff_is_there(self) -> Self:
+        for role, name in (("facilitator", self.facilitator), ("judge", self.judge)):
+            if name not in self.roster:
+                raise ValueError(f"{role}: {name_unknown('persona', name, self.roster)}")
+        return self
 
     def params_of(self, theta: str) -> RegimeParams:
         return params_for(Theta(theta), self.params)

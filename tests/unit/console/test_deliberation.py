@@ -221,5 +221,7 @@ def test_panels_and_config_check(parley: Call, tmp_path: Path) -> None:
         "facilitator: guide\njudge: guide\ntheta: L1"
     )
     assert parley("config", "check", tmp_path / "own.yaml").code == 0
+    (tmp_path / "own.yaml").write_text("protocol: deliberation\npersonas: [{name: judg}]")
+    assert "facilitator: unknown persona" in parley("config", "check", tmp_path / "own.yaml").err
     (tmp_path / "own.yaml").write_text("protocol: deliberations\npersonas: [{name: left}]")
     assert "did you mean 'deliberation'" in parley("config", "check", tmp_path / "own.yaml").err
