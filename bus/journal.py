@@ -5,6 +5,7 @@ Facts on the bus: the few writes that exist, each with the guard that makes it s
     cancel   once per debate
     speak    once ever per (step, persona)
     control  only while no other control fact was written since (`after`)
+    redrive  once per `msg_id`; not a fact, and without effect once the persona has spoken
 """
 
 import hashlib
@@ -112,6 +113,17 @@ class Journal:
         """Arm a step's deadline again, when its time has passed and no timer fired."""
         await self.bus.append(self._timer(ref, ask, REARM_DELAY_S, ".rearmed"))
 
+    async def redrive(self, ref: DebateRef, ask: Ask, persona: str, msg_id: str) -> None:
+        """
+        Ask one persona once more, outside the debate's log; its turn is still written once ever.
+
+        Repeating it with the same `msg_id` changes nothing.
+        """
+        again = Ask.model_validate({**dict(ask), "personas": (persona,)})
+        subject = self.subjects.redrive(ref, ask.step, persona)
+        data = again.model_dump_json(exclude_none=True).encode()
+        await self.bus.append(Entry(subject, data, msg_id))
+
     async def read(self, ref: DebateRef) -> tuple[list[Logged], list[Undecodable]]:
         return self.decode_all(await self.bus.read(self.subjects.debate(ref)))
 
@@ -135,7 +147,7 @@ class Journal:
         return Logged(record.sequence, ref, decode(tail, record.data), record.time_ns)
 
     def decode_ask(self, record: Record) -> tuple[DebateRef, Ask]:
-        address = self.subjects.parse(record.subject)
+        address = self.subjects.parse_ask(record.subject)
         if address is None:
             raise DecodeError(f"subject {record.subject} belongs to no debate")
         return address[0], decode_ask(address[1], record.data)

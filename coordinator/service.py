@@ -16,11 +16,27 @@ import structlog
 from anyio.abc import TaskGroup
 from pydantic import ValidationError
 
-from parley.bus.contracts.facts import Abstained, AbstainReason, Asked, ControlFact, Fact
-from parley.bus.errors import Conflict, DecodeError, NotFound, ProtocolError, Unavailable
+from parley import __version__
+from parley.bus.contracts.facts import (
+    Abstained,
+    AbstainReason,
+    Asked,
+    Closed,
+    ControlFact,
+    Fact,
+)
+from parley.bus.errors import (
+    Conflict,
+    DecodeError,
+    NotFound,
+    ProtocolError,
+    Unavailable,
+    Unsuitable,
+)
 from parley.bus.journal import Draft, Journal
-from parley.bus.port import Record
+from parley.bus.port import Presence, Record
 from parley.bus.subjects import CONTROL, DebateRef
+from parley.bus.tally import QUARANTINED, Metric, Tally
 from parley.coordinator.crew import Crew
 from parley.coordinator.peers import BEAT_S, Beacon, Peers
 from parley.coordinator.policy import FLOWS, Flow, decide
@@ -35,6 +51,11 @@ OVERDUE_S = 5.0
 WRITES_AT_ONCE = 256
 # Debates read back from the log at the same time.
 READS_AT_ONCE = 32
+# How long the writes under way may take after a stop.
+DRAIN_S = 10.0
+
+CONTROL_FACTS = Metric("parley_control_facts_total", "Control facts written.", ("panel", "type"))
+CLOSED = Metric("parley_debates_closed_total", "Debates closed.", ("panel", "status", "reason"))
 
 log = structlog.get_logger()
 
@@ -80,25 +101,52 @@ class Coordinator:
         self._now = anyio.current_time()
         self._tasks: TaskGroup
         self.ready = anyio.Event()
+        self.tally = Tally()
 
     @property
     def open_debates(self) -> int:
         return len(self._debates)
 
-    async def run(self) -> None:
-        """Until cancelled."""
+    def describe(self) -> Presence:
+        mine = sum(watched.mine for watched in self._debates.values())
+        return Presence(
+            service="parley-coordinator",
+            id=self._peers.me.replace(".", "-"),
+            version=__version__,
+            labels={"role": "coordinator"},
+            figures={
+                "open_debates": mine,
+                "closed": self.tally.total(CLOSED),
+                "quarantined": self.tally.total(QUARANTINED),
+            },
+        )
+
+    async def run(self, stop: anyio.Event | None = None) -> None:
+        """Until cancelled, or until what was decided before `stop` stands in the log."""
         bus = self._journal.bus
         async with anyio.create_task_group() as self._tasks:
             self._tasks.start_soon(bus.listen, self._subjects.beacons(), self._on_beacon)
             self._tasks.start_soon(bus.undeliverable, self._on_undeliverable)
             self._tasks.start_soon(self._beat)
+            self._tasks.start_soon(bus.announce, self.describe)
             self._writers.start(self._tasks)
             start = await bus.last_sequence() + 1
             await self._find_open_debates()
             self._tasks.start_soon(self._sweep)
             log.info("coordinator_ready", name=self._peers.me, open_debates=len(self._debates))
             self.ready.set()
-            await bus.tail(self._subjects.facts(), start=start, on=self._on_record)
+            with anyio.CancelScope() as following:
+                if stop is not None:
+                    self._tasks.start_soon(self._stop_following, stop, following)
+                await bus.tail(self._subjects.facts(), start=start, on=self._on_record)
+            with anyio.move_on_after(DRAIN_S):
+                await self._writers.finished()
+            log.info("coordinator_drained", open_debates=len(self._debates))
+            self._tasks.cancel_scope.cancel()
+
+    async def _stop_following(self, stop: anyio.Event, following: anyio.CancelScope) -> None:
+        await stop.wait()
+        following.cancel()
 
     async def _find_open_debates(self) -> None:
         closed = {
@@ -161,6 +209,8 @@ class Coordinator:
             watched.state = apply(watched.state, fact)
         except DecodeError as error:
             log.warning("quarantined", debate=str(ref), sequence=record.sequence, reason=str(error))
+            self.tally.add(QUARANTINED, "coordinator")
+            self._tasks.start_soon(self._bury, record.sequence, str(error))
             return
         except ProtocolError:
             log.exception("illegal_fact", debate=str(ref), sequence=record.sequence)
@@ -171,6 +221,12 @@ class Coordinator:
         watched.control = record.sequence
         if isinstance(fact, Asked):
             watched.timer_due = self._now + fact.deadline_s + OVERDUE_S
+
+    async def _bury(self, sequence: int, reason: str) -> None:
+        try:
+            await self._journal.bus.bury(sequence, reason)
+        except (Unavailable, Unsuitable) as error:
+            log.warning("not_buried", sequence=sequence, reason=str(error))
 
     def _fact(self, watched: Watched, record: Record) -> Fact:
         sent = watched.sent
@@ -201,7 +257,16 @@ class Coordinator:
             except Unavailable as error:
                 log.warning("control_write_undecided", debate=str(write.ref), reason=str(error))
             else:
+                self._count(write.ref.panel, write.draft.fact)
                 return
+
+    def _count(self, panel: str, fact: Fact) -> None:
+        """What this replica wrote, so that the sum over all of them is right."""
+        self.tally.add(CONTROL_FACTS, panel, fact.type)
+        if isinstance(fact, Closed):
+            # A reason that is a sentence would make a series of its own for every debate.
+            reason = fact.reason if fact.reason.isidentifier() else "other"
+            self.tally.add(CLOSED, panel, fact.status.value, reason)
 
     def _load(self, ref: DebateRef, watched: Watched) -> None:
         watched.loading = True

@@ -21,6 +21,8 @@ from typing_extensions import override
 
 from parley.bus.jetstream.parser import DirectParser, Receive
 
+RETIRE_WITHIN_S = 2
+
 _BLANK = re.compile(r"\s")
 
 
@@ -85,6 +87,14 @@ class DirectClient(Client):
         self._receivers.pop(subscription._id, None)  # noqa: SLF001 - the library has no public name
         with suppress(nats.errors.Error, OSError):
             await subscription.unsubscribe()
+
+    async def retire(self, subscription: Subscription) -> None:
+        """Like `unsubscribe_direct`, but what was sent before the server heard of it still arrives."""
+        with suppress(nats.errors.Error, OSError):
+            await subscription.unsubscribe()
+            await self.relief()
+            await self.flush(RETIRE_WITHIN_S)
+        self._receivers.pop(subscription._id, None)  # noqa: SLF001 - the library has no public name
 
     @override
     async def _process_msg(
