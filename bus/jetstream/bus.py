@@ -10,12 +10,13 @@ import nats.errors
 
 from parley.bus.contracts.base import BlobRef
 from parley.bus.errors import Unavailable, Unsuitable
-from parley.bus.jetstream import infra, micro
+from parley.bus.jetstream import infra, inspect, micro
 from parley.bus.jetstream.acks import Writer
 from parley.bus.jetstream.blobs import Blobs
 from parley.bus.jetstream.connection import Connection, Server, connect
 from parley.bus.jetstream.dead import DeadLetters
 from parley.bus.jetstream.infra import Difference, Layout
+from parley.bus.jetstream.inspect import QueueState, ServerState, StreamState
 from parley.bus.jetstream.listen import listen
 from parley.bus.jetstream.pull import Worker
 from parley.bus.jetstream.reads import Log
@@ -53,6 +54,20 @@ class JetStreamBus:
     async def ensure_queue(self, queue: Queue) -> None:
         *_, wanted = infra.resources(self.layout, [queue])
         await infra.apply(self._replies, [wanted])
+
+    async def server_state(self) -> ServerState:
+        return await inspect.server_state(self._replies)
+
+    async def streams(self) -> list[StreamState]:
+        names = (self.layout.stream, self.layout.blobs, self.layout.dead)
+        return await inspect.stream_states(self._replies, names)
+
+    async def queues(self) -> list[QueueState]:
+        return await inspect.queue_states(self._replies, self.layout.stream)
+
+    async def server_ahead_s(self) -> float:
+        """The server's clock against ours."""
+        return await self._log.server_ahead_s()
 
     def append(self, *entries: Entry) -> Coroutine[Any, Any, int]:
         return self._writer.append(*entries)

@@ -12,6 +12,7 @@ they halve the client's share of the CPU.
 import asyncio
 import re
 from contextlib import suppress
+from typing import Any
 
 import anyio.lowlevel
 import nats.errors
@@ -34,6 +35,10 @@ class DirectClient(Client):
         # Wakes the library's flusher, which only asks whether somebody waits for it.
         self._kick: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._kick.set_result(None)
+
+    @property
+    def server_info(self) -> dict[str, Any]:
+        return dict(self._server_info)
 
     @property
     def server_has_jetstream(self) -> bool:

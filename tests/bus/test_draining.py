@@ -115,17 +115,18 @@ async def test_a_relay_of_workers_under_load_hands_nothing_out_twice(world: Open
             for n in range(400):
                 await ask(bus, w, n)
 
+        async def work_until(stop: anyio.Event) -> None:
+            async with w.connect() as own:
+                await own.work("p-noise", 4, handle, stop=stop)
+
         async def relay() -> None:
             for _ in range(10):
                 stop = anyio.Event()
-                async with w.connect() as own, anyio.create_task_group() as tasks:
-                    tasks.start_soon(
-                        lambda own=own, stop=stop: own.work("p-noise", 4, handle, stop=stop)
-                    )
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(work_until, stop)
                     await anyio.sleep(0.03)
                     stop.set()
-            async with w.connect() as own:
-                await own.work("p-noise", 8, handle)
+            await work_until(anyio.Event())
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(feed)
