@@ -33,7 +33,7 @@ _WRITERS: dict[type[FactBase], str] = {
     Submitted: "client",
     CancelRequested: "client",
     TurnTaken: "agent",
-    DeadlineFired: "server",
+    DeadlineFired: "coordinator",
     **dict.fromkeys(_CONTROL, "coordinator"),
 }
 _PARAMETERS = {

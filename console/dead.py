@@ -9,11 +9,12 @@ happen too late either, because a turn counts only while its step waits for it: 
 does, nothing is sent, and the dead letter stays to be looked at or dropped.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
 from parley.bus.contracts.facts import Ask, TurnTaken
-from parley.bus.errors import DecodeError, NotFound
+from parley.bus.errors import Conflict, DecodeError, NotFound
 from parley.bus.journal import Journal
 from parley.bus.port import DeadLetter, Record
 from parley.bus.subjects import DebateRef
@@ -93,13 +94,14 @@ async def fate(journal: Journal, one: Letter) -> Fate:
 
 
 async def redrive(journal: Journal, one: Letter) -> Fate:
-    """Two who do this at the same time ask once: the dead letter's number makes it recognisable."""
+    """Two who do this at the same time ask once."""
     found = await fate(journal, one)
     if found is Fate.REDRIVEN:
         assert one.ref is not None
         assert one.ask is not None
         assert one.persona is not None
-        await journal.redrive(one.ref, one.ask, one.persona, f"redrive.{one.dead.number}")
+        with suppress(Conflict):
+            await journal.redrive(one.ref, one.ask, one.persona)
     if found in SETTLED:
         await journal.bus.forget_dead(one.dead.number)
     return found

@@ -31,7 +31,7 @@ class JetStreamBus:
         self._connection = replies.connection
         self._replies = replies
         self._log = Log(replies, layout.stream)
-        self._writer = Writer(replies, self._log.find, self._log.server_ahead_s)
+        self._writer = Writer(replies, self._log.find)
         self._blobs = Blobs(replies, self._writer, layout)
         self._dead = DeadLetters(replies, self._writer, layout)
 

@@ -123,8 +123,6 @@ def essentials(layout: Layout) -> list[Resource]:
         subjects=[f"{layout.prefix}.>", Subjects(layout.prefix).redrives()],
         duplicate_window=DUPLICATE_WINDOW_S * 10**9,
         max_msg_size=LARGEST_RECORD,
-        allow_msg_ttl=True,
-        allow_msg_schedules=True,
         republish={"src": f"{layout.prefix}.>", "dest": f"{LIVE}.{layout.prefix}.>"},
     )
     blobs = _stream(
@@ -133,7 +131,6 @@ def essentials(layout: Layout) -> list[Resource]:
         layout.blobs,
         layout.keep_blobs,
         subjects=[f"$O.{layout.bucket}.C.>", f"$O.{layout.bucket}.M.>"],
-        allow_rollup_hdrs=True,
     )
     return [log, blobs]
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 import nats
+from anyio.abc import TaskGroup
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy, StreamConfig
@@ -160,7 +161,7 @@ class Debates:
         self._acks: Acks
         self._client: Client
 
-    async def connect(self, url: str) -> None:
+    async def start(self, url: str, _tasks: TaskGroup) -> None:
         self._client = await nats.connect(url)
         self._acks = Acks(self._client)
         await self._acks.start()
@@ -212,6 +213,3 @@ class Debates:
             del self._waiting[name, step]
         for kind in ENDING:
             last = await self._write(name, kind, "", last)
-
-    async def close(self) -> None:
-        await self._client.close()

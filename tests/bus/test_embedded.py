@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
-import psutil  # type: ignore[import-untyped]
+import psutil
 import pytest
 
 from parley.bus import embedded

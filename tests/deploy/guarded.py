@@ -1,5 +1,6 @@
 """A nats-server with the configuration of deploy/ and the accounts that Parley generates."""
 
+import itertools
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,7 +20,7 @@ from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.jetstream.infra import Layout
 from parley.bus.journal import Journal
-from parley.bus.subjects import Subjects
+from parley.bus.subjects import DebateRef, Subjects
 from tests.bus.worlds import NatsServer
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -29,6 +30,13 @@ PANELS = {"forensic": ("frequency", "noise", "watermark", "spatial"), "other": (
 COORDINATOR, PERSONA, VIEWER, SUBMITTER = "coordinator", "forensic-noise", "viewer", "submitter"
 ANSWER_WITHIN_S = 0.15
 PULL_WITHIN_S = 0.5
+
+
+_numbers = itertools.count(1)
+
+
+def new_debate() -> DebateRef:
+    return DebateRef("forensic", f"n{next(_numbers)}")
 
 
 def start(home: Path) -> NatsServer:
