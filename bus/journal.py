@@ -110,8 +110,8 @@ class Journal:
         subject = self.subjects.redrive(ref, ask.step, persona)
         data = again.model_dump_json(exclude_none=True).encode()
         before = await self.bus.read(subject)
-        guard = Guard(subject, before[-1].sequence if before else 0)
-        await self.bus.append(Entry(subject, data, subject, guard))
+        after = before[-1].sequence if before else 0
+        await self.bus.append(Entry(subject, data, f"{subject}.{after}", Guard(subject, after)))
 
     async def read(self, ref: DebateRef) -> tuple[list[Logged], list[Undecodable]]:
         return self.decode_all(await self.bus.read(self.subjects.debate(ref)))
