@@ -2,7 +2,8 @@
 How this installation runs: which server, which names, how much at a time.
 
 A value comes from the first of: a flag, a variable `PARLEY_…` (`PARLEY_NATS__URL`), the settings
-file (`--config FILE`, or `parley.yaml` in the working directory), the default below.
+file (`--config FILE`, or `parley.yaml` in the working directory), the default below. A variable
+that says `none` stands for no value, where a default is to be switched off.
 Every mistake in all of them is reported at once.
 """
 
@@ -153,6 +154,7 @@ class Settings(BaseSettings):
         env_prefix=_ENV_PREFIX,
         env_nested_delimiter=_ENV_DELIMITER,
         nested_model_default_partial_update=True,
+        env_parse_none_str="none",
     )
 
     nats: NatsSettings = NatsSettings()
