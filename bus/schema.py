@@ -9,7 +9,14 @@ import typing
 from collections.abc import Sequence
 
 from pydantic import BaseModel, JsonValue
-from pydantic.json_schema import JsonSchemaMode, models_json_schema
+from pydantic.json_schema import (
+    GenerateJsonSchema,
+    JsonSchemaMode,
+    JsonSchemaValue,
+    models_json_schema,
+)
+from pydantic_core.core_schema import TaggedUnionSchema
+from typing_extensions import override
 
 from parley import __version__
 from parley.bus.contracts.facts import (
@@ -110,6 +117,15 @@ def asyncapi(prefix: str = "debate") -> Document:
     }
 
 
+class _WithoutDiscriminator(GenerateJsonSchema):
+    """OpenAPI's way to name the deciding field is unknown to JSON Schema and wrong in AsyncAPI."""
+
+    @override
+    def tagged_union_schema(self, schema: TaggedUnionSchema) -> JsonSchemaValue:
+        union = super().tagged_union_schema(schema)
+        return {key: value for key, value in union.items() if key != "discriminator"}
+
+
 _ANY = DebateRef("{panel}", "{id}")
 
 
@@ -127,7 +143,9 @@ def _sample(fact: type[FactBase]) -> Fact:
 
 def _schemas(template: str) -> tuple[dict[type[BaseModel], JsonValue], Document]:
     models: Sequence[tuple[type[BaseModel], JsonSchemaMode]] = [(one, _MODE) for one in _MODELS]
-    by_model, whole = models_json_schema(models, ref_template=template)
+    by_model, whole = models_json_schema(
+        models, ref_template=template, schema_generator=_WithoutDiscriminator
+    )
     return {model: by_model[model, _MODE] for model, _ in models}, whole["$defs"]
 
 

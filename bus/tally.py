@@ -21,7 +21,7 @@ class Metric:
     """
     A counter; with `seconds` a histogram of durations, with `gauge` a value of this moment.
 
-    Made once and compared by identity, which makes counting three times as fast.
+    Made once, as a constant beside what it counts: equal means the same object.
     """
 
     name: str
