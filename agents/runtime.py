@@ -9,7 +9,10 @@ time goes back to the other replicas.
 """
 
 import secrets
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import anyio
 import structlog
@@ -51,6 +54,17 @@ class WorkerOptions:
     drain_s: float = 185.0
     # Blobs kept in memory between asks.
     blobs_cached: int = 32
+    # Measures how long a thought takes.
+    clock: Callable[[], float] = time.perf_counter
+
+
+class Thought(NamedTuple):
+    """An ask being thought about; cancelling the scope gives it up."""
+
+    delivery: Delivery
+    began: float
+    deadline: float
+    scope: anyio.CancelScope
 
 
 class Worker:
@@ -69,7 +83,8 @@ class Worker:
         self._options = options or WorkerOptions()
         self._queue = queue_of(journal, panel, persona, self._options)
         self._id = secrets.token_hex(8)
-        self._thinking: dict[int, Delivery] = {}
+        self._thinking: dict[int, Thought] = {}
+        self._clock = self._options.clock
         self._blobs: dict[str, bytes] = {}
         self._log = log.bind(panel=panel, persona=persona)
         self.ready = anyio.Event()
@@ -113,16 +128,20 @@ class Worker:
         await stop.wait()
         await anyio.sleep(self._options.drain_s)
         self._log.warning("given_back", asks=len(self._thinking))
-        for delivery in list(self._thinking.values()):
-            await delivery.nak()
+        for thought in list(self._thinking.values()):
+            await thought.delivery.nak()
         everything.cancel()
 
     async def _keep_alive(self) -> None:
-        """Tell the server that the asks being thought about are not lost."""
+        """Tell the server that the asks being thought about are not lost; give up overdue ones."""
         while True:
             await anyio.sleep(self._options.ack_wait_s / 3)
-            for delivery in list(self._thinking.values()):
-                await delivery.in_progress()
+            now = self._clock()
+            for thought in list(self._thinking.values()):
+                if now > thought.deadline:
+                    thought.scope.cancel()
+                else:
+                    await thought.delivery.in_progress()
 
     async def _handle(self, delivery: Delivery) -> None:
         try:
@@ -137,9 +156,11 @@ class Worker:
             return
         if delivery.attempt > 1:
             self.tally.add(REDELIVERED, self._panel, self._persona)
-        self._thinking[delivery.record.sequence] = delivery
+        began = self._clock()
+        thought = Thought(delivery, began, began + ask.deadline_s, anyio.CancelScope())
+        self._thinking[delivery.record.sequence] = thought
         try:
-            await self._answer(ref, ask, delivery)
+            await self._answer(ref, ask, thought)
         except Exception:  # noqa: BLE001
             # A bug in a brain must not take down the debates beside this one: the ask comes
             # again, and after max_deliver the coordinator writes the abstention.
@@ -149,21 +170,20 @@ class Worker:
         finally:
             self._thinking.pop(delivery.record.sequence, None)
 
-    async def _answer(self, ref: DebateRef, ask: Ask, delivery: Delivery) -> None:
-        began = anyio.current_time()
-        with anyio.move_on_after(ask.deadline_s) as deadline:
+    async def _answer(self, ref: DebateRef, ask: Ask, thought: Thought) -> None:
+        with thought.scope:
             answer = await self._think(ref, ask)
-        if deadline.cancelled_caught:
+        if thought.scope.cancelled_caught:
             self._log.warning("too_late", debate=str(ref), step=ask.step)
             self.tally.add(FAILURES, self._panel, self._persona, "deadline")
-            await delivery.ack()
+            await thought.delivery.ack()
             return
         turn = TurnTaken(
             step=ask.step,
             persona=self._persona,
             content=answer.content,
             brain=self._brain.name,
-            seconds=round(anyio.current_time() - began, 6),
+            seconds=round(self._clock() - thought.began, 6),
             usage=answer.usage,
         )
         try:
@@ -172,7 +192,7 @@ class Worker:
             self._log.debug("already_spoken", debate=str(ref), step=ask.step)
         else:
             self._count(turn)
-        await delivery.ack()
+        await thought.delivery.ack()
 
     def _count(self, turn: TurnTaken) -> None:
         self.tally.add(TURNS, self._panel, self._persona, turn.content.kind)

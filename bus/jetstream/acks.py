@@ -11,6 +11,7 @@ repetitions harmless, the id is therefore made anew for every write.
 """
 
 import asyncio
+import itertools
 import json
 import re
 import secrets
@@ -47,11 +48,13 @@ class Writer:
         self._connection = replies.connection
         self._replies = replies
         self._find = find
+        self._secret = secrets.token_hex(8)
+        self._count = itertools.count()
 
     async def append(self, *entries: Entry) -> int:
         if len(entries) > 1:
             return (await self.store(entries))[-1]
-        entry = unforeseeable(entries[0])
+        entry = self._unforeseeable(entries[0])
         headers = header_block(entry)
         sequence = decided(await self._send(entry, headers), entry)
         return await self._insist(entry, headers) if sequence is None else sequence
@@ -59,7 +62,7 @@ class Writer:
     async def store(self, entries: Sequence[Entry]) -> list[int]:
         """The entries' sequences; they are in order unless one of them had to be repeated."""
         sent = []
-        for entry in map(unforeseeable, entries):
+        for entry in map(self._unforeseeable, entries):
             headers = header_block(entry)
             sent.append((entry, headers, self._send(entry, headers)))
             if self._connection.client.congested:
@@ -68,6 +71,16 @@ class Writer:
             decided(await answer, entry) or await self._insist(entry, headers)
             for entry, headers, answer in sent
         ]
+
+    def _unforeseeable(self, entry: Entry) -> Entry:
+        """
+        Nobody can guess the id of a guarded entry, and so take it away from us. Its guard, which
+        the entry itself would break, already forbids to store it twice.
+        """
+        guard = entry.guard
+        if guard is None or not entry.subject.startswith(guard.subject.removesuffix(">")):
+            return entry
+        return entry._replace(msg_id=f"{entry.msg_id}.{self._secret}{next(self._count)}")
 
     def _send(self, entry: Entry, headers: bytes) -> asyncio.Future[Answer]:
         return self._replies.send(entry.subject, entry.data, headers, ACK_TIMEOUT_S)
@@ -86,13 +99,6 @@ class Writer:
                 if sequence is not None:
                     return sequence
         raise Unavailable(f"no word about {entry.subject} after {PATIENCE_S:g} s")
-
-
-def unforeseeable(entry: Entry) -> Entry:
-    """A guard that the entry itself would break already forbids to store it twice."""
-    if entry.guard is None or not entry.subject.startswith(entry.guard.subject.removesuffix(">")):
-        return entry
-    return entry._replace(msg_id=f"{entry.msg_id}.{secrets.token_hex(8)}")
 
 
 def header_block(entry: Entry) -> bytes:
