@@ -17,12 +17,10 @@ import structlog
 from anyio.abc import TaskGroup
 from pydantic import ValidationError
 
-from parley import __version__
 from parley.bus.contracts.facts import (
     Abstained,
     AbstainReason,
     Asked,
-    Closed,
     ControlFact,
     DeadlineFired,
     Fact,
@@ -38,8 +36,9 @@ from parley.bus.errors import (
 from parley.bus.journal import Draft, Journal
 from parley.bus.port import Presence, Record
 from parley.bus.subjects import CONTROL, DebateRef
-from parley.bus.tally import QUARANTINED, Metric, Tally
+from parley.bus.tally import QUARANTINED, Tally
 from parley.coordinator.crew import Crew
+from parley.coordinator.figures import count, presence
 from parley.coordinator.peers import BEAT_S, Beacon, Peers
 from parley.coordinator.policy import FLOWS, Flow, decide
 from parley.coordinator.reducer import apply
@@ -58,9 +57,6 @@ WRITES_AT_ONCE = 256
 READS_AT_ONCE = 32
 # How long the writes under way may take after a stop.
 DRAIN_S = 10.0
-
-CONTROL_FACTS = Metric("parley_control_facts_total", "Control facts written.", ("panel", "type"))
-CLOSED = Metric("parley_debates_closed_total", "Debates closed.", ("panel", "status", "reason"))
 
 log = structlog.get_logger()
 
@@ -113,17 +109,7 @@ class Coordinator:
 
     def describe(self) -> Presence:
         mine = sum(watched.mine for watched in self._debates.values())
-        return Presence(
-            service="parley-coordinator",
-            id=self._peers.me.replace(".", "-"),
-            version=__version__,
-            labels={"role": "coordinator"},
-            figures={
-                "open_debates": mine,
-                "closed": self.tally.total(CLOSED),
-                "quarantined": self.tally.total(QUARANTINED),
-            },
-        )
+        return presence(self._peers.me, mine, self.tally)
 
     async def run(self, stop: anyio.Event | None = None) -> None:
         """Until cancelled, or until what was decided before `stop` stands in the log."""
@@ -255,16 +241,8 @@ class Coordinator:
             except Unavailable as error:
                 log.warning("control_write_undecided", debate=str(write.ref), reason=str(error))
             else:
-                self._count(write.ref.panel, write.draft.fact)
+                count(self.tally, write.ref.panel, write.draft.fact)
                 return
-
-    def _count(self, panel: str, fact: Fact) -> None:
-        """What this replica wrote, so that the sum over all of them is right."""
-        self.tally.add(CONTROL_FACTS, panel, fact.type)
-        if isinstance(fact, Closed):
-            # A reason that is a sentence would make a series of its own for every debate.
-            reason = fact.reason if fact.reason.isidentifier() else "other"
-            self.tally.add(CLOSED, panel, fact.status.value, reason)
 
     def _load(self, ref: DebateRef, watched: Watched) -> None:
         watched.loading = True
@@ -382,6 +360,7 @@ class Coordinator:
             except Conflict:
                 await anyio.sleep(0.05)
             else:
+                count(self.tally, logged.ref.panel, fact)
                 return
 
     def _abstention(self, watched: Watched, step: str, persona: str) -> Abstained | None:
