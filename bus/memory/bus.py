@@ -48,12 +48,8 @@ async def open_memory_server(
     server = MemoryServer(faults, seed, epoch_ns)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(server.log.keep_time)
-        try:
-            yield server
-        finally:
-            tasks.cancel_scope.cancel()
-            for queue in server.queues.values():
-                queue.close()
+        yield server
+        tasks.cancel_scope.cancel()
 
 
 class MemoryBus:
@@ -73,20 +69,31 @@ class MemoryBus:
             known.queue = queue
 
     async def append(self, *entries: Entry) -> int:
-        await self._chance.delay()
-        results = [self._write(entry) for entry in entries]
-        await self._chance.delay()
-        while self._chance.happens(self._chance.faults.lost_answers):
+        results = await self._send(entries, self._write)
+        while len(results) < len(entries) or self._chance.happens(self._chance.faults.lost_answers):
             if not self._chance.happens(PERSISTENCE):
                 raise Unavailable(f"no word about {entries[-1].subject}")
             await anyio.sleep(ANSWER_TIMEOUT_S)
-            results = [self._write_again(entry) for entry in entries]
+            results = await self._send(entries, self._write_again)
         sequence = 0
         for result in results:
             if isinstance(result, Conflict):
                 raise result
             sequence = result
         return sequence
+
+    async def _send(
+        self, entries: Sequence[Entry], write: Callable[[Entry], int | Conflict]
+    ) -> list[int | Conflict]:
+        """Others may write in between; what follows a lost entry is lost with it."""
+        results = []
+        for entry in entries:
+            await self._chance.delay()
+            if self._chance.happens(self._chance.faults.lost_writes):
+                break
+            results.append(write(entry))
+        await self._chance.delay()
+        return results
 
     def _write(self, entry: Entry) -> int | Conflict:
         try:

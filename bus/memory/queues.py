@@ -1,10 +1,11 @@
 """A queue in memory: who holds which record, until when, and how often it was handed out."""
 
-import math
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import anyio
+import anyio.lowlevel
 
 from parley.bus.memory.faults import Chance
 from parley.bus.memory.index import matches
@@ -28,24 +29,40 @@ class MemoryQueue:
         # Sequence -> when the loan runs out.
         self._loans: dict[int, float] = {}
         self._settled: set[int] = set()
-        self._send, self._receive = anyio.create_memory_object_stream[int](math.inf)
+        self._ready: deque[int] = deque()
+        self._takers: deque[Taker] = deque()
         for record in log.read(">", 1):
             self.offer(record)
         log.on_record.append(self.offer)
 
-    def close(self) -> None:
-        self._send.close()
-        self._receive.close()
-
     def offer(self, record: Record) -> None:
         if any(matches(wanted, record.subject) for wanted in self.queue.filters):
-            self._send.send_nowait(record.sequence)
+            self._hand_out(record.sequence)
 
     async def take(self) -> "MemoryDelivery":
-        while True:
-            sequence = await self._receive.receive()
+        await anyio.lowlevel.checkpoint()
+        taker = Taker()
+        self._takers.append(taker)
+        self._serve()
+        try:
+            await taker.served.wait()
+        finally:
+            if taker.delivery is None:
+                self._takers.remove(taker)
+        assert taker.delivery is not None
+        return taker.delivery
+
+    def _hand_out(self, sequence: int) -> None:
+        self._ready.append(sequence)
+        self._serve()
+
+    def _serve(self) -> None:
+        while self._takers and self._ready:
+            sequence = self._ready.popleft()
             if sequence not in self._settled and self._log.holds(sequence):
-                return self._lend(sequence)
+                taker = self._takers.popleft()
+                taker.delivery = self._lend(sequence)
+                taker.served.set()
 
     def _lend(self, sequence: int) -> "MemoryDelivery":
         attempt = self._attempts[sequence] = self._attempts.get(sequence, 0) + 1
@@ -81,16 +98,27 @@ class MemoryQueue:
     def _repeat(self, sequence: int) -> None:
         if self._attempts[sequence] < self.queue.max_deliver:
             self._settled.discard(sequence)
-            self._send.send_nowait(sequence)
+            self._hand_out(sequence)
 
     def _offer_again(self, sequence: int) -> None:
         if sequence in self._settled:
             return
         if self._attempts[sequence] < self.queue.max_deliver:
-            self._send.send_nowait(sequence)
+            self._hand_out(sequence)
         else:
             self._settled.add(sequence)
             self._on_undeliverable(self.queue.name, sequence)
+
+
+@dataclass(slots=True, eq=False)
+class Taker:
+    """
+    A client's standing request. What it is handed is on loan from that moment, so that it comes
+    again even if the client is cancelled or frozen before it sees it.
+    """
+
+    served: anyio.Event = field(default_factory=anyio.Event)
+    delivery: "MemoryDelivery | None" = None
 
 
 @dataclass(frozen=True, slots=True)
