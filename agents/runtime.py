@@ -182,7 +182,7 @@ class Worker:
             step=ask.step,
             persona=self._persona,
             content=answer.content,
-            brain=self._brain.name,
+            brain=answer.brain or self._brain.name,
             seconds=round(self._clock() - thought.began, 6),
             usage=answer.usage,
         )
