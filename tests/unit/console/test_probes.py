@@ -83,7 +83,7 @@ class Process:
 def running(server: NatsServer, tmp_path: Path) -> Iterator[tuple[Process, Process]]:
     both = (
         Process(server.url, tmp_path / "c.log", "coordinator", "--name", "c0"),
-        Process(server.url, tmp_path / "a.log", "agent", "forensic"),
+        Process(server.url, tmp_path / "a.log", "agent", "forensic", "--brain", "script"),
     )
     yield both[0].until_ready(), both[1].until_ready()
     for one in both:
