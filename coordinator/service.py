@@ -25,11 +25,20 @@ from parley.bus.contracts.facts import (
     DeadlineFired,
     Fact,
 )
-from parley.bus.errors import Conflict, DecodeError, NotFound, ProtocolError, Unavailable
+from parley.bus.errors import (
+    Conflict,
+    DecodeError,
+    NotFound,
+    ProtocolError,
+    Unavailable,
+    Unsuitable,
+)
 from parley.bus.journal import Draft, Journal
-from parley.bus.port import Record
+from parley.bus.port import Presence, Record
 from parley.bus.subjects import CONTROL, DebateRef
+from parley.bus.tally import QUARANTINED, Tally
 from parley.coordinator.crew import Crew
+from parley.coordinator.figures import count, presence
 from parley.coordinator.peers import BEAT_S, Beacon, Peers
 from parley.coordinator.policy import FLOWS, Flow, decide
 from parley.coordinator.reducer import apply
@@ -46,6 +55,8 @@ OVERDUE_S = 5.0
 WRITES_AT_ONCE = 256
 # Debates read back from the log at the same time.
 READS_AT_ONCE = 32
+# How long the writes under way may take after a stop.
+DRAIN_S = 10.0
 
 log = structlog.get_logger()
 
@@ -90,25 +101,42 @@ class Coordinator:
         self._now = anyio.current_time()
         self._tasks: TaskGroup
         self.ready = anyio.Event()
+        self.tally = Tally()
 
     @property
     def open_debates(self) -> int:
         return len(self._debates)
 
-    async def run(self) -> None:
-        """Until cancelled."""
+    def describe(self) -> Presence:
+        mine = sum(watched.mine for watched in self._debates.values())
+        return presence(self._peers.me, mine, self.tally)
+
+    async def run(self, stop: anyio.Event | None = None) -> None:
+        """Until cancelled, or until what was decided before `stop` stands in the log."""
         bus = self._journal.bus
         async with anyio.create_task_group() as self._tasks:
             self._tasks.start_soon(bus.listen, self._subjects.beacons(), self._on_beacon)
             self._tasks.start_soon(bus.undeliverable, self._on_undeliverable)
             self._tasks.start_soon(self._beat)
+            self._tasks.start_soon(bus.announce, self.describe)
             self._writers.start(self._tasks)
             start = await bus.last_sequence() + 1
             await self._find_open_debates()
             self._tasks.start_soon(self._sweep)
             log.info("coordinator_ready", name=self._peers.me, open_debates=len(self._debates))
             self.ready.set()
-            await bus.tail(self._subjects.facts(), start=start, on=self._on_record)
+            with anyio.CancelScope() as following:
+                if stop is not None:
+                    self._tasks.start_soon(self._stop_following, stop, following)
+                await bus.tail(self._subjects.facts(), start=start, on=self._on_record)
+            with anyio.move_on_after(DRAIN_S):
+                await self._writers.finished()
+            log.info("coordinator_drained", open_debates=len(self._debates))
+            self._tasks.cancel_scope.cancel()
+
+    async def _stop_following(self, stop: anyio.Event, following: anyio.CancelScope) -> None:
+        await stop.wait()
+        following.cancel()
 
     async def _find_open_debates(self) -> None:
         closed = {
@@ -168,6 +196,8 @@ class Coordinator:
             watched.state = apply(watched.state, fact)
         except DecodeError as error:
             log.warning("quarantined", debate=str(ref), sequence=record.sequence, reason=str(error))
+            self.tally.add(QUARANTINED, "coordinator")
+            self._tasks.start_soon(self._bury, record.sequence, str(error))
             return
         except ProtocolError:
             log.exception("illegal_fact", debate=str(ref), sequence=record.sequence)
@@ -178,6 +208,12 @@ class Coordinator:
         watched.control = record.sequence
         if isinstance(fact, Asked):
             watched.deadline = self._now + fact.deadline_s + TICK_S
+
+    async def _bury(self, sequence: int, reason: str) -> None:
+        try:
+            await self._journal.bus.bury(sequence, reason)
+        except (Unavailable, Unsuitable) as error:
+            log.warning("not_buried", sequence=sequence, reason=str(error))
 
     def _fact(self, watched: Watched, record: Record) -> Fact:
         sent = watched.sent
@@ -205,6 +241,7 @@ class Coordinator:
             except Unavailable as error:
                 log.warning("control_write_undecided", debate=str(write.ref), reason=str(error))
             else:
+                count(self.tally, write.ref.panel, write.draft.fact)
                 return
 
     def _load(self, ref: DebateRef, watched: Watched) -> None:
@@ -323,6 +360,7 @@ class Coordinator:
             except Conflict:
                 await anyio.sleep(0.05)
             else:
+                count(self.tally, logged.ref.panel, fact)
                 return
 
     def _abstention(self, watched: Watched, step: str, persona: str) -> Abstained | None:
