@@ -131,9 +131,11 @@ def _turns(progress: Progress) -> tuple[DeliberationTurn, ...]:
 
 
 def _brains(state: DebateState) -> dict[str, str]:
-    return {
+    """In roster order, whoever spoke first."""
+    thought = {
         heard.said.persona: heard.said.brain
         for step in state.steps
         for heard in step.heard
         if isinstance(heard.said, TurnTaken) and heard.said.brain
     }
+    return {name: thought[name] for name in state.running_panel.roster if name in thought}
