@@ -4,7 +4,6 @@ from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
-from typing_extensions import override
 
 from parley.bus.contracts.absa.sentiment import Polarity
 from parley.bus.contracts.base import Contract, Share
@@ -15,17 +14,12 @@ Outcome = Literal["improved", "failed", "harmful", "risk_worsened", "unknown"]
 
 
 class MemoryCondition(StrEnum):
-    """What a run may do with the memory; C1 is off."""
+    """What a run may do with the memory. C1 is off; C2_silent is also known as C3."""
 
     C1 = "C1"
     C2 = "C2"
     C2_SILENT = "C2_silent"
     C2_EVAL_ONLY = "C2_eval_only"
-
-    @classmethod
-    @override
-    def _missing_(cls, value: object) -> "MemoryCondition | None":
-        return cls.C2_SILENT if value == "C3" else None
 
     @property
     def retrieves(self) -> bool:

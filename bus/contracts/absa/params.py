@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from parley.bus.contracts.absa.debate import DebatePersona, Protocol
 from parley.bus.contracts.absa.memory import MemoryCondition
@@ -47,6 +47,24 @@ class OverrideEffective(OverrideThresholds):
     )
 
 
+class ThresholdProfiles(Contract):
+    """The thresholds file when it holds several profiles."""
+
+    profiles: dict[str, OverrideThresholds]
+    default_profile: str = "t0"
+
+
+class WarningThresholds(Contract):
+    """When the figures of a run deserve a warning. Coverage warns below, the others above."""
+
+    coverage_warn: Share = 0.4
+    coverage_high: Share = 0.25
+    no_match_warn: Share = 0.4
+    no_match_high: Share = 0.6
+    neutral_warn: Share = 0.4
+    neutral_high: Share = 0.6
+
+
 class InjectionParams(Contract):
     strategy: Literal["during_debate_one_shot"] = "during_debate_one_shot"
     trigger: Literal["deadlock_obs2of4", "advisory_gate_or"] = "deadlock_obs2of4"
@@ -68,6 +86,10 @@ class DebateParams(Contract):
     injection: InjectionParams = InjectionParams()
 
 
+def _plain_condition(value: object) -> object:
+    return MemoryCondition.C2_SILENT if value == "C3" else value
+
+
 class AbsaParams(Contract):
     enable_stage2: bool = True
     enable_validator: bool = True
@@ -77,12 +99,15 @@ class AbsaParams(Contract):
     debate: DebateParams = DebateParams()
     # A block given here replaces the thresholds file as a whole.
     debate_override: OverrideThresholds | None = None
-    override_profile: str = "t0"
+    # A profile of the thresholds file; None means the one the file calls its default.
+    override_profile: str | None = None
     adopt_gate: Literal["auto", "on", "off"] = "auto"
     moderator_respects_adoption: bool = False
     polarity_repair: bool = False
     drop_tuple_hint_mode: Literal["opposite", "negative"] = "opposite"
-    memory_condition: MemoryCondition = MemoryCondition.C1
+    memory_condition: Annotated[MemoryCondition, BeforeValidator(_plain_condition)] = (
+        MemoryCondition.C1
+    )
     memory_contradiction_gate: bool = False
     language_code: str = "ko"
 
