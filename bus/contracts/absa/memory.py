@@ -122,6 +122,7 @@ class MemoryMeta(Contract):
     retrieved_k: int = 0
     retrieved_ids: tuple[str, ...] = ()
     exposed_to_debate: bool = False
+    exposed_to_stage2: bool = False
     injection_trigger_reason: str | None = None
     prompt_injection_chars: int = 0
     memory_block_reason: str | None = None

@@ -73,6 +73,7 @@ class RecordMeta(SampleIdentity):
     correction_applied_log: tuple[CorrectionLogEntry, ...] = ()
     stage1_aspects: tuple[AspectItem, ...] = ()
     stage2_aspects: tuple[AspectItem, ...] = ()
+    structural_risk_count: int = 0
     selected_stage: Stage = "stage1"
     # Debate tuples that were not taken though the debate's set was: their aspect is not in the text.
     tuples_left_out: tuple[SentimentTuple, ...] = ()
