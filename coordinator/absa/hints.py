@@ -114,7 +114,7 @@ def stance_of(turn: DebateTurn, protocol: Protocol, reader: EditReader) -> Stanc
 
 def _rebuttal(turn: DebateTurn, reader: EditReader, protocol: Protocol) -> RebuttalPoint:
     stance = stance_of(turn, protocol, reader)
-    aspects = reader.index.mentioned(_spoken(turn, protocol))
+    aspects = reader.index.mentioned(spoken_words(turn, protocol))
     mapping = Mapping.DIRECT
     if not aspects:
         aspects = _fallback(stance.polarity, reader.index)
@@ -134,7 +134,7 @@ def _rebuttal(turn: DebateTurn, reader: EditReader, protocol: Protocol) -> Rebut
     )
 
 
-def _spoken(turn: DebateTurn, protocol: Protocol) -> tuple[str, ...]:
+def spoken_words(turn: DebateTurn, protocol: Protocol) -> tuple[str, ...]:
     """The words of a turn in which aspects are looked for."""
     if protocol == "v1":
         return (turn.message, *turn.key_points)

@@ -4,12 +4,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
+from pydantic import Field
+
 from parley.bus.contracts.absa.gate import AdoptDecision
 from parley.bus.contracts.absa.params import WarningThresholds
 from parley.bus.contracts.absa.record import FinalOutput, OverrideStats
 from parley.bus.contracts.absa.review import MappingFailReasons, MappingStats
 from parley.bus.contracts.base import Contract
-from parley.coordinator.absa.corrections import RESOLVING
+from parley.coordinator.absa.adopt import EV_BELOW_THRESHOLD, validator_resolved
 from parley.coordinator.tolerance import above, below
 
 RARE_OVERRIDES = 0.5
@@ -49,7 +51,7 @@ class AdoptionMetrics(Contract):
     polarity_invalid_rate: float | None = None
     override_applied_and_adopted_rate: float | None = None
     override_applied_but_ev_rejected_rate: float | None = None
-    adopt_reason_counts: dict[str, int] = {}
+    adopt_reason_counts: dict[str, int] = Field(default_factory=dict)
     guided_change_rate: float | None = None
     risk_resolution_rate: float | None = None
 
@@ -107,10 +109,10 @@ def adoption_metrics(records: Sequence[FinalOutput]) -> AdoptionMetrics:
     invalid = sum(meta.debate_override_stats.override_hint_invalid_total for meta in metas)
     applied = [meta for meta in metas if meta.debate_override_stats.override_applied]
     adopted = sum(meta.adopt_decision is AdoptDecision.ADOPTED for meta in applied)
-    rejected = sum(meta.adopt_reason == "ev_below_threshold" for meta in applied)
+    rejected = sum(meta.adopt_reason == EV_BELOW_THRESHOLD for meta in applied)
     changed = sum(_changed(record) for record in records)
     risky = [record for record in records if record.meta.structural_risk_count]
-    resolved = sum(_resolved(record) for record in risky)
+    resolved = sum(validator_resolved(record.meta.correction_applied_log) for record in risky)
     return AdoptionMetrics(
         polarity_repair_rate=_ratio(repairs, repairs + invalid),
         polarity_invalid_rate=_ratio(invalid, repairs + invalid),
@@ -184,11 +186,6 @@ def _changed(record: FinalOutput) -> bool:
     result = record.final_result
     before = {(item.key, item.polarity) for item in result.stage1_tuples}
     return before != {(item.key, item.polarity) for item in result.final_tuples}
-
-
-def _resolved(record: FinalOutput) -> bool:
-    log = record.meta.correction_applied_log
-    return any(entry.applied and entry.proposal_type in RESOLVING for entry in log)
 
 
 def _mean(values: Sequence[float]) -> float | None:

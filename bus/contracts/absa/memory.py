@@ -12,6 +12,8 @@ Structure = Literal["negation", "contrast", "none"]
 LengthBucket = Literal["short", "medium", "long"]
 Outcome = Literal["improved", "failed", "harmful", "risk_worsened", "unknown"]
 
+StoreReason = Literal["failure_asset", "utility", "novelty"]
+
 
 class MemoryCondition(StrEnum):
     """What a run may do with the memory. C1 is off; C2_silent is also known as C3."""
@@ -64,7 +66,7 @@ class Episode(Contract):
     override_tuple: EpisodeTuple | None = None
     outcome: Outcome = "unknown"
     principle_id: str = ""
-    reason_stored: Literal["failure_asset", "utility", "novelty"] = "novelty"
+    reason_stored: StoreReason | None = None
 
 
 AdvisoryType = Literal["successful_override", "failed_override_warning", "consistency_anchor"]
@@ -127,5 +129,6 @@ class MemoryMeta(Contract):
     prompt_injection_chars: int = 0
     memory_block_reason: str | None = None
     memory_access_policy: MemoryAccessPolicy = MemoryAccessPolicy()
+    # None when the run may not write.
     stored: bool | None = None
-    store_decision: str | None = None
+    store_reason: StoreReason | None = None

@@ -1,7 +1,7 @@
 """What follows the debate: the context given to the reviewers, their reviews, what was applied."""
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -48,7 +48,7 @@ class AspectHint(Contract):
 
     speaker: str = ""
     stance: str | None = None
-    weight: float = 0.0
+    weight: Annotated[float, Field(ge=0)] = 0.0
     polarity_hint: str | None = None
 
 
@@ -126,7 +126,7 @@ class AtsaReview(Contract):
 
 class CorrectionLogEntry(Contract):
     proposal_type: str
-    target_aspect: Passage
+    target_aspect: Passage = ""
     rationale: Text = ""
     applied: bool
     reason: str = ""
