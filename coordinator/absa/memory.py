@@ -20,6 +20,7 @@ from parley.bus.contracts.absa.memory import (
     EpisodeTuple,
     LengthBucket,
     MemoryCondition,
+    MemoryMeta,
     Signature,
     Structure,
 )
@@ -149,6 +150,29 @@ def recall(
         retrieved_ids=tuple(item.episode.episode_id for item in found),
         block_reason=BLOCKED if len(usable) < len(found) else None,
         blocked=failed_pairs(item.episode for item in found),
+    )
+
+
+def visible_slot(condition: MemoryCondition, found: Recollection) -> AdvisoryBundle | None:
+    """What goes into a prompt; None where the slot is masked."""
+    return found.bundle if condition.shows else None
+
+
+def memory_meta(
+    condition: MemoryCondition, found: Recollection | None, trigger: str | None
+) -> MemoryMeta:
+    """What the memory did in the debate of a sample; `found` None: it was never asked."""
+    if found is None:
+        return MemoryMeta(condition=condition)
+    slot = visible_slot(condition, found)
+    return MemoryMeta(
+        condition=condition,
+        retrieved_k=len(found.retrieved_ids),
+        retrieved_ids=found.retrieved_ids,
+        exposed_to_debate=slot is not None,
+        injection_trigger_reason=trigger,
+        prompt_injection_chars=len(slot.model_dump_json()) if slot is not None else 0,
+        memory_block_reason=found.block_reason,
     )
 
 
