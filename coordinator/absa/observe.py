@@ -93,6 +93,15 @@ def injection_trigger(
     return f"{injection.trigger}:{','.join(seen)}"
 
 
+def trigger_before_debate(
+    injection: InjectionParams, condition: MemoryCondition, reasons: Sequence[str]
+) -> str | None:
+    """As `injection_trigger`, for the trigger that looks at Stage 1 alone (`advisory_gate`)."""
+    if injection.trigger != "advisory_gate_or" or not condition.retrieves or not reasons:
+        return None
+    return f"{injection.trigger}:{','.join(reasons)}"
+
+
 def sees_slot(protocol: Protocol, speaker: str) -> bool:
     """In v2 only the consistency judge and the judge; the mappers work from the text alone."""
     return protocol == "v1" or speaker in (CONSISTENCY_JUDGE, JUDGE)

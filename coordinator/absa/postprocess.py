@@ -24,6 +24,8 @@ from parley.coordinator.absa.language import (
 
 GUESS_CONFIDENCE = 0.5
 BACKFILL_CONFIDENCE = 0.5
+# Up to this many characters a neutral by default quotes the whole text as its evidence.
+WHOLE_TEXT_EVIDENCE = 2_000
 # A contrast sets two aspects against each other: with fewer, one was missed.
 CONTRASTED_ASPECTS = 2
 NOT_SUBSTRING = "aspect_not_substring"
@@ -91,12 +93,20 @@ def neutral_placeholder(text: str, aspect: AspectItem, reason: str) -> AspectSen
         aspect_ref=aspect.term,
         aspect_term=Term(term=aspect.term, span=aspect.span),
         polarity=Polarity.NEUTRAL,
-        evidence=text,
+        evidence=_evidence(text, aspect.term),
         confidence=BACKFILL_CONFIDENCE,
         polarity_distribution={Polarity.NEUTRAL.value: 1.0},
         is_backfilled=True,
         neutral_reason=reason,
     )
+
+
+def _evidence(text: str, term: str) -> str:
+    """The text; of a very long one only what surrounds the term, or a record would hold it often."""
+    if len(text) <= WHOLE_TEXT_EVIDENCE:
+        return text
+    middle = max(0, text.find(term))
+    return text[max(0, middle - WHOLE_TEXT_EVIDENCE // 2) : middle + WHOLE_TEXT_EVIDENCE // 2]
 
 
 def clean_validation(

@@ -1,7 +1,5 @@
 """The output record of one sample: the result, and everything needed to explain it."""
 
-from typing import Literal
-
 from pydantic import JsonValue
 
 from parley.bus.contracts.absa.debate import (
@@ -114,7 +112,6 @@ class FinalResult(Contract):
 
 
 class FinalOutput(Contract):
-    kind: Literal["absa_record"] = "absa_record"
     meta: RecordMeta
     stage1_ate: StageLabel
     stage1_atsa: SpanLabel

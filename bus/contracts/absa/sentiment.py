@@ -52,7 +52,7 @@ class AspectItem(Contract):
     normalized: str | None = None
     syntactic_head: str | None = None
     confidence: Share = 0.0
-    rationale: Text = ""
+    rationale: Passage = ""
 
 
 class AteOutput(Contract):

@@ -41,6 +41,7 @@ from parley.coordinator.absa.observe import (
     observe,
     sees_slot,
     stage2_gate,
+    trigger_before_debate,
 )
 
 KO = language_patterns("ko")
@@ -131,6 +132,17 @@ def test_v1_may_trigger_from_round_two() -> None:
 def test_memory_off_never_triggers() -> None:
     every = obs("O1", "O2", "O3", "O4")
     assert trigger("cj", every, condition=MemoryCondition.C1) is None
+
+
+def test_the_other_trigger_looks_at_stage1_alone() -> None:
+    gate = InjectionParams(trigger="advisory_gate_or")
+    on, off = MemoryCondition.C2, MemoryCondition.C1
+    assert trigger_before_debate(gate, on, ["conflict"]) == "advisory_gate_or:conflict"
+    assert trigger_before_debate(gate, on, []) is None
+    assert trigger_before_debate(gate, off, ["conflict"]) is None
+    assert trigger_before_debate(InjectionParams(), on, ["conflict"]) is None
+    moment = Moment("v2", "cj", 1, already_injected=False)
+    assert injection_trigger(gate, on, moment, obs("O1", "O4")) is None
 
 
 def edits(agent: str, polarity: str) -> DebateTurn:

@@ -91,6 +91,13 @@ def test_backfill_and_drop() -> None:
     assert cleaned.issues == ("dropped_unanchored_aspect_ref:포장",)
 
 
+def test_a_very_long_text_is_not_quoted_as_a_whole() -> None:
+    text = "아" * 60_000 + "가격" + "아" * 40_000
+    (filled,) = backfill_sentiments(text, [AspectItem(term="가격")], []).sentiments
+    assert len(filled.evidence) == 2_000
+    assert "가격" in filled.evidence
+
+
 def proposals(*kinds: str) -> tuple[CorrectionProposal, ...]:
     return tuple(CorrectionProposal(target_aspect="가격", proposal_type=kind) for kind in kinds)
 
