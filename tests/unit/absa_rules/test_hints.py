@@ -267,3 +267,10 @@ def test_synonyms_are_the_union_of_every_touching_list() -> None:
         *("가격", "비용", "가성비", "금액"),
         *("맛", "풍미", "향"),
     )
+
+
+def test_of_two_terms_with_one_synonym_the_first_is_meant() -> None:
+    index = aspect_index([AspectItem(term="가격"), AspectItem(term="가격대")], [], KO)
+    assert index.term("비용이") == "가격"
+    assert index.term("가격대는") == "가격대"
+    assert index.term("포장") == "포장"

@@ -17,6 +17,7 @@ from parley.bus.contracts.absa.gate import (
     GateDebugRecord,
     SkipReason,
 )
+from parley.bus.contracts.absa.memory import EpisodeTuple
 from parley.bus.contracts.absa.params import AbsaParams, DebateParams
 from parley.bus.contracts.absa.record import FinalOutput, SampleIdentity
 from parley.bus.contracts.absa.review import AteReview, AtsaReview
@@ -27,13 +28,16 @@ from parley.bus.contracts.absa.sentiment import (
     AtsaOutput,
     FinalValidation,
     Polarity,
+    Severity,
     StructuralRisk,
     ValidatorOutput,
 )
 from parley.configs.absa import override_thresholds
 from parley.configs.languages import language_patterns
+from parley.coordinator.absa.episodes import episode_of, refuse_forbidden, store_reason
 from parley.coordinator.absa.gate_debug import SampleGate, debug_records, debug_summary, quantile
 from parley.coordinator.absa.history import HeardTurn, completed
+from parley.coordinator.absa.memory import signature
 from parley.coordinator.absa.metrics import adoption_metrics, scorecard
 from parley.coordinator.absa.pipeline import (
     Debate,
@@ -272,3 +276,23 @@ def test_the_shared_context_has_no_slot_unless_filled() -> None:
     shown = shared_context(TEXT, given.stage1).model_dump_json()
     assert "DEBATE_CONTEXT__MEMORY" not in shown
     assert "피부톤" in shown
+
+
+def test_what_is_remembered_of_a_record() -> None:
+    risks = (StructuralRisk(type="evidence gap", severity=Severity.MEDIUM),)
+    found = episode_of(
+        record(AbsaParams(), risks=risks),
+        episode_id="e1",
+        sign=signature(TEXT, 2, KO),
+        risks=risks,
+    )
+    assert found.final_tuples == (
+        EpisodeTuple(aspect="피부톤", polarity=Polarity.POSITIVE),
+        EpisodeTuple(aspect="가격", polarity=Polarity.NEGATIVE),
+    )
+    assert found.override_tuple == found.final_tuples[0]
+    assert (found.risk_tags, found.severity_sum) == (("EVIDENCE_GAP",), 2)
+    assert (found.override_applied, found.outcome) == (True, "improved")
+    assert store_reason(found, [found]) == "utility"
+    refuse_forbidden(found.model_dump(mode="json"))
+    assert TEXT not in found.model_dump_json()

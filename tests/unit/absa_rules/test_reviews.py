@@ -165,6 +165,13 @@ def test_dropping_everything_leaves_a_placeholder() -> None:
     assert left.neutral_reason == "stage2_placeholder_no_sentiments"
 
 
+def test_no_placeholder_where_something_was_unanchored() -> None:
+    stray = SentimentReviewItem(aspect_ref="포장", action="add", revised_polarity=POS)
+    found = patch(atsa=[stray], sentiments=[])
+    assert found.sentiments == ()
+    assert found.anchor_issues == ("dropped_unanchored_aspect_ref:포장",)
+
+
 def test_without_a_review_nothing_is_filled_in() -> None:
     assert patch(sentiments=[]).sentiments == ()
 
