@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from pydantic import JsonValue
 
+from parley.bus.contracts.absa.debate import DebateSummary
 from parley.bus.contracts.absa.params import AbsaParams
 from parley.bus.contracts.absa.sentiment import Polarity
 from parley.bus.contracts.declaration import (
@@ -84,6 +85,33 @@ def declare_round(
         ),
     )
     return Declared(reason, declaration)
+
+
+def declare_stopped(
+    reason: TerminationReason, *, round_number: int, basis: tuple[int, ...]
+) -> TerminationDeclaration:
+    """For an end that no rule of the debate brought about: budget, cancellation."""
+    return TerminationDeclaration(
+        termination_status=TerminationStatus.TERMINATE,
+        termination_type=TerminationType.DECISION_SUFFICIENCY,
+        termination_rationale=TerminationRationale(),
+        justification=f"Stopped from outside by {reason.value} after round {round_number}.",
+        details=DeclarationDetails(
+            rule=reason.value,
+            basis=basis,
+            regime=REGIME,
+            iteration=round_number,
+            forced_by_cap=True,
+            unmet=("consensus",),
+        ),
+    )
+
+
+def judge_outcome(summary: DebateSummary) -> TerminationType:
+    """What the judge's own fact says of its summary: everything settled, or only enough."""
+    if summary.unresolved_conflicts:
+        return TerminationType.DECISION_SUFFICIENCY
+    return TerminationType.VERIFICATION_PASS
 
 
 def disputed_aspects(held: Mapping[str, Implied]) -> tuple[str, ...]:

@@ -4,14 +4,19 @@ from collections.abc import Sequence
 
 import pytest
 
-from parley.bus.contracts.absa.debate import DebateTurn, EditTarget, ProposedEdit
+from parley.bus.contracts.absa.debate import DebateSummary, DebateTurn, EditTarget, ProposedEdit
 from parley.bus.contracts.absa.debate import Protocol as Generation
 from parley.bus.contracts.absa.params import AbsaParams, DebateParams
 from parley.bus.contracts.absa.sentiment import AspectItem, AspectSentiment, Polarity
 from parley.bus.contracts.declaration import TerminationType
 from parley.bus.contracts.verdicts import TerminationReason
 from parley.configs.languages import language_patterns
-from parley.coordinator.absa.declare import Declared, declare_round
+from parley.coordinator.absa.declare import (
+    Declared,
+    declare_round,
+    declare_stopped,
+    judge_outcome,
+)
 from parley.coordinator.absa.history import HeardTurn
 from parley.coordinator.absa.implied import ImpliedTuple, implied_tuples
 from parley.coordinator.absa.mapping import aspect_index
@@ -224,3 +229,18 @@ def test_early_stop_can_be_switched() -> None:
     still = {"epm": v2(), "tan": v2()}
     assert after([still], cap=2).declaration.terminates
     assert not after([still], cap=2, early_stop=False).declaration.terminates
+
+
+def test_a_stop_from_outside() -> None:
+    declared = declare_stopped(TerminationReason.CANCELLED, round_number=1, basis=(0,))
+    assert declared.terminates
+    assert declared.termination_type is TerminationType.DECISION_SUFFICIENCY
+    assert declared.details.forced_by_cap
+    assert declared.details.unmet == ("consensus",)
+    assert "cancelled" in declared.justification
+
+
+def test_the_judge_passes_what_it_could_settle() -> None:
+    assert judge_outcome(DebateSummary()) is TerminationType.VERIFICATION_PASS
+    open_issue = DebateSummary(unresolved_conflicts=("가격",))
+    assert judge_outcome(open_issue) is TerminationType.DECISION_SUFFICIENCY
