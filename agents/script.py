@@ -15,12 +15,14 @@ A line may also say `response`, `arguments`, `evidence`, `delay_s`, `silent: tru
 answers) or `fail: why`.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Self
 
 import anyio
 import yaml
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
+from parley.agents.absa_script import AbsaScript, play_line
 from parley.agents.brain import Answer, BrainFailure, Task
 from parley.bus.contracts.base import Contract, Share, Text, Token
 from parley.bus.contracts.facts import Content, FailureReason, Request
@@ -107,10 +109,29 @@ class Script(Contract):
         return self.rounds[round_].get(agent) if round_ < len(self.rounds) else None
 
 
+# A script of any panel.
+AnyScript = Script | AbsaScript
+
+
+def script_schema(content: object) -> type[AnyScript]:
+    """A script of rounds, or of steps."""
+    steps = isinstance(content, Mapping) and "steps" in content
+    return AbsaScript if steps else Script
+
+
 def parse_script(text: str | bytes, source: str = "script") -> Script:
     """Raises BadInput that names every mistake."""
+    script = parse_any_script(text, source)
+    if not isinstance(script, Script):
+        raise BadInput(f"{source}: should have rounds")
+    return script
+
+
+def parse_any_script(text: str | bytes, source: str = "script") -> AnyScript:
+    """Raises BadInput that names every mistake."""
     try:
-        return Script.model_validate(yaml.safe_load(text))
+        content = yaml.safe_load(text)
+        return script_schema(content).model_validate(content)
     except yaml.YAMLError as error:
         raise BadInput(f"{source}: not YAML: {' '.join(str(error).split())}") from error
     except ValidationError as error:
@@ -127,7 +148,7 @@ def line_for(script: Script, request: Request, persona: str) -> Line | None:
             return script.line(0, persona)
         case RoundRequest():
             return script.line(request.round, persona)
-        case LocalizeRequest():
+        case _:
             return None
 
 
@@ -144,6 +165,10 @@ def recite(script: Script, request: Request, persona: str) -> Content:
         case LocalizeRequest():
             follow_up = script.follow_ups.get(persona)
             return (follow_up or FollowUpLine(summary="The script names no region.")).localization()
+        case _:
+            raise BrainFailure(
+                FailureReason.UNSUPPORTED_REQUEST, f"the script knows nothing of {request.kind}"
+            )
 
 
 def _statement(line: Line | None, persona: str) -> Statement:
@@ -187,12 +212,14 @@ class ScriptedBrain:
 
     name = "script"
 
-    def __init__(self, script: Script | None = None) -> None:
+    def __init__(self, script: AnyScript | None = None) -> None:
         self._given = script
-        self._parsed: dict[str, Script] = {}
+        self._parsed: dict[str, AnyScript] = {}
 
     async def speak(self, task: Task) -> Answer:
         script = self._given or await self._travelling(task)
+        if isinstance(script, AbsaScript):
+            return await play_line(script, task)
         line = line_for(script, task.request, task.persona)
         if line is not None and line.silent:
             await anyio.sleep_forever()
@@ -200,12 +227,12 @@ class ScriptedBrain:
             await anyio.sleep(line.delay_s)
         return Answer(recite(script, task.request, task.persona))
 
-    async def _travelling(self, task: Task) -> Script:
+    async def _travelling(self, task: Task) -> AnyScript:
         ref = task.input.blobs.get(SCRIPT_BLOB)
         if ref is None:
             raise BrainFailure(
                 FailureReason.UNSUPPORTED_REQUEST, "the debate carries no script to play"
             )
         if ref.sha256 not in self._parsed:
-            self._parsed[ref.sha256] = parse_script(await task.fetch(ref))
+            self._parsed[ref.sha256] = parse_any_script(await task.fetch(ref))
         return self._parsed[ref.sha256]

@@ -17,6 +17,7 @@ from pydantic import Field, ValidationError
 from parley.bus.contracts.base import Share, Token
 from parley.bus.contracts.panel import Panel, PanelBase, VerdictPanel, VerdictParams
 from parley.bus.errors import BadInput
+from parley.configs.absa_panel import AbsaPanelFile, Setting, absa_panel
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import Place, explain
 from parley.configs.names import name_unknown
@@ -52,6 +53,11 @@ class PanelFile(PanelBase):
         return self.order or self.roster
 
 
+# A panel file of any protocol.
+AnyPanelFile = PanelFile | AbsaPanelFile
+_FILES: Mapping[str, type[AnyPanelFile]] = {"verdicts": PanelFile, "absa": AbsaPanelFile}
+
+
 @dataclass(frozen=True, slots=True)
 class Override:
     """One value somebody gave for this debate; `origin` is where, for error messages."""
@@ -84,7 +90,7 @@ def panel_path(name: str, panels_dir: Path | None = None) -> Path:
     return paths[name]
 
 
-def read_panel(path: Path) -> tuple[PanelFile, tuple[str, ...]]:
+def read_panel(path: Path) -> tuple[AnyPanelFile, tuple[str, ...]]:
     """The file's content and its warnings. Raises BadInput with one line for each mistake."""
     raw: dict[str, object] = {"name": path.stem, **read_mapping(path)}
     warnings: tuple[str, ...] = ()
@@ -93,10 +99,11 @@ def read_panel(path: Path) -> tuple[PanelFile, tuple[str, ...]]:
         raw["trust"] = {key: value for key, value in trust.items() if key != _RETIRED_TRUST}
         warnings = (f"{path}: trust.{_RETIRED_TRUST}: no such agent any more, ignored",)
     mistakes = [f"{path}: {mistake}" for mistake in _names_that_do_not_fit(raw, path.stem)]
+    schema = _FILES.get(str(raw.get("protocol")), PanelFile)
     try:
-        content = PanelFile.model_validate(raw)
+        content = schema.model_validate(raw)
     except ValidationError as error:
-        mistakes = [*explain(error, PanelFile, lambda _: str(path)), *mistakes]
+        mistakes = [*explain(error, schema, lambda _: str(path)), *mistakes]
     if mistakes:
         raise BadInput("\n".join(mistakes))
     return content, warnings
@@ -135,6 +142,8 @@ def resolve(
     Raises BadInput with one line for each mistake.
     """
     content, warnings = read_panel(panel_path(name, panels_dir))
+    if isinstance(content, AbsaPanelFile):
+        return _resolve_absa(content, preset, overrides, roster, warnings)
     mistakes = _roster_mistakes(content, roster)
     if preset not in content.preset_names:
         mistakes.append(name_unknown("preset", preset, content.preset_names))
@@ -146,6 +155,21 @@ def resolve(
     panel = _assemble(content, preset, seats, kept)
     warnings += tuple(f"{o.origin}: no such agent any more, ignored" for o in retired)
     return Resolution(panel, warnings)
+
+
+def _resolve_absa(
+    content: AbsaPanelFile,
+    preset: str,
+    overrides: Sequence[Override],
+    roster: Sequence[str],
+    warnings: tuple[str, ...],
+) -> Resolution:
+    if roster:
+        raise BadInput(
+            f"{content.name}: who is asked follows from the parameters: set debate.order"
+        )
+    settings = [Setting(one.key, one.value, one.origin) for one in overrides]
+    return Resolution(absa_panel(content, preset, settings), warnings)
 
 
 def _assemble(

@@ -43,6 +43,7 @@ WHY = {
     TerminationReason.BUDGET_EXHAUSTED: "the budget is used up",
     TerminationReason.CANCELLED: "somebody cancelled the debate",
     TerminationReason.QUORUM_LOST: "too few agents have spoken",
+    TerminationReason.DEBATE_DISABLED: "the debate is switched off",
 }
 
 

@@ -15,12 +15,21 @@ import structlog
 from anyio.abc import TaskGroup
 from pydantic import ValidationError
 
-from parley.bus.contracts.facts import Abstained, AbstainReason, Asked, ControlFact, Fact
+from parley.bus.contracts.facts import (
+    Abstained,
+    AbstainReason,
+    Asked,
+    ControlFact,
+    Fact,
+    Recalled,
+    Remembered,
+)
 from parley.bus.errors import Conflict, DecodeError, NotFound, ProtocolError, Unavailable
 from parley.bus.journal import Draft, Journal
 from parley.bus.port import Record
 from parley.bus.subjects import CONTROL, DebateRef
 from parley.coordinator.crew import Crew
+from parley.coordinator.memory import EpisodicMemory
 from parley.coordinator.peers import BEAT_S, Beacon, Peers
 from parley.coordinator.policy import FLOWS, Flow, decide
 from parley.coordinator.reducer import apply
@@ -58,8 +67,15 @@ class Watched:
 
 
 class Coordinator:
-    def __init__(self, journal: Journal, name: str, flows: Mapping[str, Flow] = FLOWS) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        name: str,
+        flows: Mapping[str, Flow] = FLOWS,
+        memory: EpisodicMemory | None = None,
+    ) -> None:
         self._journal = journal
+        self._memory = memory
         self._subjects = journal.subjects
         self._flows = flows
         self._peers = Peers(name)
@@ -182,6 +198,7 @@ class Coordinator:
         ref, watched, draft = job
         after = watched.control
         closes = watched.state.armed if watched.state else None
+        draft = await self._looked_up(ref, watched, draft)
         while watched.control == after:
             try:
                 await self._journal.control(ref, draft, after=after, closes=closes)
@@ -191,6 +208,14 @@ class Coordinator:
                 log.warning("control_write_undecided", debate=str(ref), reason=str(error))
             else:
                 return
+
+    async def _looked_up(self, ref: DebateRef, watched: Watched, draft: Draft) -> Draft:
+        """The decision with what the memory has to say to it, for the few that ask it."""
+        fact, state = draft.fact, watched.state
+        if not isinstance(fact, Recalled | Remembered) or self._memory is None or state is None:
+            return draft
+        watched.sent = self._journal.draft(ref, await self._memory.look_up(ref, state, fact))
+        return watched.sent
 
     def _load(self, ref: DebateRef, watched: Watched) -> None:
         watched.loading = True

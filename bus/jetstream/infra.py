@@ -72,7 +72,7 @@ class Resource:
 
 
 def resources(layout: Layout, queues: Sequence[Queue] = ()) -> list[Resource]:
-    log = _stream(
+    log = stream_resource(
         "stream",
         layout,
         layout.stream,
@@ -83,7 +83,7 @@ def resources(layout: Layout, queues: Sequence[Queue] = ()) -> list[Resource]:
         allow_msg_schedules=True,
         republish={"src": f"{layout.prefix}.>", "dest": f"{LIVE}.{layout.prefix}.>"},
     )
-    blobs = _stream(
+    blobs = stream_resource(
         "bucket",
         layout,
         f"OBJ_{layout.bucket}",
@@ -93,7 +93,7 @@ def resources(layout: Layout, queues: Sequence[Queue] = ()) -> list[Resource]:
     return [log, blobs, *(_queue(layout.stream, queue) for queue in queues)]
 
 
-def _stream(label: str, layout: Layout, name: str, **config: object) -> Resource:
+def stream_resource(label: str, layout: Layout, name: str, **config: object) -> Resource:
     return Resource(
         label=f"{label} {name}",
         info=f"$JS.API.STREAM.INFO.{name}",

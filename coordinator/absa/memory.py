@@ -21,6 +21,7 @@ from parley.bus.contracts.absa.memory import (
     LengthBucket,
     MemoryCondition,
     MemoryMeta,
+    Recollection,
     Signature,
     Structure,
 )
@@ -56,16 +57,6 @@ MESSAGES: dict[AdvisoryType, str] = {
 class Retrieved:
     episode: Episode
     relevance: float
-
-
-@dataclass(frozen=True, slots=True)
-class Recollection:
-    """The bundle for the slot, the episodes behind it, and what the gate should beware of."""
-
-    bundle: AdvisoryBundle
-    retrieved_ids: tuple[str, ...] = ()
-    block_reason: str | None = None
-    blocked: frozenset[tuple[str, Polarity]] = frozenset()
 
 
 def signature(text: str, num_aspects: int, patterns: LanguagePatterns) -> Signature:
@@ -127,7 +118,7 @@ def recall(
 ) -> Recollection:
     """The bundle holds what was found even where it stays masked; showing it is the caller's part."""
     if not condition.retrieves:
-        return Recollection(bundle=AdvisoryBundle())
+        return Recollection()
     found = retrieve(wanted, words, episodes)
     failed = failed_pairs(episodes)
     usable = [item for item in found if not _is_blocked(item.episode, failed)]
@@ -149,7 +140,10 @@ def recall(
         ),
         retrieved_ids=tuple(item.episode.episode_id for item in found),
         block_reason=BLOCKED if len(usable) < len(found) else None,
-        blocked=failed_pairs(item.episode for item in found),
+        blocked=tuple(
+            EpisodeTuple(aspect=aspect, polarity=polarity)
+            for aspect, polarity in sorted(failed_pairs(item.episode for item in found))
+        ),
     )
 
 

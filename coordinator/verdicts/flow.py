@@ -193,5 +193,6 @@ def _axes(panel: VerdictPanel, board: Board) -> tuple[str, ...]:
 
 
 def _panel(state: DebateState) -> VerdictPanel:
-    """A panel union of one member needs no narrowing; with more, this is where it happens."""
-    return state.running_panel
+    panel = state.running_panel
+    assert isinstance(panel, VerdictPanel)
+    return panel

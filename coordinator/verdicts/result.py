@@ -3,7 +3,7 @@
 from parley.bus.contracts.base import Contract, Usage
 from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.contracts.facts import Status, TurnTaken
-from parley.bus.contracts.panel import VerdictParams
+from parley.bus.contracts.panel import VerdictPanel, VerdictParams
 from parley.bus.contracts.verdicts import (
     FollowUp,
     Standing,
@@ -57,6 +57,7 @@ class VerdictResult(Contract):
 def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
     """Also of a debate that still runs: what is not known yet is null."""
     panel = state.running_panel
+    assert isinstance(panel, VerdictPanel)
     board = board_of(state)
     decision = state.decided.decision if state.decided else None
     reason = state.terminated.reason if state.terminated else None

@@ -134,6 +134,20 @@ class AdoptOutcome(Contract):
     left_out: tuple[SentimentTuple, ...] = ()
 
 
+class OverrideOutcome(Contract):
+    """Everything that was corrected after the debate, and what became of it."""
+
+    decisions: tuple[GateDecision, ...] = ()
+    stats: GateStats = GateStats()
+    skip_reasons: GateSkipReasons = GateSkipReasons()
+    gate_decision: Decision = Decision.SKIP
+    representative_skip: SkipReason | None = None
+    l3_types: tuple[str, ...] = ()
+    log: tuple[CorrectionLogEntry, ...] = ()
+    anchor_issues: tuple[str, ...] = ()
+    adoption: AdoptOutcome
+
+
 class GateDebugRecord(Contract):
     """One line of `override_gate_debug.jsonl` about an aspect; scores have four decimals."""
 

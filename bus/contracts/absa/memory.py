@@ -113,6 +113,16 @@ class AdvisoryBundle(Contract):
     meta: BundleMeta = BundleMeta()
 
 
+class Recollection(Contract):
+    """The bundle for the slot, the episodes behind it, and what the gate should beware of."""
+
+    bundle: AdvisoryBundle = AdvisoryBundle()
+    retrieved_ids: tuple[str, ...] = ()
+    block_reason: str | None = None
+    # Sorted, so that the same memories are the same recollection.
+    blocked: tuple[EpisodeTuple, ...] = ()
+
+
 class MemoryAccessPolicy(Contract):
     debate: Literal["cj_only"] = "cj_only"
 

@@ -58,34 +58,20 @@ class JudgeRequest(AbsaRequestBase):
     turns: tuple[DebateTurn, ...] = ()
 
 
-class ReviewRequestBase(AbsaRequestBase):
-    """`review_context` is None when no debate ran."""
+class ReviewRequest(AbsaRequestBase):
+    """
+    Asked of all Stage 2 reviewers at once: they review Stage 1, not each other.
 
+    `review_context` is None when no debate ran.
+    """
+
+    kind: Literal["review_request"] = "review_request"
     ate: AteOutput
     atsa: AtsaOutput
     validator: ValidatorOutput
     review_context: ReviewContext | None = None
 
 
-class AteReviewRequest(ReviewRequestBase):
-    kind: Literal["ate_review_request"] = "ate_review_request"
-
-
-class AtsaReviewRequest(ReviewRequestBase):
-    kind: Literal["atsa_review_request"] = "atsa_review_request"
-
-
-class FinalValidationRequest(ReviewRequestBase):
-    kind: Literal["final_validation_request"] = "final_validation_request"
-
-
 AbsaRequest = (
-    AteRequest
-    | AtsaRequest
-    | ValidationRequest
-    | DebateTurnRequest
-    | JudgeRequest
-    | AteReviewRequest
-    | AtsaReviewRequest
-    | FinalValidationRequest
+    AteRequest | AtsaRequest | ValidationRequest | DebateTurnRequest | JudgeRequest | ReviewRequest
 )

@@ -9,6 +9,7 @@ from parley.bus.contracts.absa.memory import (
     EpisodeTuple,
     MemoryCondition,
     Outcome,
+    Recollection,
     Signature,
     Structure,
 )
@@ -24,7 +25,6 @@ from parley.configs.languages import language_patterns
 from parley.coordinator.absa.episodes import ForbiddenMemory, refuse_forbidden, store_reason
 from parley.coordinator.absa.mapping import aspect_index
 from parley.coordinator.absa.memory import (
-    Recollection,
     memory_meta,
     recall,
     retrieve,
@@ -263,7 +263,7 @@ def test_a_repeated_failure_is_blocked() -> None:
     assert [item.evidence.source_episode_ids for item in found.bundle.retrieved] == [("failed",)]
     assert found.bundle.retrieved[0].advisory_type == "failed_override_warning"
     assert found.block_reason == "opposite_polarity_failed"
-    assert found.blocked == frozenset({("가격", Polarity.POSITIVE)})
+    assert found.blocked == (EpisodeTuple(aspect="가격", polarity=Polarity.POSITIVE),)
     assert len(found.bundle.warnings) == 1
 
 
