@@ -28,6 +28,8 @@ class Task:
 class Answer:
     content: Content
     usage: Usage = field(default_factory=Usage)
+    # Who thought, where the brain left it to another; empty for itself.
+    brain: str = ""
 
 
 class Brain(Protocol):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from parley.agents.auto import AutoBrain
 from parley.agents.brain import Brain
 from parley.agents.script import ScriptedBrain
 from parley.bus.errors import BadInput
@@ -10,6 +11,8 @@ from parley.configs.names import name_unknown
 from parley.console.debates import ScriptFile, read_script
 
 SCRIPT = "script"
+# The script that came with the debate, or else the panel's own rules.
+AUTO = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +25,14 @@ class BrainChoice:
 
 def parse_brain(text: str) -> BrainChoice:
     kind, colon, file = text.partition(":")
-    if kind != SCRIPT:
-        raise BadInput(f"--brain: {name_unknown('brain', kind, [SCRIPT])}")
+    if kind not in (AUTO, SCRIPT) or (colon and kind != SCRIPT):
+        raise BadInput(f"--brain: {name_unknown('brain', text, [AUTO, SCRIPT, 'script:FILE'])}")
     if colon and not file:
         raise BadInput("--brain: script: should name a file, for example script:debate.yaml")
     return BrainChoice(kind, read_script(Path(file)) if file else None)
 
 
 def make_brain(choice: BrainChoice) -> Brain:
+    if choice.kind == AUTO:
+        return AutoBrain()
     return ScriptedBrain(choice.script.content if choice.script else None)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from parley.agents.script import Script
+from parley.agents.script import AnyScript, script_schema
+from parley.bus.contracts.panel import VerdictPanel
 from parley.bus.errors import BadInput
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import explain
@@ -38,12 +39,14 @@ class Wishes:
     sets: Sequence[str] = ()
     roster: Sequence[str] = ()
     panels_dir: Path | None = None
+    # The language of the texts; None finds it out, text by text.
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptFile:
     path: Path
-    content: Script
+    content: AnyScript
     data: bytes
 
 
@@ -60,10 +63,12 @@ def new_id() -> str:
 
 def read_script(path: Path) -> ScriptFile:
     """Raises BadInput with one line for each mistake."""
+    raw = read_mapping(path)
+    schema = script_schema(raw)
     try:
-        content = Script.model_validate(read_mapping(path))
+        content = schema.model_validate(raw)
     except ValidationError as error:
-        raise BadInput("\n".join(explain(error, Script, lambda _: str(path)))) from error
+        raise BadInput("\n".join(explain(error, schema, lambda _: str(path)))) from error
     return ScriptFile(path, content, path.read_bytes())
 
 
@@ -117,6 +122,8 @@ def _everybody(name: str, wishes: Wishes) -> tuple[str, ...]:
 
 def _complete(resolution: Resolution) -> Resolution:
     panel = resolution.panel
+    if not isinstance(panel, VerdictPanel):
+        return resolution
     trust, warnings = resolve_trust(panel.roster, panel.trust)
     return Resolution(panel.model_copy(update={"trust": trust}), (*resolution.warnings, *warnings))
 

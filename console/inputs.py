@@ -50,6 +50,12 @@ def read_material(given: str) -> Material:
     return _text(data, str(path))
 
 
+def read_lines() -> list[Material]:
+    """Every line of stdin that is not empty."""
+    whole = _text(sys.stdin.buffer.read(), "stdin")
+    return [Material(text=line) for line in whole.text.splitlines() if line.strip()]
+
+
 async def upload(bus: Bus, material: Material, script: ScriptFile | None) -> DebateInput:
     blobs = {}
     if material.image is not None:

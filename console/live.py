@@ -11,8 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from parley.bus.contracts.facts import Fact
+from parley.bus.contracts.panel import AbsaPanel, VerdictPanel
 from parley.bus.contracts.verdicts import Verdict
 from parley.bus.subjects import DebateRef
+from parley.console.absa_board import absa_board
 from parley.console.readout import Mark, Readout, Seat, read_out
 from parley.console.story import tell, verdict
 from parley.console.text import one_line
@@ -58,6 +60,8 @@ def print_board(ref: DebateRef, state: DebateState) -> None:
 
 
 def board(ref: DebateRef, state: DebateState) -> RenderableType:
+    if isinstance(state.panel, AbsaPanel):
+        return absa_board(ref, state)
     now = read_out(state)
     parts: list[RenderableType] = [_table(now)]
     if now.disagreement:
@@ -78,7 +82,9 @@ def _moment(state: DebateState, now: Readout) -> str:
         return "over, the manager decides"
     if now.round < 1:
         return "opening statements"
-    return f"round {now.round} of at most {state.running_panel.params.max_rounds}"
+    panel = state.running_panel
+    most = panel.params.max_rounds if isinstance(panel, VerdictPanel) else now.round
+    return f"round {now.round} of at most {most}"
 
 
 def _rounds(number: int) -> str:

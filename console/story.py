@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from parley.bus.contracts.absa.requests import AbsaRequest
 from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.contracts.facts import (
     Abstained,
@@ -12,20 +13,28 @@ from parley.bus.contracts.facts import (
     Decided,
     Fact,
     Failure,
+    Judged,
+    Moderated,
     Opened,
+    Overridden,
+    Recalled,
+    Remembered,
     RequestByReference,
     Submitted,
     Terminated,
     TurnTaken,
 )
+from parley.bus.contracts.panel import AbsaPanel, Panel
 from parley.bus.contracts.verdicts import (
     Challenge,
     FollowUp,
     Localization,
+    Reply,
     RoundRequest,
     Statement,
     TerminationReason,
 )
+from parley.console.absa_story import tell_answer, tell_ask, tell_finding
 from parley.console.readout import so_far
 from parley.console.text import one_line
 from parley.coordinator.state import DebateState
@@ -51,8 +60,7 @@ def tell(fact: Fact, before: DebateState, after: DebateState) -> Iterator[str]: 
     """The lines that tell one fact; `before` and `after` are the states around it."""
     match fact:
         case Submitted():
-            roster = ", ".join(fact.panel.roster)
-            yield f"panel {fact.panel.name}, preset {fact.panel.preset}: {roster}"
+            yield _panel(fact.panel)
             if fact.input.text:
                 yield f"about: {one_line(fact.input.text, QUOTE_WIDTH)}"
         case Asked():
@@ -71,15 +79,18 @@ def tell(fact: Fact, before: DebateState, after: DebateState) -> Iterator[str]: 
             yield f"over: {fact.reason.value}, {WHY[fact.reason]}"
         case Decided():
             yield from _decided(fact)
+        case Judged() | Overridden() | Moderated() | Recalled() | Remembered():
+            yield from tell_finding(fact, after)
         case Closed():
-            yield f"closed: {fact.status.value} ({fact.reason})"
+            yield f"closed: {fact.status.value} ({one_line(fact.reason, QUOTE_WIDTH)})"
         case Opened():
             pass
 
 
 def tell_outcome(state: DebateState) -> Iterator[str]:
     """How it ended, as far as it has."""
-    for fact in (state.terminated, state.decided, state.closed):
+    ends = (state.terminated, state.decided, state.overridden, state.moderated, state.closed)
+    for fact in ends:
         if fact is not None:
             yield from tell(fact, state, state)
 
@@ -109,10 +120,22 @@ def verdict(decided: Decided) -> str:
     return f"{decision.final_verdict.value}, confidence {decision.confidence:.2f}{extra}"
 
 
+def _panel(panel: Panel) -> str:
+    roster = ", ".join(panel.roster)
+    if isinstance(panel, AbsaPanel):
+        params = panel.params
+        return (
+            f"panel {panel.name}, protocol {params.debate.protocol}, {params.language_code}: {roster}"
+        )
+    return f"panel {panel.name}, preset {panel.preset}: {roster}"
+
+
 def _asked(ask: Asked) -> Iterator[str]:
     if ask.declaration is not None:
         yield from _declared(ask.declaration)
-    if ask.step == OPENING:
+    if isinstance(ask.request, AbsaRequest):
+        yield from tell_ask(ask)
+    elif ask.step == OPENING:
         yield "opening statements"
     elif ask.step == LOCALIZE:
         yield f"follow-up: {', '.join(ask.personas)} is asked for the suspect region"
@@ -151,8 +174,10 @@ def _spoken(turn: TurnTaken, before: DebateState, after: DebateState) -> Iterato
             yield f"  {turn.persona}: {_region(said)}"
         case Failure() as said:
             yield f"  {turn.persona}: cannot answer ({said.reason.value}){_quote(said.detail)}"
-        case said:
+        case Reply() as said:
             yield f"  {turn.persona}: {_moved(turn.persona, after)}{_quote(said.content)}"
+        case said:
+            yield from tell_answer(turn.persona, said, after.input.text)
 
 
 def _moved(agent: str, after: DebateState) -> str:

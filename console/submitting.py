@@ -3,27 +3,35 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from parley.agents.absa.text import detect_language
+from parley.agents.absa_script import AbsaScript
+from parley.bus.contracts.absa.record import SampleIdentity
 from parley.bus.contracts.facts import Submitted
-from parley.bus.contracts.panel import Panel
+from parley.bus.contracts.panel import AbsaPanel, Panel
 from parley.bus.errors import BadInput, Conflict
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
+from parley.configs.absa_panel import localised
 from parley.configs.panels import panel_path
 from parley.console.brains import BrainChoice
 from parley.console.debates import ScriptFile, Wishes, new_id, scripted_panel, wished_panel
-from parley.console.inputs import Material, read_material, upload
+from parley.console.inputs import Material, read_lines, read_material, upload
 from parley.console.text import is_token
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One debate for each material, all on the same panel."""
+    """One debate for each material, on the panel as it suits that material."""
 
-    panel: Panel
+    panels: tuple[Panel, ...]
     materials: tuple[Material, ...]
     script: ScriptFile | None
     ids: tuple[str, ...]
     warnings: tuple[str, ...]
+
+    @property
+    def panel(self) -> Panel:
+        return self.panels[0]
 
     @property
     def refs(self) -> list[DebateRef]:
@@ -39,33 +47,48 @@ def plan(
     if script is not None and script.content.panel != panel:
         raise BadInput(f"{script.path}: panel: is {script.content.panel!r}, not {panel!r}")
     resolution = wished_panel(panel, wishes) if script is None else scripted_panel(script, wishes)
-    materials = _materials(inputs) if inputs else _nothing_but(script)
+    chosen = resolution.panel
+    by_line = isinstance(chosen, AbsaPanel)
+    materials = _materials(inputs, by_line=by_line) if inputs else _nothing_but(script)
     if given_id is not None and (len(materials) > 1 or not is_token(given_id)):
         raise BadInput(
             f"--id {given_id}: should be letters, digits, - and _, at most 64, for one input"
         )
     ids = (given_id,) if given_id is not None else tuple(new_id() for _ in materials)
-    return Plan(resolution.panel, materials, script, ids, resolution.warnings)
+    panels = tuple(panel_for(chosen, one.text, wishes.language) for one in materials)
+    return Plan(panels, materials, script, ids, resolution.warnings)
+
+
+def panel_for(
+    panel: Panel, text: str, language: str | None, sample: SampleIdentity | None = None
+) -> Panel:
+    """The panel as it suits a text; None finds the language out."""
+    if not isinstance(panel, AbsaPanel):
+        return panel
+    code = language if language is not None else detect_language(text)
+    return localised(panel, code, sample or panel.sample)
 
 
 async def submit(journal: Journal, wanted: Plan) -> None:
     """Raises BadInput for an id that is taken."""
-    for ref, material in zip(wanted.refs, wanted.materials, strict=True):
+    for ref, panel, material in zip(wanted.refs, wanted.panels, wanted.materials, strict=True):
         taken = await journal.bus.subjects(journal.subjects.submissions(debate=ref.id))
         if taken:
             raise BadInput(f"the id {ref.id!r} is taken")
         about = await upload(journal.bus, material, wanted.script)
         try:
-            await journal.submit(ref, Submitted(panel=wanted.panel, input=about))
+            await journal.submit(ref, Submitted(panel=panel, input=about))
         except Conflict as error:
             raise BadInput(f"the id {ref.id!r} is taken") from error
 
 
-def _materials(inputs: Sequence[str]) -> tuple[Material, ...]:
-    materials, mistakes = [], []
+def _materials(inputs: Sequence[str], *, by_line: bool) -> tuple[Material, ...]:
+    """`by_line`: every line of stdin is one material."""
+    materials: list[Material] = []
+    mistakes = []
     for given in inputs:
         try:
-            materials.append(read_material(given))
+            materials += read_lines() if by_line and given == "-" else [read_material(given)]
         except BadInput as error:
             mistakes.append(str(error))
     if mistakes:
@@ -76,4 +99,5 @@ def _materials(inputs: Sequence[str]) -> tuple[Material, ...]:
 def _nothing_but(script: ScriptFile | None) -> tuple[Material, ...]:
     if script is None:
         raise BadInput("nothing to debate: name an input, or a script with --brain script:FILE")
-    return (Material(),)
+    content = script.content
+    return (Material(text=content.text if isinstance(content, AbsaScript) else ""),)

@@ -30,7 +30,7 @@ def agent(  # noqa: PLR0913, PLR0917 - one parameter an option
         list[str],
         typer.Argument(metavar="PANEL/PERSONA", help="Whom to run; PANEL alone means everybody."),
     ],
-    brain: Brain = "script",
+    brain: Brain = "auto",
     concurrency: Annotated[
         int | None, typer.Option("--concurrency", help="How many asks to think about at once.")
     ] = None,

@@ -4,7 +4,7 @@ from typing import Annotated
 import typer
 
 from parley.bus.errors import BadInput
-from parley.configs.panels import PanelFile, panel_path, panel_paths, read_panel
+from parley.configs.panels import AnyPanelFile, PanelFile, panel_path, panel_paths, read_panel
 from parley.configs.settings import load
 from parley.console.exits import warn
 from parley.console.options import Json, Panels, example
@@ -38,15 +38,20 @@ def panels(
         raise BadInput("\n".join(mistakes))
 
 
-def _listed(contents: list[PanelFile]) -> list[str]:
+def _listed(contents: list[AnyPanelFile]) -> list[str]:
     width = max((len(content.name) for content in contents), default=0)
     return [f"{content.name:<{width}}  {content.title}" for content in contents]
 
 
-def _described(content: PanelFile) -> list[str]:
+def _described(content: AnyPanelFile) -> list[str]:
     seats = content.usual_roster
-    lines = [f"{content.name}: {content.title}", "", "personas (trust):"]
+    lines = [f"{content.name}: {content.title}", ""]
     width = max(len(persona.name) for persona in content.personas)
+    if not isinstance(content, PanelFile):
+        lines += [f"  {one.name:<{width}}  {one.speciality}" for one in content.personas]
+        lines += ["", f"a step waits {content.deadline_s:g} s"]
+        return [*lines, f"presets: {', '.join(content.preset_names)}"]
+    lines.append("personas (trust):")
     for persona in content.personas:
         trust = f"{content.trust[persona.name]:.2f}" if persona.name in content.trust else "-"
         absent = "" if persona.name in seats else "  [only with --roster]"

@@ -15,14 +15,18 @@ from parley.console.options import (
     Id,
     Inputs,
     Json,
+    Language,
     NatsOrPrivate,
     PanelName,
     Panels,
     Preset,
+    ProtocolName,
     Roster,
     Sets,
     example,
+    language_of,
     names,
+    with_protocol,
 )
 from parley.console.output import model_line, print_line
 from parley.console.submitting import Plan, plan, submit
@@ -35,8 +39,8 @@ from parley.console.system import (
 )
 from parley.console.views import Silence, view_for
 from parley.console.watching import follow_to_the_end
+from parley.coordinator.results import result_of
 from parley.coordinator.state import DebateState
-from parley.coordinator.verdicts.result import result_of
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -45,13 +49,16 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
     epilog=example(
         "parley run forensic photo.jpg --brain script:debate.yaml",
         "parley run forensic *.jpg --brain script:debate.yaml --preset fast --json",
+        'parley run absa "The food was great but the service was slow." --protocol v1',
     )
 )
 def run(  # noqa: PLR0913, PLR0917 - one parameter an option
     panel: PanelName,
     inputs: Inputs = None,
-    brain: Brain = "script",
+    brain: Brain = "auto",
     preset: Preset = None,
+    protocol: ProtocolName = None,
+    lang: Language = "auto",
     sets: Sets = None,
     roster: Roster = None,
     given_id: Id = None,
@@ -71,7 +78,13 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter an option
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
     choice = parse_brain(brain)
-    wishes = Wishes(preset, sets or (), names(roster), settings.panels)
+    wishes = Wishes(
+        preset,
+        with_protocol(sets, protocol),
+        names(roster),
+        settings.panels,
+        language_of(lang),
+    )
     wanted = plan(panel, inputs or (), choice, wishes, given_id)
     warn(wanted.warnings)
     states = run_async(lambda: run_here(settings, wanted, choice, as_json=as_json))

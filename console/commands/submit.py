@@ -13,14 +13,18 @@ from parley.console.options import (
     Id,
     Inputs,
     Json,
+    Language,
     Nats,
     PanelName,
     Panels,
     Preset,
+    ProtocolName,
     Roster,
     Sets,
     example,
+    language_of,
     names,
+    with_protocol,
 )
 from parley.console.output import print_line
 from parley.console.submitting import Plan, plan
@@ -39,8 +43,10 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def submit(  # noqa: PLR0913, PLR0917 - one parameter an option
     panel: PanelName,
     inputs: Inputs = None,
-    brain: Brain = "script",
+    brain: Brain = "auto",
     preset: Preset = None,
+    protocol: ProtocolName = None,
+    lang: Language = "auto",
     sets: Sets = None,
     roster: Roster = None,
     given_id: Id = None,
@@ -56,7 +62,13 @@ def submit(  # noqa: PLR0913, PLR0917 - one parameter an option
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
-    wishes = Wishes(preset, sets or (), names(roster), settings.panels)
+    wishes = Wishes(
+        preset,
+        with_protocol(sets, protocol),
+        names(roster),
+        settings.panels,
+        language_of(lang),
+    )
     wanted = plan(panel, inputs or (), parse_brain(brain), wishes, given_id)
     warn(wanted.warnings)
     run_async(lambda: _submit(settings, wanted))
