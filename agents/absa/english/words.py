@@ -18,6 +18,7 @@ _TOKEN = re.compile(
 # Closed classes first: a word keeps the first class that claims it.
 _CLOSED = (
     ("NEG", "negation"),
+    ("NUM", "number"),
     ("BE", "be"),
     ("AUX", "auxiliary"),
     ("DET", "determiner"),
@@ -77,6 +78,8 @@ def word(form: str) -> Word:
     tables = _tables()
     lemma = singular(form)
     score, part = tables.scores.get(form, (0, ""))
+    if part == "noun" and form in tables.domains:
+        score, part = 0, ""
     domain = tables.domains.get(form) or tables.domains.get(lemma, "")
     return Word(form, lemma, _kind(form, lemma, domain), domain, score, part)
 
@@ -128,8 +131,9 @@ def _tables() -> _Tables:
         for form in grammar[group]:
             kinds.setdefault(form, kind)
     for form, (_, part) in scores.items():
-        kinds.setdefault(form, _OPINION_KINDS[part])
-    for form in _verb_forms(grammar["verb"]):
+        if part != "noun" or form not in domains:
+            kinds.setdefault(form, _OPINION_KINDS[part])
+    for form in verb_forms(grammar["verb"]):
         if form not in domains:
             kinds.setdefault(form, "VRB")
     for kind, group in (("VRB", "irregular"), ("ADJ", "adjective"), ("NST", "stop_noun")):
@@ -147,12 +151,12 @@ def _scores(
             for form in forms:
                 scores.setdefault(form, (strength, part))
     for strength, verbs in opinions["verb"].items():
-        for form in _verb_forms(verbs):
+        for form in verb_forms(verbs):
             scores.setdefault(form, (strength, "verb"))
     return scores
 
 
-def _verb_forms(verbs: tuple[str, ...]) -> Iterator[str]:
+def verb_forms(verbs: tuple[str, ...]) -> Iterator[str]:
     for verb in verbs:
         yield from (verb, verb + "s", verb + "es")
         if verb.endswith("e"):

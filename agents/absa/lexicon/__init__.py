@@ -8,7 +8,8 @@ from pydantic import TypeAdapter
 
 Polar = dict[str, str | list[str]]
 _OPINIONS = TypeAdapter(dict[str, Polar])
-_GRAMMAR = TypeAdapter(dict[str, str | dict[str, str]])
+_GRAMMAR = TypeAdapter(dict[str, str | list[str] | dict[str, str]])
+_GROUPS = TypeAdapter(dict[str, dict[str, str]])
 
 
 def _read(name: str) -> object:
@@ -30,11 +31,20 @@ def grammar(name: str) -> dict[str, tuple[str, ...]]:
     """Class → words; classes inside a group are named `group.class`."""
     classes: dict[str, tuple[str, ...]] = {}
     for key, value in _GRAMMAR.validate_python(_read(name)).items():
-        if isinstance(value, str):
-            classes[key] = _entries(value)
+        if isinstance(value, dict):
+            classes |= {f"{key}.{part}": _entries(words) for part, words in value.items()}
         else:
-            classes |= {f"{key}.{name}": _entries(words) for name, words in value.items()}
+            classes[key] = _entries(value)
     return classes
+
+
+@cache
+def groups(name: str) -> dict[str, dict[str, tuple[str, ...]]]:
+    raw = _GROUPS.validate_python(_read(name))
+    return {
+        group: {key: _entries(value) for key, value in classes.items()}
+        for group, classes in raw.items()
+    }
 
 
 def _entries(value: str | list[str]) -> tuple[str, ...]:

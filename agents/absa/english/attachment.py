@@ -1,0 +1,195 @@
+"""
+The second look at polarity: which words of the sentence speak of this aspect, and what they say.
+
+Each word near the aspect gets a weight between 0 and 1 from how it stands to the aspect (side,
+distance, clause, what lies between), and a value for each polarity from what it says (the word,
+whether it is negated, its lexicon score). The aspect's polarity is the weighted sum, so every
+decision can name the words it rests on. The linear model sees words in places; this one keeps the
+two apart and therefore errs on other sentences.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import exp
+
+from parley.agents.absa.english.context import context_score
+from parley.agents.absa.english.maxent import Triple
+from parley.agents.absa.english.polarity_features import TokenSpan
+from parley.agents.absa.english.sentence import Sentence
+from parley.agents.absa.english.words import Word
+
+REACH = 16
+# What a word weighs before anything is known of its place.
+BASE_WEIGHT = -1.0
+_SIGNATURE = 3
+_VERBAL = frozenset(("VRB", "VRBo", "AUX"))
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A token with its weight for the aspect and what it adds to each polarity."""
+
+    at: int
+    weight: float
+    value: Triple
+
+    @property
+    def pull(self) -> float:
+        """Towards positive (above 0) or negative."""
+        return self.weight * (self.value[0] - self.value[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """Weights by feature: of the aspect itself, of values, of relations."""
+
+    own: dict[str, Triple]
+    values: dict[str, Triple]
+    relations: dict[str, float]
+
+    def read(
+        self, sentence: Sentence, aspect: TokenSpan, mask: list[bool], place: str
+    ) -> tuple[Triple, list[Said]]:
+        positive, negative, neutral = _total(self.own, own_names(sentence, aspect, place))
+        said = []
+        head = sentence.words[aspect[1] - 1]
+        for at, names in relation_names(sentence, aspect, mask):
+            logit = BASE_WEIGHT
+            for name in names:
+                logit += self.relations.get(name, 0.0)
+            weight = 1.0 / (1.0 + exp(-logit)) if logit > -30.0 else 0.0
+            value = _total(self.values, value_names(sentence, at, head))
+            positive += weight * value[0]
+            negative += weight * value[1]
+            neutral += weight * value[2]
+            said.append(Said(at, weight, value))
+        return (positive, negative, neutral), said
+
+
+def _total(rows: dict[str, Triple], names: Iterator[str]) -> Triple:
+    positive = negative = neutral = 0.0
+    for name in names:
+        row = rows.get(name)
+        if row:
+            positive += row[0]
+            negative += row[1]
+            neutral += row[2]
+    return positive, negative, neutral
+
+
+def own_names(sentence: Sentence, aspect: TokenSpan, place: str) -> Iterator[str]:
+    """`place` says how many aspects there are and which of them this is."""
+    first, end = aspect
+    forms = ["_", "_", *sentence.forms, "_", "_"]
+    kinds = ["_", "_", *sentence.kinds, "_", "_"]
+    head = sentence.words[end - 1]
+    w2, w1 = forms[first : first + 2]
+    k2, k1 = kinds[first : first + 2]
+    x1, x2 = forms[end + 2 : end + 4]
+    c1, c2 = kinds[end + 2 : end + 4]
+    yield from (
+        "bias",
+        f"h={head.lemma}",
+        f"hw={head.form}",
+        f"d={head.domain or head.kind}",
+        f"t={' '.join(sentence.forms[first:end])}",
+        f"L1={w1}",
+        f"L2={w2} {w1}",
+        f"R1={x1}",
+        f"R2={x1} {x2}",
+        f"cL={k2}{k1}",
+        f"cR={c1}{c2}",
+        f"cLR={k1}_{c1}",
+        place,
+    )
+
+
+def value_names(sentence: Sentence, at: int, head: Word) -> Iterator[str]:
+    known = sentence.words[at]
+    form = known.form
+    mark = "!" if sentence.negated[at] else ""
+    yield f"{mark}{form}"
+    yield f"l{mark}{known.lemma}"
+    if at + 1 < len(sentence.forms):
+        yield f"{form} {sentence.forms[at + 1]}"
+    if at:
+        yield f"<{sentence.forms[at - 1]} {form}"
+    score = sentence.scores[at]
+    if score:
+        yield f"O{score}"
+        yield "O+" if score > 0 else "O-"
+    meant = context_score(head.lemma, head.form, form)
+    if meant:
+        yield f"X{'+' if (meant > 0) != sentence.negated[at] else '-'}"
+    yield f"c{mark}{known.kind}"
+
+
+def relation_names(
+    sentence: Sentence, aspect: TokenSpan, mask: list[bool]
+) -> Iterator[tuple[int, list[str]]]:
+    """Every word within reach that belongs to no aspect, with how it stands to this one."""
+    first, end = aspect
+    yield from _walk(sentence, mask, range(end, min(len(mask), end + REACH)), end - 1)
+    yield from _walk(sentence, mask, range(first - 1, max(-1, first - REACH), -1), first)
+
+
+@dataclass(slots=True)
+class _Path:
+    """What was met on the way from the aspect to the word."""
+
+    aspects: int = 0
+    links: int = 0
+    verbs: int = 0
+    commas: int = 0
+    preposition: str = "-"
+
+    def pass_by(self, form: str, kind: str) -> None:
+        if kind == "BE":
+            self.links += 1
+        elif kind in _VERBAL:
+            self.verbs += 1
+        elif kind == "PRE":
+            self.preposition = form
+        elif form in ",;-.":
+            self.commas += 1
+
+
+def _walk(
+    sentence: Sentence, mask: list[bool], places: range, anchor: int
+) -> Iterator[tuple[int, list[str]]]:
+    side = "R" if places.step > 0 else "L"
+    domain = sentence.words[anchor].domain
+    own, path, signature, previous = sentence.clauses[anchor], _Path(), "", True
+    for at in places:
+        if mask[at]:
+            path.aspects += not previous
+            previous = True
+            signature += "A_"
+            continue
+        previous = False
+        kind, distance = sentence.kinds[at], abs(at - anchor)
+        borders = abs(sentence.clauses[at] - own)
+        opinion = "o" if sentence.scores[at] else "n"
+        aspects = min(2, path.aspects)
+        names = [
+            f"{side}{_bucket(distance)}{opinion}",
+            f"{side}c{min(3, borders)}a{aspects}{opinion}",
+            f"{side}C{kind}a{aspects}c{min(2, borders)}",
+            f"{side}{kind}{_bucket(distance)}",
+            f"{side}v{min(2, path.links)}{min(2, path.verbs)}{opinion}a{aspects}",
+            f"{side}p{path.preposition}{opinion}",
+            f"{side}m{min(3, path.commas)}{opinion}a{aspects}",
+            f"{side}H{domain}{opinion}c{min(2, borders)}",
+            f"w{side}{sentence.forms[at]}",
+        ]
+        if distance <= _SIGNATURE + 1:
+            names.append(f"{side}S{signature}|{kind}")
+        yield at, names
+        path.pass_by(sentence.forms[at], kind)
+        signature += f"{kind}_"
+
+
+def _bucket(distance: int) -> str:
+    if distance <= 4:
+        return str(distance)
+    return "5" if distance <= 6 else "7" if distance <= 9 else "10"
