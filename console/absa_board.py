@@ -16,7 +16,12 @@ from parley.coordinator.state import DebateState
 
 
 def absa_board(ref: DebateRef, state: DebateState) -> RenderableType:
-    parts: list[RenderableType] = [_sentences(state), *_edits(state), *_gate(state), *_moderator(state)]
+    parts: list[RenderableType] = [
+        _sentences(state),
+        *_edits(state),
+        *_gate(state),
+        *_moderator(state),
+    ]
     title = f"{ref.panel} · {ref.id} · {_moment(state)}"
     return Panel(Group(*parts), title=Text(title), title_align="left")
 

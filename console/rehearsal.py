@@ -51,7 +51,9 @@ def _run(
         due = decide(state)
         step = state.open_step
         if due is None:
-            assert step is not None, "a debate with nothing due and nobody asked would wait for ever"
+            assert step is not None, (
+                "a debate with nothing due and nobody asked would wait for ever"
+            )
             facts: Iterator[Fact] = answers(step)
         else:
             facts = iter((due,))

@@ -56,7 +56,7 @@ WHY = {
 }
 
 
-def tell(fact: Fact, before: DebateState, after: DebateState) -> Iterator[str]:  # noqa: C901 - one case a fact is the clearest table
+def tell(fact: Fact, before: DebateState, after: DebateState) -> Iterator[str]:  # noqa: C901, PLR0912 - one case a fact is the clearest table
     """The lines that tell one fact; `before` and `after` are the states around it."""
     match fact:
         case Submitted():
@@ -124,9 +124,7 @@ def _panel(panel: Panel) -> str:
     roster = ", ".join(panel.roster)
     if isinstance(panel, AbsaPanel):
         params = panel.params
-        return (
-            f"panel {panel.name}, protocol {params.debate.protocol}, {params.language_code}: {roster}"
-        )
+        return f"panel {panel.name}, protocol {params.debate.protocol}, {params.language_code}: {roster}"
     return f"panel {panel.name}, preset {panel.preset}: {roster}"
 
 

@@ -12,14 +12,13 @@ from parley.bus.contracts.absa.memory import Episode, Recollection
 from parley.bus.contracts.facts import Recalled, Remembered
 from parley.bus.contracts.panel import AbsaPanel
 from parley.bus.errors import BusError
-from parley.bus.port import Record
-from parley.bus.shelf import Shelf
+from parley.bus.port import Bus, Record
 from parley.bus.subjects import DebateRef
-from parley.coordinator.absa.episodes import refuse_forbidden, store_reason
+from parley.coordinator.absa.episodes import STORE_LIMIT, refuse_forbidden, store_reason
 from parley.coordinator.absa.memory import recall, words_of
 from parley.coordinator.state import DebateState
 
-MEMORY_SHELF = "PARLEY-MEMORY"
+MEMORY_SHELF = "memory"
 UNREACHABLE = "store_unreachable"
 
 log = structlog.get_logger()
@@ -28,8 +27,8 @@ log = structlog.get_logger()
 class EpisodicMemory:
     """Episodes are read once and then only those that came since."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, bus: Bus) -> None:
+        self._shelf = bus.shelf(MEMORY_SHELF, STORE_LIMIT)
         self._known: dict[int, Episode] = {}
         self._read_to = 0
 

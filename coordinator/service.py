@@ -67,15 +67,9 @@ class Watched:
 
 
 class Coordinator:
-    def __init__(
-        self,
-        journal: Journal,
-        name: str,
-        flows: Mapping[str, Flow] = FLOWS,
-        memory: EpisodicMemory | None = None,
-    ) -> None:
+    def __init__(self, journal: Journal, name: str, flows: Mapping[str, Flow] = FLOWS) -> None:
         self._journal = journal
-        self._memory = memory
+        self._memory = EpisodicMemory(journal.bus)
         self._subjects = journal.subjects
         self._flows = flows
         self._peers = Peers(name)
@@ -212,7 +206,7 @@ class Coordinator:
     async def _looked_up(self, ref: DebateRef, watched: Watched, draft: Draft) -> Draft:
         """The decision with what the memory has to say to it, for the few that ask it."""
         fact, state = draft.fact, watched.state
-        if not isinstance(fact, Recalled | Remembered) or self._memory is None or state is None:
+        if not isinstance(fact, Recalled | Remembered) or state is None:
             return draft
         watched.sent = self._journal.draft(ref, await self._memory.look_up(ref, state, fact))
         return watched.sent

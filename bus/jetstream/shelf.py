@@ -10,22 +10,19 @@ from parley.bus.port import Entry, Guard, Record
 
 
 class JetStreamShelf:
-    """`name` is the stream's and, in lower case, the first token of its subjects."""
-
     def __init__(self, replies: Replies, layout: Layout, name: str, limit: int) -> None:
+        stream = f"{layout.stream}_{name}"
         self._replies = replies
-        self._prefix = name.lower()
-        self._log = Log(replies, name)
+        self._prefix = f"{layout.prefix}-{name}"
+        self._log = Log(replies, stream)
         self._writer = Writer(replies, self._log.find, self._log.server_ahead_s)
-        self._resource = stream_resource(
-            "shelf", layout, name, subjects=[f"{self._prefix}.>"], max_msgs=limit
+        self._wanted = stream_resource(
+            "shelf", layout, stream, subjects=[f"{self._prefix}.>"], max_msgs=limit
         )
-
-    async def prepare(self) -> None:
-        """Idempotent; makes the stream where there is none."""
-        await infra.apply(self._replies, [self._resource])
+        self._there = False
 
     async def put(self, key: str, data: bytes) -> None:
+        await self._prepare()
         subject = f"{self._prefix}.{key}"
         try:
             await self._writer.append(Entry(subject, data, subject, Guard(subject, 0)))
@@ -33,7 +30,14 @@ class JetStreamShelf:
             return
 
     async def read(self, *, start: int = 1) -> list[Record]:
+        await self._prepare()
         return await self._log.read(f"{self._prefix}.>", start)
 
     async def first_sequence(self) -> int:
+        await self._prepare()
         return int((await self._log.info())["state"]["first_seq"])
+
+    async def _prepare(self) -> None:
+        if not self._there:
+            await infra.apply(self._replies, [self._wanted])
+            self._there = True

@@ -13,6 +13,7 @@ from parley.bus.memory.inbox import Inbox, registered
 from parley.bus.memory.index import matches
 from parley.bus.memory.log import MemoryLog
 from parley.bus.memory.queues import MemoryQueue
+from parley.bus.memory.shelf import MemoryShelf
 from parley.bus.port import Delivery, Entry, Queue, Record
 
 # How long a writer waits for an answer before it repeats itself.
@@ -29,6 +30,7 @@ class MemoryServer:
         self.log = MemoryLog(epoch_ns)
         self.queues: dict[str, MemoryQueue] = {}
         self.blobs: dict[str, bytes] = {}
+        self.shelves: dict[str, MemoryShelf] = {}
         self.on_signal: list[Callable[[str, bytes], None]] = []
         self.on_undeliverable: list[Callable[[str, int], None]] = []
 
@@ -183,6 +185,9 @@ class MemoryBus:
                 said, data = await inbox.get()
                 await self._travel()
                 on(said, data)
+
+    def shelf(self, name: str, limit: int) -> MemoryShelf:
+        return self._server.shelves.setdefault(name, MemoryShelf(limit))
 
     async def put_blob(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
         await self._chance.delay()

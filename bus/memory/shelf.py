@@ -1,4 +1,4 @@
-"""A shelf in memory."""
+"""A shelf in memory: as on a server, it outlives the clients that use it."""
 
 from parley.bus.port import Record
 
