@@ -39,7 +39,7 @@ from parley.bus.contracts.verdicts import TerminationReason
 from parley.coordinator.absa.declare import declare_round, declare_stopped, judge_outcome
 from parley.coordinator.absa.final import PolarityContractViolation
 from parley.coordinator.absa.history import HeardTurn
-from parley.coordinator.absa.pipeline import Settlement, context_of, settle, shared_context
+from parley.coordinator.absa.pipeline import Settlement, context_of, shared_context
 from parley.coordinator.absa.remembering import (
     debate_meta,
     episode_left,
@@ -59,7 +59,6 @@ from parley.coordinator.absa.steps import (
     S2,
     VALIDATOR,
     Wanted,
-    heard_turns,
     is_turn,
     stage2_wanted,
     turn_step,
@@ -78,7 +77,7 @@ def advance(state: DebateState) -> ControlFact:
     if state.overridden is None:
         return _judge(reading) or _stage2(reading) or _overridden(reading)
     if state.moderated is None:
-        return Moderated(decided_at=state.facts, output=settle(reading.sample()).moderated)
+        return Moderated(decided_at=state.facts, output=reading.settled.moderated)
     return _remembered(reading) or _closed(
         state, Status.COMPLETED, state.overridden.outcome.adoption.adopt_reason
     )
@@ -133,7 +132,7 @@ def _debate(reading: Reading) -> ControlFact:
     order = params.order
     taken = sum(is_turn(step) for step in state.steps)
     finished, place = divmod(taken, len(order)) if order else (params.rounds, 0)
-    heard = heard_turns(state, reading.panel)
+    heard = reading.heard
     if place or not finished:
         return _ask_turn(reading, finished + 1, order[place], heard, None)
     declared = declare_round(
@@ -177,7 +176,7 @@ def _judge(reading: Reading) -> ControlFact | None:
     state, params = reading.state, reading.panel.params
     if state.judged is not None or not params.debates:
         return None
-    heard = heard_turns(state, reading.panel)
+    heard = reading.heard
     if not reading.answers.asked(JUDGE):
         recalled = recall_before_speech(reading, JUDGE, params.rounds, heard)
         if recalled is not None:
@@ -230,7 +229,7 @@ def _stage2(reading: Reading) -> ControlFact | None:
 def _overridden(reading: Reading) -> Overridden | Closed:
     state = reading.state
     try:
-        settled = settle(reading.sample())
+        settled = reading.settled
     except PolarityContractViolation as error:
         return _closed(state, Status.FAILED, str(error))
     return Overridden(decided_at=state.facts, outcome=_outcome(settled))

@@ -25,7 +25,9 @@ class HeardTurn:
 def completed(turn: DebateTurn, persona: DebatePersona, protocol: Protocol) -> DebateTurn:
     """A turn that names its author: a speaker who gave no name or stance has the persona's."""
     if protocol == "v2":
-        return turn.model_copy(update={"agent": turn.agent or persona.name})
+        return turn if turn.agent else turn.model_copy(update={"agent": persona.name})
+    if turn.speaker and turn.stance:
+        return turn
     return turn.model_copy(
         update={"speaker": turn.speaker or persona.name, "stance": turn.stance or persona.stance}
     )

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from parley.bus.contracts.absa.params import LanguagePatterns
 
@@ -45,8 +46,13 @@ def _any_occurs(markers: Sequence[str], text: str) -> bool:
 
 
 def _search(marker: str, text: str) -> re.Match[str] | None:
+    return _pattern(marker).search(text)
+
+
+@lru_cache(maxsize=1024)
+def _pattern(marker: str) -> re.Pattern[str]:
     """Latin words stand alone ("no" is not in "know"); endings and Hangul occur inside words."""
     pattern = re.escape(marker)
     if marker.isascii() and marker.isalpha():
         pattern = rf"\b{pattern}\b"
-    return re.search(pattern, text, re.IGNORECASE)
+    return re.compile(pattern, re.IGNORECASE)

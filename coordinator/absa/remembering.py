@@ -16,7 +16,6 @@ from parley.coordinator.absa.observe import (
     sees_slot,
     trigger_before_debate,
 )
-from parley.coordinator.absa.pipeline import settle
 from parley.coordinator.absa.record import final_output
 from parley.coordinator.absa.sample import Reading
 
@@ -58,9 +57,9 @@ def debate_meta(reading: Reading) -> MemoryMeta:
 
 def episode_left(reading: Reading) -> Episode:
     """Without an id: the store names it after the debate."""
-    sample, first = reading.sample(), reading.stage1
+    first = reading.stage1
     return episode_of(
-        final_output(sample, settle(sample)),
+        final_output(reading.sample(), reading.settled),
         episode_id="",
         sign=signature(reading.text, len(first.aspects), reading.panel.patterns),
         risks=first.validator.structural_risks,

@@ -6,7 +6,6 @@ from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.contracts.facts import Status
 from parley.bus.contracts.verdicts import TerminationReason
 from parley.bus.subjects import DebateRef
-from parley.coordinator.absa.pipeline import settle
 from parley.coordinator.absa.record import final_output
 from parley.coordinator.absa.sample import Reading
 from parley.coordinator.state import DebateState
@@ -58,5 +57,5 @@ def record_of(ref: DebateRef, state: DebateState) -> FinalOutput | None:
     """The output record of a sample that was moderated."""
     if state.moderated is None:
         return None
-    sample = Reading(state).sample(text_id=ref.id)
-    return final_output(sample, settle(sample))
+    reading = Reading(state)
+    return final_output(reading.whole_sample(ref.id), reading.settled)

@@ -1,5 +1,6 @@
 """A debate's state read as a sample of the pipeline."""
 
+from dataclasses import replace
 from functools import cached_property
 
 from pydantic import JsonValue
@@ -7,8 +8,10 @@ from pydantic import JsonValue
 from parley.bus.contracts.absa.memory import MemoryMeta
 from parley.bus.contracts.absa.sentiment import Polarity
 from parley.bus.contracts.panel import AbsaPanel
+from parley.coordinator.absa.history import HeardTurn
+from parley.coordinator.absa.memo import Memo
 from parley.coordinator.absa.observe import stage2_gate
-from parley.coordinator.absa.pipeline import Debate, Sample, Stage1, stage1
+from parley.coordinator.absa.pipeline import Debate, Sample, Settlement, Stage1, settle, stage1
 from parley.coordinator.absa.steps import (
     AGAIN,
     ATE,
@@ -28,6 +31,10 @@ from parley.coordinator.absa.steps import (
 from parley.coordinator.state import DebateState
 
 
+_STAGE1: Memo[Stage1] = Memo()
+_SETTLED: Memo[Settlement] = Memo()
+
+
 class Reading:
     """Nothing is computed before it is asked for, and Stage 1 once only."""
 
@@ -42,7 +49,19 @@ class Reading:
     @cached_property
     def stage1(self) -> Stage1:
         said = said_in_stage1(self.answers, self.panel)
-        return stage1(self.text, said, self.panel.patterns)
+        key = (self.panel, said.ate, said.atsa, said.validator, self.state.input)
+        return _STAGE1.of(key, lambda: stage1(self.text, said, self.panel.patterns))
+
+    @cached_property
+    def heard(self) -> tuple[HeardTurn, ...]:
+        return heard_turns(self.state, self.panel)
+
+    @cached_property
+    def settled(self) -> Settlement:
+        """Raises PolarityContractViolation."""
+        state = self.state
+        key = (self.panel, state.input, state.steps, state.judged, state.recalled)
+        return _SETTLED.of(key, lambda: settle(self.sample()))
 
     @cached_property
     def stage2_reasons(self) -> tuple[str, ...]:
@@ -58,18 +77,12 @@ class Reading:
         shown = params.memory_condition.shows and self.state.recalled is not None
         return shown and params.debates and params.enable_stage2 and bool(self.stage2_reasons)
 
-    def sample(self, *, reviewed: bool = True, text_id: str = "") -> Sample:
+    def sample(self, *, reviewed: bool = True) -> Sample:
         """`reviewed` False: before the reviewers have spoken."""
         state, panel = self.state, self.panel
         found = state.recalled.found if state.recalled is not None else None
-        identity = panel.sample
         return Sample(
-            identity=identity.model_copy(
-                update={
-                    "text_id": identity.text_id or text_id,
-                    "language_code": panel.params.language_code,
-                }
-            ),
+            identity=panel.sample,
             text=self.text,
             params=panel.params,
             patterns=panel.patterns,
@@ -79,16 +92,25 @@ class Reading:
             stage2=said_in_stage2(self.answers, panel) if reviewed else None,
             stage2_memory=found.bundle if found and self.shows_memory_in_stage2 else None,
             blocked=_blocked(state),
-            memory=self._memory(),
-            calls=self._calls(),
+        )
+
+    def whole_sample(self, text_id: str) -> Sample:
+        """With everything that explains the result; `text_id` is for a sample without one."""
+        identity = self.panel.sample.model_copy(
+            update={
+                "text_id": self.panel.sample.text_id or text_id,
+                "language_code": self.panel.params.language_code,
+            }
+        )
+        return replace(
+            self.sample(), identity=identity, memory=self._memory(), calls=self._calls()
         )
 
     def _debate(self) -> Debate | None:
         judged = self.state.judged
         if judged is None:
             return None
-        heard = heard_turns(self.state, self.panel)
-        return Debate(personas=self.panel.debaters, heard=heard, summary=judged.summary)
+        return Debate(self.panel.debaters, self.heard, judged.summary)
 
     def _memory(self) -> MemoryMeta:
         judged, remembered = self.state.judged, self.state.remembered
@@ -124,7 +146,7 @@ class Reading:
             "stage2_atsa": (S2, ATSA),
             "stage2_validator": (S2, VALIDATOR),
         }
-        for one in heard_turns(self.state, self.panel):
+        for one in self.heard:
             labels[f"debate_round{one.round}_{one.key}"] = (turn_step(one.round, one.key), one.key)
         calls: dict[str, dict[str, JsonValue]] = {}
         for label, (step, persona) in labels.items():
