@@ -14,7 +14,7 @@ Who is not named gives an empty answer of the right kind. `kind` names another o
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Self
+from typing import Annotated
 
 import anyio
 from pydantic import Field, JsonValue, TypeAdapter, model_validator
@@ -64,12 +64,6 @@ class AbsaScript(Contract):
                 if isinstance(by, Mapping)
             },
         }
-
-    @model_validator(mode="after")
-    def _somebody_speaks(self) -> Self:
-        if not self.steps:
-            raise ValueError("steps: should name at least one step")
-        return self
 
     @property
     def roster(self) -> None:

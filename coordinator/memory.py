@@ -6,29 +6,41 @@ that cannot be reached holds nothing at that moment: no debate waits for its mem
 """
 
 import structlog
-from pydantic import ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from parley.bus.contracts.absa.memory import Episode, Recollection
 from parley.bus.contracts.facts import Recalled, Remembered
 from parley.bus.contracts.panel import AbsaPanel
 from parley.bus.errors import BusError
-from parley.bus.port import Bus, Record
+from parley.bus.port import Bus, Record, Shelf
 from parley.bus.subjects import DebateRef
-from parley.coordinator.absa.episodes import STORE_LIMIT, refuse_forbidden, store_reason
+from parley.coordinator.absa.episodes import (
+    STORE_LIMIT,
+    ForbiddenMemory,
+    refuse_forbidden,
+    store_reason,
+)
 from parley.coordinator.absa.memory import recall, words_of
 from parley.coordinator.state import DebateState
 
 MEMORY_SHELF = "memory"
 UNREACHABLE = "store_unreachable"
+FORBIDDEN = "store_holds_forbidden_content"
+
+_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 log = structlog.get_logger()
+
+
+def memory_of(bus: Bus) -> "EpisodicMemory":
+    return EpisodicMemory(bus.shelf(MEMORY_SHELF, STORE_LIMIT))
 
 
 class EpisodicMemory:
     """Episodes are read once and then only those that came since."""
 
-    def __init__(self, bus: Bus) -> None:
-        self._shelf = bus.shelf(MEMORY_SHELF, STORE_LIMIT)
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
         self._known: dict[int, Episode] = {}
         self._read_to = 0
 
@@ -40,15 +52,15 @@ class EpisodicMemory:
             if isinstance(fact, Recalled):
                 return await self._recalled(state, fact)
             return await self._remembered(ref, fact)
-        except BusError as error:
-            log.warning("memory_unreachable", debate=str(ref), reason=str(error))
-            if isinstance(fact, Recalled):
-                found = Recollection(block_reason=UNREACHABLE)
-                return fact.model_copy(update={"found": found})
+        except (BusError, ForbiddenMemory) as error:
+            log.warning("no_memory", debate=str(ref), reason=str(error))
+            why = FORBIDDEN if isinstance(error, ForbiddenMemory) else UNREACHABLE
+        if isinstance(fact, Remembered):
             return fact
+        return fact.model_copy(update={"found": Recollection(block_reason=why)})
 
     async def episodes(self) -> list[Episode]:
-        """Oldest first."""
+        """Oldest first. Raises ForbiddenMemory if the store holds what no memory may keep."""
         for record in await self._shelf.read(start=self._read_to + 1):
             self._read_to = max(self._read_to, record.sequence)
             episode = _episode(record)
@@ -80,9 +92,10 @@ class EpisodicMemory:
 
 def _episode(record: Record) -> Episode | None:
     try:
-        episode = Episode.model_validate_json(record.data)
+        content = _JSON.validate_json(record.data)
+        refuse_forbidden(content)
+        return Episode.model_validate(content)
     except ValidationError as error:
-        log.warning("quarantined", shelf=MEMORY_SHELF, sequence=record.sequence, reason=str(error))
+        reason = error.errors(include_url=False, include_input=False)[0]["msg"]
+        log.warning("quarantined", shelf=MEMORY_SHELF, sequence=record.sequence, reason=reason)
         return None
-    refuse_forbidden(episode.model_dump(mode="json"))
-    return episode

@@ -29,7 +29,7 @@ from parley.bus.journal import Draft, Journal
 from parley.bus.port import Record
 from parley.bus.subjects import CONTROL, DebateRef
 from parley.coordinator.crew import Crew
-from parley.coordinator.memory import EpisodicMemory
+from parley.coordinator.memory import memory_of
 from parley.coordinator.peers import BEAT_S, Beacon, Peers
 from parley.coordinator.policy import FLOWS, Flow, decide
 from parley.coordinator.reducer import apply
@@ -69,7 +69,7 @@ class Watched:
 class Coordinator:
     def __init__(self, journal: Journal, name: str, flows: Mapping[str, Flow] = FLOWS) -> None:
         self._journal = journal
-        self._memory = EpisodicMemory(journal.bus)
+        self._memory = memory_of(journal.bus)
         self._subjects = journal.subjects
         self._flows = flows
         self._peers = Peers(name)

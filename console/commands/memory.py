@@ -10,7 +10,7 @@ from parley.console.logs import keep_quiet
 from parley.console.options import Config, Nats, example
 from parley.console.output import model_line, print_line
 from parley.console.system import open_journal, run_async
-from parley.coordinator.memory import EpisodicMemory
+from parley.coordinator.memory import memory_of
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -42,4 +42,4 @@ def export(
 
 async def _episodes(settings: Settings) -> list[Episode]:
     async with open_journal(settings, create=False) as journal:
-        return await EpisodicMemory(journal.bus).episodes()
+        return await memory_of(journal.bus).episodes()

@@ -102,9 +102,7 @@ class Reading:
                 "language_code": self.panel.params.language_code,
             }
         )
-        return replace(
-            self.sample(), identity=identity, memory=self._memory(), calls=self._calls()
-        )
+        return replace(self.sample(), identity=identity, memory=self._memory(), calls=self._calls())
 
     def _debate(self) -> Debate | None:
         judged = self.state.judged

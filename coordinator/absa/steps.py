@@ -82,7 +82,7 @@ class Answers:
         if isinstance(said.content, Failure):
             detail = f": {said.content.detail}" if said.content.detail else ""
             return f"{step}: {persona} cannot answer ({said.content.reason}{detail})"
-        wrong = structure_error(tuple(type(said.content).model_fields))
+        wrong = structure_error(tuple(type(said.content).model_fields)) if step == S2 else None
         return f"{step}: {persona}: {wrong or f'answered with {said.content.kind}'}"
 
     def _heard(self, step: str, persona: str) -> Heard | None:
