@@ -8,7 +8,7 @@ decision can name the words it rests on. The linear model sees words in places; 
 two apart and therefore errs on other sentences.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import exp
 
@@ -48,9 +48,10 @@ class Attachment:
     relations: dict[str, float]
 
     def read(
-        self, sentence: Sentence, aspect: TokenSpan, mask: list[bool], place: str
+        self, sentence: Sentence, aspect: TokenSpan, mask: list[bool], known: Iterable[str]
     ) -> tuple[Triple, list[Said]]:
-        positive, negative, neutral = _total(self.own, own_names(sentence, aspect, place))
+        """`known`: further features of the aspect (what the rules found, its rank)."""
+        positive, negative, neutral = _total(self.own, own_names(sentence, aspect, known))
         said = []
         head = sentence.words[aspect[1] - 1]
         for at, names in relation_names(sentence, aspect, mask):
@@ -66,7 +67,7 @@ class Attachment:
         return (positive, negative, neutral), said
 
 
-def _total(rows: dict[str, Triple], names: Iterator[str]) -> Triple:
+def _total(rows: dict[str, Triple], names: Iterable[str]) -> Triple:
     positive = negative = neutral = 0.0
     for name in names:
         row = rows.get(name)
@@ -77,8 +78,13 @@ def _total(rows: dict[str, Triple], names: Iterator[str]) -> Triple:
     return positive, negative, neutral
 
 
-def own_names(sentence: Sentence, aspect: TokenSpan, place: str) -> Iterator[str]:
-    """`place` says how many aspects there are and which of them this is."""
+def rank_name(aspect: TokenSpan, aspects: Sequence[TokenSpan]) -> str:
+    """How many aspects there are, and which of them this is."""
+    return f"rank={min(5, len(aspects))}{min(4, aspects.index(aspect))}"
+
+
+def own_names(sentence: Sentence, aspect: TokenSpan, known: Iterable[str]) -> Iterator[str]:
+    yield from known
     first, end = aspect
     forms = ["_", "_", *sentence.forms, "_", "_"]
     kinds = ["_", "_", *sentence.kinds, "_", "_"]
@@ -100,7 +106,6 @@ def own_names(sentence: Sentence, aspect: TokenSpan, place: str) -> Iterator[str
         f"cL={k2}{k1}",
         f"cR={c1}{c2}",
         f"cLR={k1}_{c1}",
-        place,
     )
 
 

@@ -19,6 +19,8 @@ from parley.agents.absa.english.words import Word
 DIRECT = 1.0
 NEAR = 0.6
 CARRIED = 0.4
+# A balance nearer to 0 than this says nothing.
+CLEAR = 0.3
 
 _BEFORE_NOUN = frozenset(("ADJ", "ADJo", "ADJu", "INT", "AND", ",", "N", "UNK", "NOUu", "EDu", "-"))
 _COORDINATION = frozenset(("AND", ",", "DET", "PRO", "ADJ", "ADJo", "ADJu", "INT"))
@@ -52,6 +54,21 @@ def link_opinions(sentence: Sentence, aspects: Sequence[TokenSpan]) -> list[list
 def balance(links: Sequence[Link]) -> float:
     """Above 0 positive, below negative, 0 when nothing or as much of both is said."""
     return sum(link.weight * link.opinion.score for link in links)
+
+
+def link_names(links: Sequence[Link]) -> tuple[str, ...]:
+    """What the rules found, as features for a model."""
+    if not links:
+        return ("rule=none",)
+    total = balance(links)
+    sign = "+" if total > CLEAR else "-" if total < -CLEAR else "0"
+    direct = "d" if any(link.weight == DIRECT for link in links) else "i"
+    turned = any(link.opinion.negated or link.opinion.doubly for link in links)
+    return (
+        f"rule={max(-3, min(3, round(total)))}{direct}",
+        f"rule={sign}{direct}",
+        f"rule={sign}{'!' if turned else ''}",
+    )
 
 
 def _contextual(sentence: Sentence, aspects: Sequence[TokenSpan]) -> list[Opinion]:

@@ -34,20 +34,13 @@ class Tagger:
     weights: TaggerWeights
     _sums: dict[str, tuple[Pair, ...]] = field(default_factory=dict)
 
-    def spans(self, sentence: Sentence, least: float) -> list[TaggedSpan]:
-        """Spans that do not overlap, likeliest first chosen, in the order of the text."""
-        if not sentence.tokens:
-            return []
-        chain = lattice(self._emissions(sentence), self.weights.transitions)
-        found = sorted(_candidates(chain, least), key=lambda span: -span.probability)
-        taken: set[int] = set()
-        chosen = []
-        for span in found:
-            places = range(span.first, span.end)
-            if taken.isdisjoint(places):
-                taken.update(places)
-                chosen.append(span)
-        return sorted(chosen, key=lambda span: span.first)
+    def chain(self, sentence: Sentence) -> Lattice:
+        return lattice(self._emissions(sentence), self.weights.transitions)
+
+    def knows(self, known: Word) -> bool:
+        """Whether training said anything of this very word."""
+        rows = self.weights.rows
+        return f"w0={known.form}" in rows or f"l0={known.lemma}" in rows
 
     def _emissions(self, sentence: Sentence) -> list[Pair]:
         rows = self.weights.rows
@@ -84,7 +77,20 @@ class Tagger:
         return sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
 
 
-def _candidates(chain: Lattice, least: float) -> list[TaggedSpan]:
+def apart(found: list[TaggedSpan]) -> list[TaggedSpan]:
+    """Spans that do not overlap, likeliest first chosen, in the order of the text."""
+    taken: set[int] = set()
+    chosen = []
+    for span in sorted(found, key=lambda span: (-span.probability, span.first, span.end)):
+        places = range(span.first, span.end)
+        if taken.isdisjoint(places):
+            taken.update(places)
+            chosen.append(span)
+    return sorted(chosen, key=lambda span: span.first)
+
+
+def likely_spans(chain: Lattice, least: float) -> list[TaggedSpan]:
+    """Every span that is at least this likely; they may overlap."""
     found = []
     length = len(chain.scale)
     for first in range(length):

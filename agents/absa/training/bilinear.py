@@ -47,11 +47,11 @@ class AttachedExample:
 
 
 def attached(
-    sentence: Sentence, aspect: TokenSpan, mask: list[bool], place: str, label: int
+    sentence: Sentence, aspect: TokenSpan, mask: list[bool], known: Iterable[str], label: int
 ) -> AttachedExample:
     head = sentence.words[aspect[1] - 1]
     return AttachedExample(
-        list(own_names(sentence, aspect, place)),
+        list(own_names(sentence, aspect, known)),
         [
             (list(value_names(sentence, at, head)), names)
             for at, names in relation_names(sentence, aspect, mask)

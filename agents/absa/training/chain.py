@@ -30,7 +30,7 @@ class ChainSettings:
     average_from: int = 3
     rate: float = 0.15
     penalty: float = 1.0
-    mask: float = 0.2
+    mask: float = 0.3
     least_count: int = 2
     smallest_weight: float = 0.02
     seed: int = 1

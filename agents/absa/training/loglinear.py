@@ -16,8 +16,8 @@ class LoglinearSettings:
     epochs: int = 10
     average_from: int = 4
     rate: float = 0.1
-    penalty: float = 2.0
-    dropout: float = 0.2
+    penalty: float = 1.0
+    dropout: float = 0.4
     least_count: int = 2
     smallest_weight: float = 0.01
     seed: int = 1
