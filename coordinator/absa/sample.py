@@ -30,7 +30,6 @@ from parley.coordinator.absa.steps import (
 )
 from parley.coordinator.state import DebateState
 
-
 _STAGE1: Memo[Stage1] = Memo()
 _SETTLED: Memo[Settlement] = Memo()
 

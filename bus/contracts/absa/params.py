@@ -90,6 +90,11 @@ def _plain_condition(value: object) -> object:
     return MemoryCondition.C2_SILENT if value == "C3" else value
 
 
+def _switch(value: object) -> object:
+    """YAML reads a plain `on` and `off` as true and false."""
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
+
+
 class AbsaParams(Contract):
     enable_stage2: bool = True
     enable_validator: bool = True
@@ -101,7 +106,7 @@ class AbsaParams(Contract):
     debate_override: OverrideThresholds | None = None
     # A profile of the thresholds file; None means the one the file calls its default.
     override_profile: str | None = None
-    adopt_gate: Literal["auto", "on", "off"] = "auto"
+    adopt_gate: Annotated[Literal["auto", "on", "off"], BeforeValidator(_switch)] = "auto"
     moderator_respects_adoption: bool = False
     polarity_repair: bool = False
     drop_tuple_hint_mode: Literal["opposite", "negative"] = "opposite"

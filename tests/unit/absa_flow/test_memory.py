@@ -18,7 +18,6 @@ from parley.bus.contracts.panel import AbsaPanel
 from parley.bus.errors import Unavailable
 from parley.bus.memory import open_memory_server
 from parley.bus.memory.shelf import MemoryShelf
-from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
 from parley.coordinator.absa.episodes import ForbiddenMemory
 from parley.coordinator.absa.result import AbsaResult
@@ -166,20 +165,14 @@ def test_what_a_debate_keeps_holds_no_sentence() -> None:
     assert "맑아졌는데" not in remembered.model_dump_json()
 
 
-class Gone:
-    async def put(self, key: str, data: bytes) -> None:
-        raise Unavailable("gone")
-
-    async def read(self, *, start: int = 1) -> list[Record]:
-        raise Unavailable("gone")
-
+class Gone(MemoryShelf):
     async def first_sequence(self) -> int:
         raise Unavailable("gone")
 
 
 def test_no_debate_waits_for_a_memory_that_is_gone() -> None:
     shell = FlatMemory()
-    shell.memory = EpisodicMemory(Gone())
+    shell.memory = EpisodicMemory(Gone(1))
     _, state = play(chosen("C2"), STUCK, shell=shell)
     result = result_of(REF, state)
     assert isinstance(result, AbsaResult)

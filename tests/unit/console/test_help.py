@@ -12,7 +12,7 @@ COMMANDS = {name: lazy for part in Commands.sections.values() for name, lazy in 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself_with_an_example(parley: Call, name: str) -> None:
-    arguments = ("config", "check") if name == "config" else (name,)
+    arguments = {"config": ("config", "check"), "memory": ("memory", "export")}.get(name, (name,))
     called = parley(*arguments, "--help")
     assert called.code == 0
     assert "Example:" in called.out
