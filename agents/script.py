@@ -234,5 +234,9 @@ class ScriptedBrain:
                 FailureReason.UNSUPPORTED_REQUEST, "the debate carries no script to play"
             )
         if ref.sha256 not in self._parsed:
-            self._parsed[ref.sha256] = parse_any_script(await task.fetch(ref))
+            content = await task.fetch(ref)
+            try:
+                self._parsed[ref.sha256] = parse_any_script(content)
+            except BadInput as error:
+                raise BrainFailure(FailureReason.UNSUPPORTED_REQUEST, str(error)) from error
         return self._parsed[ref.sha256]

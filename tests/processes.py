@@ -13,15 +13,16 @@ from pathlib import Path
 import anyio
 from tests.bus.worlds import NatsServer
 
-from parley.agents.script import SCRIPT_BLOB, Script
+from parley.agents.script import SCRIPT_BLOB, AnyScript
 from parley.bus.contracts.facts import Submitted
-from parley.bus.contracts.panel import DebateInput, VerdictPanel
+from parley.bus.contracts.panel import AbsaPanel, DebateInput, VerdictPanel
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef, Subjects
 from parley.coordinator.audit import audit
+from parley.coordinator.state import DebateState
 from parley.coordinator.verdicts.result import VerdictResult, result_of
 
 READY_WITHIN_S = 30.0
@@ -87,6 +88,10 @@ class Deployment:
         launched = [self._agent(persona, replica).launch() for persona in personas]
         return [role.await_ready() for role in launched]
 
+    def panel(self, name: str) -> Role:
+        """Everybody of a panel in one process."""
+        return self._role(("agent", name), f"panel-{name}", "agent_ready").start()
+
     def _agent(self, persona: str, replica: int) -> Role:
         arguments = ("agent", f"forensic/{persona}")
         return self._role(arguments, f"{persona}-{replica}", "agent_ready")
@@ -118,11 +123,17 @@ async def open_journal(url: str) -> AsyncIterator[Journal]:
         yield Journal(bus, Subjects())
 
 
-async def submit(journal: Journal, debate: str, panel: VerdictPanel, script: Script) -> DebateRef:
-    text = json.dumps(script.model_dump(mode="json", exclude_defaults=True))
-    blob = await journal.bus.put_blob(text.encode(), "application/json")
+async def submit(
+    journal: Journal,
+    debate: str,
+    panel: VerdictPanel | AbsaPanel,
+    script: AnyScript,
+    text: str = "a photograph",
+) -> DebateRef:
+    lines = json.dumps(script.model_dump(mode="json", exclude_unset=True))
+    blob = await journal.bus.put_blob(lines.encode(), "application/json")
     ref = DebateRef(panel.name, debate)
-    given = DebateInput(text="a photograph", blobs={SCRIPT_BLOB: blob})
+    given = DebateInput(text=text, blobs={SCRIPT_BLOB: blob})
     await journal.submit(ref, Submitted(panel=panel, input=given))
     return ref
 
@@ -148,9 +159,14 @@ async def until_recorded(journal: Journal, ref: DebateRef, tail: str, within_s: 
 
 async def outcome(journal: Journal, ref: DebateRef, within_s: float = 30.0) -> VerdictResult:
     """The result of a debate once it is closed; every decision in its log is recomputed."""
+    return result_of(ref, await final_state(journal, ref, within_s))
+
+
+async def final_state(journal: Journal, ref: DebateRef, within_s: float = 30.0) -> DebateState:
+    """Of a closed debate whose decisions all recompute."""
     await until_recorded(journal, ref, "ctl.closed", within_s)
     logged, undecodable = await journal.read(ref)
     assert undecodable == []
     report = audit([one.fact for one in logged])
     assert report.holds, report.discrepancies
-    return result_of(ref, report.state)
+    return report.state
