@@ -7,20 +7,20 @@ from typing import Annotated
 import typer
 
 from parley.agents.absa.training.mams import GoldSentence, read_split
-from parley.agents.absa_brain import AbsaRuleBrain
+from parley.agents.absa_brain import absa_request, think
 from parley.bus.contracts.panel import AbsaPanel, DebateInput
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
 from parley.console.absa_batch import Job, debate_all
-from parley.console.absa_scores import Ledger, Score, lines, placed
+from parley.console.absa_scores import Ledger, Score, Tuple, lines, placed
 from parley.console.brains import AUTO, BrainChoice, make_brain
 from parley.console.debates import Wishes, wished_panel
 from parley.console.logs import keep_quiet
 from parley.console.options import Json, PanelName, ProtocolName, Sets, example, with_protocol
 from parley.console.output import print_line
 from parley.console.progress import progress_of
-from parley.console.rehearsal import play_with
+from parley.console.rehearsal import Speak, play_with
 from parley.console.submitting import panel_for
 from parley.console.system import open_journal, private_server, run_async, staffed
 from parley.coordinator.absa.result import record_of
@@ -95,18 +95,13 @@ def evaluate(  # noqa: PLR0913, PLR0917 - one parameter an option
 
 def _measure(panel: AbsaPanel, sentences: list[GoldSentence]) -> tuple[Score, Score, Ledger, float]:
     before, after, ledger = Score(), Score(), Ledger()
-    brain = AbsaRuleBrain()
     spent = 0.0
     with progress_of("pure pipeline", len(sentences)) as step:
         for number, sentence in enumerate(sentences):
             suited = panel_for(panel, sentence.text, None)
             about = DebateInput(text=sentence.text)
             began = time.perf_counter()
-            state = play_with(
-                suited,
-                about,
-                lambda who, request, text=sentence.text: brain.think(who, request, text),
-            )
+            state = play_with(suited, about, _speaker(sentence.text))
             record_of(DebateRef(panel.name, str(number)), state)
             # The first one also pays for reading the models.
             spent += time.perf_counter() - began if number else 0.0
@@ -119,7 +114,11 @@ def _measure(panel: AbsaPanel, sentences: list[GoldSentence]) -> tuple[Score, Sc
     return before, after, ledger, (len(sentences) - 1) / spent if spent else 0.0
 
 
-def _found(text: str, state: DebateState) -> tuple[set, set]:  # type: ignore[type-arg]
+def _speaker(text: str) -> Speak:
+    return lambda persona, request: think(persona, absa_request(request), text)
+
+
+def _found(text: str, state: DebateState) -> tuple[set[Tuple], set[Tuple]]:
     if state.overridden is None:
         return set(), set()
     final = state.overridden.outcome.adoption.final_sentiments
