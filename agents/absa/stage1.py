@@ -98,7 +98,6 @@ def _sentiment(
         evidence=quoted or reading.sentence_of(place),
         confidence=round(confidence, _DECIMALS),
         polarity_distribution=distribution(look),
-        is_implicit=look.implicit,
         neutral_reason="no_explicit_evidence" if neutral else None,
     )
 
