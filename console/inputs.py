@@ -31,11 +31,11 @@ def read_material(given: str) -> Material:
         return _text(sys.stdin.buffer.read(), "stdin")
     path = Path(given)
     try:
-        is_file = path.is_file()
+        is_file, is_directory = path.is_file(), path.is_dir()
     except (OSError, ValueError):
-        is_file = False
+        is_file = is_directory = False
     if not is_file:
-        if path.is_dir() or _LOOKS_LIKE_A_FILE.match(given):
+        if given and (is_directory or _LOOKS_LIKE_A_FILE.match(given)):
             raise BadInput(f"{given}: no such file")
         return _text(given.encode("utf-8", "surrogateescape"), "input")
     media_type = mimetypes.guess_type(path.name)[0] or ""
