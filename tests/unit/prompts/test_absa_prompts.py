@@ -6,6 +6,7 @@ import pytest
 
 from parley.bus.contracts.absa.debate import (
     DebatePersona,
+    DebateSummary,
     DebateTurn,
     EditTarget,
     ProposedEdit,
@@ -21,7 +22,6 @@ from parley.bus.contracts.absa.requests import (
     ValidationRequest,
 )
 from parley.bus.contracts.absa.review import ReviewContext
-from parley.bus.contracts.absa.debate import DebateSummary
 from parley.bus.contracts.absa.sentiment import AspectItem, AteOutput, AtsaOutput, ValidatorOutput
 from parley.prompts import instructions
 from parley.prompts.absa_prompts import absa_prompt
