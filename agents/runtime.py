@@ -5,7 +5,10 @@ The turn is written once ever per (debate, step), and the ask is acknowledged on
 stands in the log: a crash anywhere in between costs at most one more thought, never a second turn.
 """
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import anyio
 import structlog
@@ -34,6 +37,17 @@ class WorkerOptions:
     retries: int = 2
     # Blobs kept in memory between asks.
     blobs_cached: int = 32
+    # Measures how long a thought takes.
+    clock: Callable[[], float] = time.perf_counter
+
+
+class Thought(NamedTuple):
+    """An ask being thought about; cancelling the scope gives it up."""
+
+    delivery: Delivery
+    began: float
+    deadline: float
+    scope: anyio.CancelScope
 
 
 class Worker:
@@ -50,7 +64,8 @@ class Worker:
         self._brain = brain
         self._options = options or WorkerOptions()
         self._queue = queue_of(journal, panel, persona, self._options)
-        self._thinking: dict[int, Delivery] = {}
+        self._thinking: dict[int, Thought] = {}
+        self._clock = self._options.clock
         self._blobs: dict[str, bytes] = {}
         self._log = log.bind(panel=panel, persona=persona)
         self.ready = anyio.Event()
@@ -65,11 +80,15 @@ class Worker:
             await self._journal.bus.work(self._queue.name, self._options.concurrency, self._handle)
 
     async def _keep_alive(self) -> None:
-        """Tell the server that the asks being thought about are not lost."""
+        """Tell the server that the asks being thought about are not lost; give up overdue ones."""
         while True:
             await anyio.sleep(self._options.ack_wait_s / 3)
-            for delivery in list(self._thinking.values()):
-                await delivery.in_progress()
+            now = self._clock()
+            for thought in list(self._thinking.values()):
+                if now > thought.deadline:
+                    thought.scope.cancel()
+                else:
+                    await thought.delivery.in_progress()
 
     async def _handle(self, delivery: Delivery) -> None:
         try:
@@ -81,9 +100,11 @@ class Worker:
         if self._persona not in ask.personas:
             await delivery.ack()
             return
-        self._thinking[delivery.record.sequence] = delivery
+        began = self._clock()
+        thought = Thought(delivery, began, began + ask.deadline_s, anyio.CancelScope())
+        self._thinking[delivery.record.sequence] = thought
         try:
-            await self._answer(ref, ask, delivery)
+            await self._answer(ref, ask, thought)
         except Exception:  # noqa: BLE001
             # A bug in a brain must not take down the debates beside this one: the ask comes
             # again, and after max_deliver the coordinator writes the abstention.
@@ -92,27 +113,26 @@ class Worker:
         finally:
             self._thinking.pop(delivery.record.sequence, None)
 
-    async def _answer(self, ref: DebateRef, ask: Ask, delivery: Delivery) -> None:
-        began = anyio.current_time()
-        with anyio.move_on_after(ask.deadline_s) as deadline:
+    async def _answer(self, ref: DebateRef, ask: Ask, thought: Thought) -> None:
+        with thought.scope:
             answer = await self._think(ref, ask)
-        if deadline.cancelled_caught:
+        if thought.scope.cancelled_caught:
             self._log.warning("too_late", debate=str(ref), step=ask.step)
-            await delivery.ack()
+            await thought.delivery.ack()
             return
         turn = TurnTaken(
             step=ask.step,
             persona=self._persona,
             content=answer.content,
             brain=answer.brain or self._brain.name,
-            seconds=round(anyio.current_time() - began, 6),
+            seconds=round(self._clock() - thought.began, 6),
             usage=answer.usage,
         )
         try:
             await self._journal.speak(ref, turn)
         except Conflict:
             self._log.debug("already_spoken", debate=str(ref), step=ask.step)
-        await delivery.ack()
+        await thought.delivery.ack()
 
     async def _think(self, ref: DebateRef, ask: Ask) -> Answer:
         attempt = 0

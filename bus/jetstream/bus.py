@@ -29,7 +29,7 @@ class JetStreamBus:
         self._connection = replies.connection
         self._replies = replies
         self._log = Log(replies, layout.stream)
-        self._writer = Writer(replies, self._log.find, self._log.server_ahead_s)
+        self._writer = Writer(replies, self._log.find)
         self._blobs = Blobs(replies, self._writer, layout.bucket)
 
     async def plan(self, *queues: Queue) -> list[Difference]:

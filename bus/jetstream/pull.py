@@ -22,7 +22,9 @@ from parley.bus.jetstream.records import position_of
 from parley.bus.jetstream.replies import ApiError, Replies
 from parley.bus.port import Delivery, Record
 
-EXPIRES_NS = 30 * 10**9
+# Below the ack_wait of every queue: in a cluster the server cannot see that a worker of another
+# account is gone, and hands out records to its request until that expires.
+EXPIRES_NS = 4 * 10**9
 HEARTBEAT_NS = 2 * 10**9
 SILENCE_S = 5.0
 TICK_S = 1.0

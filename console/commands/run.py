@@ -52,7 +52,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         'parley run absa "The food was great but the service was slow." --protocol v1',
     )
 )
-def run(  # noqa: PLR0913, PLR0917 - one parameter an option
+def run(
     panel: PanelName,
     inputs: Inputs = None,
     brain: Brain = "auto",

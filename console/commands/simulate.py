@@ -27,7 +27,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         "parley simulate debate.yaml --set max_rounds=5 --json",
     )
 )
-def simulate(  # noqa: PLR0913, PLR0917 - one parameter an option
+def simulate(
     file: Annotated[Path, typer.Argument(metavar="FILE.yaml", help="The script to play.")],
     preset: Preset = None,
     sets: Sets = None,

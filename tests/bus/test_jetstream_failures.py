@@ -7,13 +7,13 @@ from pathlib import Path
 import anyio
 import pytest
 from anyio.abc import ByteStream, SocketStream
-from tests.bus.worlds import NatsServer, datas, entry, until
 
 from parley.bus.errors import BadInput, BusError, Conflict, Unavailable, Unreachable
 from parley.bus.jetstream import acks
 from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.port import Delivery, Guard, Queue, Record
+from tests.bus.worlds import NatsServer, datas, entry, until
 
 QUEUE = Queue("p-noise", ("debate.p.*.ask",), ack_wait_s=1.0)
 

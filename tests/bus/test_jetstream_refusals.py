@@ -8,13 +8,13 @@ from pathlib import Path
 import anyio
 import pytest
 from anyio.abc import SocketStream
-from tests.bus.worlds import NatsServer, entry
 
 from parley.bus.errors import BadInput, Unreachable, Unsuitable
 from parley.bus.jetstream import connection
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.port import Queue
+from tests.bus.worlds import NatsServer, entry
 
 QUEUE = Queue("p-noise", ("debate.p.*.ask",), ack_wait_s=1.0)
 

@@ -39,5 +39,5 @@ def test_a_recorded_debate_replays_to_the_identical_result(path):
     report = audit(debate.facts)
     assert report.holds, report.discrepancies
     announced = path.with_suffix(".result.json").read_text()
-    replayed = result_of(debate.ref, report.state).model_dump(mode="json")
-    assert json.dumps(replayed, ensure_ascii=False) + "\n" == announced
+    replayed = result_of(debate.ref, report.state).model_dump_json()
+    assert replayed + "\n" == announced
