@@ -7,9 +7,9 @@ Played without a bus by the unit tests and over a real nats-server by the integr
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
-from tests.absa_debates import script, with_lines
 
 from parley.agents.absa_script import AbsaScript
+from tests.absa_debates import script, with_lines
 
 TEXT = "음식은 맛있지만 서비스는 느려요"
 
@@ -171,7 +171,7 @@ MODERATOR = [
     Scenario("no-moderator", {"moderator.applied_rules": []}, preset="abl_no_moderator"),
 ]  # fmt: skip
 
-V1_TURNS = {
+V1_TURNS: dict[str, object] = {
     f"d{number}-{key}": {key: {"message": f"음식은 {word}", "key_points": ["음식"]}}
     for number in (1, 2)
     for key, word in (("analyst", "보통"), ("critic", "좋다"), ("empath", "맛있다"))

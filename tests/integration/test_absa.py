@@ -5,6 +5,15 @@ from collections.abc import Iterator
 
 import anyio
 import pytest
+
+from parley.bus.contracts.facts import CancelRequested, Recalled, Remembered, Status
+from parley.bus.journal import Journal
+from parley.bus.subjects import DebateRef
+from parley.coordinator.absa.integrity import RecordView, check_record
+from parley.coordinator.absa.result import AbsaResult
+from parley.coordinator.memory import memory_of
+from parley.coordinator.results import result_of
+from parley.coordinator.state import DebateState
 from tests.absa_debates import panel, with_lines
 from tests.absa_scenarios import BASE, SCENARIOS, TEXT, Scenario, at, edit, turn
 from tests.processes import (
@@ -15,15 +24,6 @@ from tests.processes import (
     submit,
     until_recorded,
 )
-
-from parley.bus.contracts.facts import CancelRequested, Recalled, Remembered, Status
-from parley.bus.journal import Journal
-from parley.bus.subjects import DebateRef
-from parley.coordinator.absa.integrity import RecordView, check_record
-from parley.coordinator.absa.result import AbsaResult
-from parley.coordinator.memory import memory_of
-from parley.coordinator.results import result_of
-from parley.coordinator.state import DebateState
 
 
 @pytest.fixture(scope="module")

@@ -1,17 +1,6 @@
 """The pipeline as a flow: who is asked when, what happens when somebody does not answer."""
 
 import pytest
-from tests.absa_debates import (
-    FLIP,
-    REF,
-    TEXT,
-    final,
-    panel,
-    play,
-    record,
-    script,
-    with_lines,
-)
 
 from parley.bus.codec import decode, encode
 from parley.bus.contracts.absa.requests import DebateTurnRequest, JudgeRequest, ReviewRequest
@@ -23,6 +12,17 @@ from parley.coordinator.absa.integrity import RecordView, check_record
 from parley.coordinator.absa.result import AbsaResult, AbsaUnfinished
 from parley.coordinator.reducer import fold
 from parley.coordinator.results import result_of
+from tests.absa_debates import (
+    FLIP,
+    REF,
+    TEXT,
+    final,
+    panel,
+    play,
+    record,
+    script,
+    with_lines,
+)
 
 STAGE_1 = ["s1-ate", "s1-atsa", "s1-validator"]
 DEBATE = ["d1-epm", "d1-tan", "d1-cj"]
@@ -200,13 +200,16 @@ def test_the_first_generation_takes_two_rounds_and_declares_after_each() -> None
     assert [fact.step for fact in riding] == ["d2-analyst"]
     assert state.terminated is not None
     assert state.terminated.declaration.details.iteration == 2
-    speakers = [
-        turn.speaker for turn in record(panel("debate.protocol=v1"), lines).debate.rounds[1].turns
-    ]  # type: ignore[union-attr]
-    assert speakers == ["분석가 패널", "비평가 패널", "공감가 패널"]
+    debate = record(panel("debate.protocol=v1"), lines).debate
+    assert debate is not None
+    assert [turn.speaker for turn in debate.rounds[1].turns] == [
+        "분석가 패널",
+        "비평가 패널",
+        "공감가 패널",
+    ]
 
 
-REASONS = {
+REASONS: dict[TerminationReason, tuple[list[str], dict[str, object]]] = {
     # Nobody touches anything: all imply Stage 1.
     TerminationReason.CONSENSUS_REACHED: ([], {}),
     # Opposite polarities, both very sure.

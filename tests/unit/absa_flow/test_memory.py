@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.absa_debates import FLIP, REF, panel, play, with_lines
+from typing_extensions import override
 
 from parley.bus.contracts.absa.memory import (
     Episode,
@@ -26,6 +26,7 @@ from parley.coordinator.memory import EpisodicMemory, memory_of
 from parley.coordinator.reducer import fold
 from parley.coordinator.results import result_of
 from parley.coordinator.state import DebateState
+from tests.absa_debates import FLIP, REF, panel, play, with_lines
 
 PAST = Episode(
     episode_id="absa/old",
@@ -166,6 +167,7 @@ def test_what_a_debate_keeps_holds_no_sentence() -> None:
 
 
 class Gone(MemoryShelf):
+    @override
     async def first_sequence(self) -> int:
         raise Unavailable("gone")
 

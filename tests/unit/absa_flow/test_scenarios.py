@@ -1,11 +1,11 @@
 import json
 
 import pytest
-from tests.absa_debates import REF, panel, play
-from tests.absa_scenarios import SCENARIOS, Scenario, at
 
 from parley.coordinator.absa.integrity import RecordView, check_record
 from parley.coordinator.results import result_of
+from tests.absa_debates import REF, panel, play
+from tests.absa_scenarios import SCENARIOS, Scenario, at
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=[one.name for one in SCENARIOS])

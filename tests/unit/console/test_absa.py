@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.unit.console.calling import Called
 
 from parley.coordinator.absa.integrity import RecordView, check_record
+from tests.unit.console.calling import Called
 
 SCRIPT = """
 panel: absa
@@ -166,8 +166,8 @@ def test_a_batch_goes_on_where_it_stopped(home: Path) -> None:
         path = home / "cut" / name
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
         # As a stop leaves it: some sentences whole, and half a line.
-        cut = lines[: 3 if name != LINES[3] else 8]
-        path.write_text("".join(cut) + lines[-1][:20], encoding="utf-8")
+        kept = lines[: 3 if name != LINES[3] else 8]
+        path.write_text("".join(kept) + lines[-1][:20], encoding="utf-8")
     refused = batch(home, file, out="cut")
     assert refused.code == 2
     assert "--resume" in refused.err
