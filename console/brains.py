@@ -26,7 +26,7 @@ class BrainChoice:
 def parse_brain(text: str) -> BrainChoice:
     kind, colon, file = text.partition(":")
     if kind not in (AUTO, SCRIPT) or (colon and kind != SCRIPT):
-        raise BadInput(f"--brain: {name_unknown('brain', text, [AUTO, SCRIPT, 'script:FILE'])}")
+        raise BadInput(f"--brain: {name_unknown('brain', kind, [AUTO, SCRIPT])}")
     if colon and not file:
         raise BadInput("--brain: script: should name a file, for example script:debate.yaml")
     return BrainChoice(kind, read_script(Path(file)) if file else None)

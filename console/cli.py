@@ -25,7 +25,9 @@ class Commands(LazyGroup):
             ),
             "simulate": Lazy(f"{_AT}.simulate", "Play a scripted debate through the real rules."),
             "run": Lazy(f"{_AT}.run", "Run debates and print their results."),
-            "batch": Lazy(f"{_AT}.batch", "Run a data set of sentences, and compare variants."),
+            "batch": Lazy(
+                f"{_AT}.batch", "Run a data set of sentences, and compare variants of the panel."
+            ),
             "eval": Lazy(f"{_AT}.eval_absa", "Measure the aspect-sentiment pipeline on MAMS."),
         },
         "Run it": {
@@ -45,7 +47,7 @@ class Commands(LazyGroup):
             "verify": Lazy(f"{_AT}.verify", "Recompute every decision of a debate from its log."),
             "export": Lazy(f"{_AT}.export", "Write debates to a file."),
             "import": Lazy(f"{_AT}.import_", "Read exported debates into a server."),
-            "memory": Lazy(f"{_AT}.memory", "Export what past debates left behind."),
+            "memory": Lazy(f"{_AT}.memory", "What past debates about aspects left behind."),
             "rules": Lazy(f"{_AT}.rules", "Apply one rule to JSON Lines: stdin in, stdout out."),
         },
         "Set it up": {

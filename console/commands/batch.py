@@ -46,7 +46,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         "parley batch absa reviews.jsonl -o out --ablations all",
     )
 )
-def batch(  # noqa: PLR0913, PLR0917 - one parameter an option
+def batch(
     panel: PanelName,
     file: Annotated[Path, typer.Argument(metavar="FILE.jsonl|csv", help="One sentence a line.")],
     out: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="For the results.")],
@@ -70,7 +70,7 @@ def batch(  # noqa: PLR0913, PLR0917 - one parameter an option
     config: Config = None,
 ) -> None:
     """
-    Run a data set of sentences through the aspect-sentiment pipeline.
+    Run a data set of sentences, and compare variants of the panel.
 
     A line needs a text; an id (text_id, id or uid), case_type, split, domain_id and language_code
     are taken over. Bad lines are reported and left out, and the exit code is then 2.

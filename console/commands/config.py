@@ -53,7 +53,7 @@ def _mistakes_in(path: Path, panels_dir: Path | None) -> list[str]:
         content = read_mapping(path)
         if "personas" in content:
             warn(read_panel(path)[1])
-        elif "rounds" in content:
+        elif "rounds" in content or "steps" in content:
             warn(scripted_panel(read_script(path), Wishes(panels_dir=panels_dir)).warnings)
         else:
             return _mistakes_in_settings(path)

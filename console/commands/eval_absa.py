@@ -36,7 +36,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         "parley eval absa --data ../shared/data/mams --split val --limit 100",
     )
 )
-def evaluate(  # noqa: PLR0913, PLR0917 - one parameter an option
+def evaluate(
     panel: PanelName,
     data: Annotated[
         Path, typer.Option("--data", metavar="DIR", help="A folder with MAMS splits (XML).")

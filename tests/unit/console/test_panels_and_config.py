@@ -18,6 +18,7 @@ def test_panels_are_listed_and_described(parley: Call, tmp_path: Path) -> None:
     )
     listed = parley("panels", "--panels", tmp_path).out.splitlines()
     assert listed == [
+        "absa      Which aspects does a review speak of, and how?",
         "forensic  Is this image authentic, manipulated or generated?",
         "own       Mine",
     ]
@@ -32,7 +33,7 @@ def test_a_broken_panel_does_not_hide_the_others(parley: Call, tmp_path: Path) -
     (tmp_path / "bad.yaml").write_text("personas: []")
     called = parley("panels", "--panels", tmp_path)
     assert called.code == 2
-    assert called.out.startswith("forensic  ")
+    assert "forensic  " in called.out
     assert "bad.yaml: personas: " in called.err
     assert "bad.yaml: protocol: is missing" in called.err
 
@@ -40,7 +41,9 @@ def test_a_broken_panel_does_not_hide_the_others(parley: Call, tmp_path: Path) -
 def test_config_check_without_files(parley: Call, tmp_path: Path) -> None:
     called = parley("config", "check")
     assert called.code == 0
-    assert called.out == f"{BUILT_IN / 'forensic.yaml'}: good\nsettings: good\n"
+    assert called.out == "".join(
+        f"{one}: good\n" for one in (BUILT_IN / "absa.yaml", BUILT_IN / "forensic.yaml", "settings")
+    )
     (tmp_path / "parley.yaml").write_text("nats: {replicas: 7}")
     assert "parley.yaml: nats.replicas: " in parley("config", "check").err
 
