@@ -57,18 +57,26 @@ class Score:
 
 @dataclass(slots=True)
 class Ledger:
-    """What the debate did to tuples: a right one gained is a fix, a right one lost is a break."""
+    """What the debate did to tuples. An error fixed is a right one gained or a wrong one removed."""
 
-    fixed: int = 0
-    broken: int = 0
+    right_gained: int = 0
+    right_lost: int = 0
     wrong_added: int = 0
     wrong_removed: int = 0
     sentences_changed: int = 0
 
+    @property
+    def fixed(self) -> int:
+        return self.right_gained + self.wrong_removed
+
+    @property
+    def broken(self) -> int:
+        return self.right_lost + self.wrong_added
+
     def add(self, before: set[Tuple], after: set[Tuple], there: set[Tuple]) -> None:
         added, removed = after - before, before - after
-        self.fixed += len(added & there)
-        self.broken += len(removed & there)
+        self.right_gained += len(added & there)
+        self.right_lost += len(removed & there)
         self.wrong_added += len(added - there)
         self.wrong_removed += len(removed - there)
         self.sentences_changed += bool(added or removed)

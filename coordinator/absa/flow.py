@@ -39,7 +39,7 @@ from parley.bus.contracts.verdicts import TerminationReason
 from parley.coordinator.absa.declare import declare_round, declare_stopped, judge_outcome
 from parley.coordinator.absa.final import PolarityContractViolation
 from parley.coordinator.absa.history import HeardTurn
-from parley.coordinator.absa.pipeline import Settlement, context_of, shared_context
+from parley.coordinator.absa.pipeline import Settlement, shared_context
 from parley.coordinator.absa.remembering import (
     debate_meta,
     episode_left,
@@ -220,7 +220,7 @@ def _stage2(reading: Reading) -> ControlFact | None:
             ate=AteOutput(aspects=first.aspects),
             atsa=AtsaOutput(aspect_sentiments=first.sentiments),
             validator=first.validator,
-            review_context=context_of(reading.sample(reviewed=False)),
+            review_context=reading.context,
         )
 
     return _answered(reading, S2, stage2_wanted(panel), review)

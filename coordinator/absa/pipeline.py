@@ -159,7 +159,11 @@ def context_of(sample: Sample) -> ReviewContext | None:
 
 
 def settle(sample: Sample) -> Settlement:
-    context = context_of(sample)
+    return settle_with(sample, context_of(sample))
+
+
+def settle_with(sample: Sample, context: ReviewContext | None) -> Settlement:
+    """For a caller that has the review context already."""
     patched = _patch(sample, context)
     adoption = _adopt(sample, patched)
     given = _moderator_input(sample, patched, adoption)

@@ -6,12 +6,21 @@ from functools import cached_property
 from pydantic import JsonValue
 
 from parley.bus.contracts.absa.memory import MemoryMeta
+from parley.bus.contracts.absa.review import ReviewContext
 from parley.bus.contracts.absa.sentiment import Polarity
 from parley.bus.contracts.panel import AbsaPanel
 from parley.coordinator.absa.history import HeardTurn
 from parley.coordinator.absa.memo import Memo
 from parley.coordinator.absa.observe import stage2_gate
-from parley.coordinator.absa.pipeline import Debate, Sample, Settlement, Stage1, settle, stage1
+from parley.coordinator.absa.pipeline import (
+    Debate,
+    Sample,
+    Settlement,
+    Stage1,
+    context_of,
+    settle_with,
+    stage1,
+)
 from parley.coordinator.absa.steps import (
     AGAIN,
     ATE,
@@ -32,6 +41,7 @@ from parley.coordinator.state import DebateState
 
 _STAGE1: Memo[Stage1] = Memo()
 _SETTLED: Memo[Settlement] = Memo()
+_CONTEXT: Memo[ReviewContext | None] = Memo()
 
 
 class Reading:
@@ -60,7 +70,16 @@ class Reading:
         """Raises PolarityContractViolation."""
         state = self.state
         key = (self.panel, state.input, state.steps, state.judged, state.recalled)
-        return _SETTLED.of(key, lambda: settle(self.sample()))
+        return _SETTLED.of(key, lambda: settle_with(self.sample(), self.context))
+
+    @cached_property
+    def context(self) -> ReviewContext | None:
+        """What the reviewers and the gate are given; None without a debate."""
+        state = self.state
+        if state.judged is None:
+            return None
+        key = (self.panel, state.judged, state.recalled)
+        return _CONTEXT.of(key, lambda: context_of(self.sample(reviewed=False)))
 
     @cached_property
     def stage2_reasons(self) -> tuple[str, ...]:
