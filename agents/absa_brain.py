@@ -5,7 +5,8 @@ A sentence takes a few milliseconds, which is not worth a thread; a long text, a
 language, for which models are read, would keep everybody else in this process waiting.
 """
 
-from typing import assert_never
+from collections.abc import Callable, Mapping
+from typing import TypeVar, assert_never
 
 from anyio.to_thread import run_sync
 
@@ -16,6 +17,7 @@ from parley.agents.absa.stage2 import review_sentiments, review_terms, validate_
 from parley.agents.absa.text import resolve_language
 from parley.agents.absa.validator import validate
 from parley.agents.brain import Answer, BrainFailure, Task
+from parley.bus.contracts.absa.debate import DebateSummary, DebateTurn, Protocol
 from parley.bus.contracts.absa.requests import (
     AbsaRequest,
     AteRequest,
@@ -28,6 +30,10 @@ from parley.bus.contracts.absa.requests import (
 from parley.bus.contracts.facts import AbsaContent, FailureReason, Request
 
 LONG_TEXT = 1_000
+
+Rule = TypeVar("Rule")
+SPEAK: Mapping[Protocol, Callable[[str, DebateTurnRequest], DebateTurn]] = {"v2": speak_v2}
+JUDGE: Mapping[Protocol, Callable[[str, JudgeRequest], DebateSummary]] = {"v2": judge_v2}
 
 
 class AbsaRuleBrain:
@@ -42,7 +48,11 @@ class AbsaRuleBrain:
         language = resolve_language(request.language_code, text)
         if language in self._warm and len(text) < LONG_TEXT:
             return Answer(think(task.persona, request, text))
-        content = await run_sync(think, task.persona, request, text)
+        try:
+            content = await run_sync(think, task.persona, request, text)
+        except ModuleNotFoundError as error:
+            needed = f"reading {language} needs the package {error.name}"
+            raise BrainFailure(FailureReason.BRAIN_ERROR, needed) from error
         self._warm.add(language)
         return Answer(content)
 
@@ -62,13 +72,21 @@ def think(persona: str, request: AbsaRequest, text: str) -> AbsaContent:
         case ValidationRequest():
             return validate(text, request)
         case DebateTurnRequest():
-            return speak_v2(text, request)
+            return _of(SPEAK, request.protocol)(text, request)
         case JudgeRequest():
-            return judge_v2(text, request)
+            return _of(JUDGE, request.protocol)(text, request)
         case ReviewRequest():
             return _review(persona, request, text)
         case _:
             assert_never(request)
+
+
+def _of(rules: Mapping[Protocol, Rule], protocol: Protocol) -> Rule:
+    if protocol not in rules:
+        raise BrainFailure(
+            FailureReason.UNSUPPORTED_REQUEST, f"the rules do not speak in protocol {protocol}"
+        )
+    return rules[protocol]
 
 
 def _review(persona: str, request: ReviewRequest, text: str) -> AbsaContent:
