@@ -27,7 +27,7 @@ class Task(NamedTuple):
 class Answer(NamedTuple):
     content: Content
     usage: Usage = FREE
-    # Who thought, where the brain left it to another; empty for itself.
+    # Who thought, where the brain that was asked left it to another one.
     brain: str = ""
 
 

@@ -18,6 +18,7 @@ from parley.bus.contracts.base import Share, Token
 from parley.bus.contracts.panel import Panel, PanelBase, VerdictPanel, VerdictParams
 from parley.bus.errors import BadInput
 from parley.configs.absa_panel import AbsaPanelFile, Setting, absa_panel
+from parley.configs.deliberation import DeliberationFile, assemble_deliberation
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import Place, explain
 from parley.configs.names import name_unknown
@@ -54,8 +55,12 @@ class PanelFile(PanelBase):
 
 
 # A panel file of any protocol.
-AnyPanelFile = PanelFile | AbsaPanelFile
-_FILES: Mapping[str, type[AnyPanelFile]] = {"verdicts": PanelFile, "absa": AbsaPanelFile}
+AnyPanelFile = PanelFile | DeliberationFile | AbsaPanelFile
+SCHEMAS: Mapping[str, type[AnyPanelFile]] = {
+    "verdicts": PanelFile,
+    "deliberation": DeliberationFile,
+    "absa": AbsaPanelFile,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,11 @@ def read_panel(path: Path) -> tuple[AnyPanelFile, tuple[str, ...]]:
         raw["trust"] = {key: value for key, value in trust.items() if key != _RETIRED_TRUST}
         warnings = (f"{path}: trust.{_RETIRED_TRUST}: no such agent any more, ignored",)
     mistakes = [f"{path}: {mistake}" for mistake in _names_that_do_not_fit(raw, path.stem)]
-    schema = _FILES.get(str(raw.get("protocol")), PanelFile)
+    protocol = raw.get("protocol", "verdicts")
+    if protocol not in SCHEMAS:
+        unknown = name_unknown("protocol", str(protocol), SCHEMAS)
+        raise BadInput(f"{path}: protocol: {unknown}")
+    schema = SCHEMAS[str(protocol)]
     try:
         content = schema.model_validate(raw)
     except ValidationError as error:
@@ -149,6 +158,10 @@ def resolve(
         mistakes.append(name_unknown("preset", preset, content.preset_names))
     if mistakes:
         raise BadInput("\n".join(mistakes))
+    if isinstance(content, DeliberationFile):
+        given = [(one.key, one.value, one.origin) for one in overrides]
+        seated, remarks = assemble_deliberation(content, roster, given)
+        return Resolution(seated, (*warnings, *remarks))
     seats = tuple(roster) or content.usual_roster
     retired = [o for o in overrides if o.key == f"trust.{_RETIRED_TRUST}"]
     kept = [o for o in overrides if o not in retired]
@@ -234,7 +247,7 @@ def _below(head: str, places: Mapping[tuple[str, ...], Override]) -> dict[str, o
     return {place[1]: override.value for place, override in places.items() if place[0] == head}
 
 
-def _roster_mistakes(content: PanelFile, roster: Sequence[str]) -> list[str]:
+def _roster_mistakes(content: AnyPanelFile, roster: Sequence[str]) -> list[str]:
     unknown = [
         name_unknown("persona", seat, content.roster)
         for seat in roster

@@ -50,7 +50,7 @@ from parley.coordinator.absa.metrics import (
 )
 from parley.coordinator.absa.result import record_of
 from parley.coordinator.state import DebateState
-from parley.coordinator.verdicts.result import declarations_of
+from parley.coordinator.tally import declarations_of
 
 OUTPUTS, SCORECARDS, TRACES = "outputs.jsonl", "scorecards.jsonl", "traces.jsonl"
 GATE, GATE_SUMMARY, MANIFEST = (

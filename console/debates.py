@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from parley.agents.script import AnyScript, script_schema
+from parley.agents.script import AnyScript, Script, script_schema
 from parley.bus.contracts.panel import VerdictPanel
 from parley.bus.errors import BadInput
 from parley.configs.files import read_mapping
@@ -39,8 +39,13 @@ class Wishes:
     sets: Sequence[str] = ()
     roster: Sequence[str] = ()
     panels_dir: Path | None = None
+    regime: str | None = None
     # The language of the texts; None finds it out, text by text.
     language: str | None = None
+
+    def overrides(self) -> list[Override]:
+        regime = Override("theta", self.regime, f"--regime {self.regime}")
+        return [*parse_sets(self.sets), *([regime] if self.regime is not None else [])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,7 @@ def wished_panel(name: str, wishes: Wishes) -> Resolution:
         resolve(
             name,
             wishes.preset or DEFAULT_PRESET,
-            parse_sets(wishes.sets),
+            wishes.overrides(),
             roster=wishes.roster,
             panels_dir=wishes.panels_dir,
         )
@@ -95,11 +100,13 @@ def scripted_panel(script: ScriptFile, wishes: Wishes) -> Resolution:
     overrides = [
         Override(key, value, f"{script.path}: params") for key, value in content.params.items()
     ]
+    if isinstance(content, Script) and content.theta is not None:
+        overrides.append(Override("theta", content.theta.value, f"{script.path}: theta"))
     try:
         resolution = resolve(
             content.panel,
             wishes.preset or content.preset or DEFAULT_PRESET,
-            [*overrides, *parse_sets(wishes.sets)],
+            [*overrides, *wishes.overrides()],
             roster=wishes.roster or content.roster or (),
             panels_dir=wishes.panels_dir,
         )
@@ -130,7 +137,7 @@ def _complete(resolution: Resolution) -> Resolution:
 
 def _with_file(mistakes: str, path: Path) -> str:
     """Names the script in mistakes that do not name their origin themselves."""
-    named = (f"{path}:", "--set ")
+    named = (f"{path}:", "--set ", "--regime ")
     return "\n".join(
         line if line.startswith(named) else f"{path}: {line}" for line in mistakes.splitlines()
     )

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 
 from parley.agents.absa_script import AbsaLine, AbsaScript, recite_absa
 from parley.agents.brain import BrainFailure
-from parley.agents.script import AnyScript, Line, ScriptedBrain, line_for, recite
+from parley.agents.cue import Cue
+from parley.agents.script import AnyScript, ScriptedBrain, cue_for, recite
 from parley.bus.contracts.facts import (
     Content,
     DeadlineFired,
@@ -82,13 +83,13 @@ def _scripted(step: Step, script: AnyScript) -> Iterator[Said]:
         yield DeadlineFired(step=step.name)
 
 
-def _line(script: AnyScript, step: Step, persona: str) -> Line | AbsaLine:
+def _line(script: AnyScript, step: Step, persona: str) -> Cue | AbsaLine:
     if isinstance(script, AbsaScript):
-        return script.line(step.name, persona) or Line()
-    return line_for(script, _request(step), persona) or Line()
+        return script.line(step.name, persona) or Cue()
+    return cue_for(script, _request(step), persona) or Cue()
 
 
-def _speaks_in_time(line: Line | AbsaLine, step: Step) -> bool:
+def _speaks_in_time(line: Cue | AbsaLine, step: Step) -> bool:
     return not line.silent and line.delay_s < step.ask.deadline_s
 
 

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 from parley.bus.contracts.absa.requests import AbsaRequest
 from parley.bus.contracts.declaration import TerminationDeclaration
+from parley.bus.contracts.deliberation import DeliberationRequest, RegimeReason
 from parley.bus.contracts.facts import (
+    AbsaContent,
     Abstained,
     Asked,
     CancelRequested,
@@ -24,17 +26,19 @@ from parley.bus.contracts.facts import (
     Terminated,
     TurnTaken,
 )
-from parley.bus.contracts.panel import AbsaPanel, Panel
+from parley.bus.contracts.panel import AbsaPanel, Panel, VerdictPanel
 from parley.bus.contracts.verdicts import (
     Challenge,
     FollowUp,
     Localization,
+    ManagerDecision,
     Reply,
     RoundRequest,
     Statement,
     TerminationReason,
 )
-from parley.console.absa_story import tell_answer, tell_ask, tell_finding
+from parley.console import absa_story, deliberations
+from parley.console.deliberations import figures, tell_decision, tell_turn
 from parley.console.readout import so_far
 from parley.console.text import one_line
 from parley.coordinator.state import DebateState
@@ -43,7 +47,7 @@ from parley.coordinator.verdicts.turns import turns_of
 
 QUOTE_WIDTH = 160
 
-WHY = {
+WHY: dict[TerminationReason | RegimeReason, str] = {
     TerminationReason.CONSENSUS_REACHED: "the agents agree",
     TerminationReason.STALEMATE: "nobody changes their mind any more",
     TerminationReason.HIGH_CONFIDENCE_DEADLOCK: "two sides are both very sure, of different things",
@@ -53,6 +57,10 @@ WHY = {
     TerminationReason.CANCELLED: "somebody cancelled the debate",
     TerminationReason.QUORUM_LOST: "too few agents have spoken",
     TerminationReason.DEBATE_DISABLED: "the debate is switched off",
+    RegimeReason.ANSWER_CONVERGENCE: "the answer is reached",
+    RegimeReason.VERIFICATION_PASS: "the best candidate passes every check",
+    RegimeReason.DECISION_SUFFICIENCY: "there are grounds enough to decide",
+    RegimeReason.MAX_ITERATIONS: "the last iteration is over with checks unmet",
 }
 
 
@@ -60,7 +68,7 @@ def tell(fact: Fact, before: DebateState, after: DebateState) -> Iterator[str]: 
     """The lines that tell one fact; `before` and `after` are the states around it."""
     match fact:
         case Submitted():
-            yield _panel(fact.panel)
+            yield f"panel {fact.panel.name}, {_setting(fact.panel)}: {', '.join(fact.panel.roster)}"
             if fact.input.text:
                 yield f"about: {one_line(fact.input.text, QUOTE_WIDTH)}"
         case Asked():
@@ -80,7 +88,7 @@ def tell(fact: Fact, before: DebateState, after: DebateState) -> Iterator[str]: 
         case Decided():
             yield from _decided(fact)
         case Judged() | Overridden() | Moderated() | Recalled() | Remembered():
-            yield from tell_finding(fact, after)
+            yield from absa_story.tell_finding(fact, after)
         case Closed():
             yield f"closed: {fact.status.value} ({one_line(fact.reason, QUOTE_WIDTH)})"
         case Opened():
@@ -108,6 +116,7 @@ def name_of(fact: Fact) -> str:
 
 def verdict(decided: Decided) -> str:
     decision = decided.decision
+    assert isinstance(decision, ManagerDecision)
     flags = [
         text
         for text, raised in (
@@ -120,19 +129,21 @@ def verdict(decided: Decided) -> str:
     return f"{decision.final_verdict.value}, confidence {decision.confidence:.2f}{extra}"
 
 
-def _panel(panel: Panel) -> str:
-    roster = ", ".join(panel.roster)
+def _setting(panel: Panel) -> str:
+    if isinstance(panel, VerdictPanel):
+        return f"preset {panel.preset}"
     if isinstance(panel, AbsaPanel):
-        params = panel.params
-        return f"panel {panel.name}, protocol {params.debate.protocol}, {params.language_code}: {roster}"
-    return f"panel {panel.name}, preset {panel.preset}: {roster}"
+        return f"protocol {panel.params.debate.protocol}, {panel.params.language_code}"
+    return f"regime {panel.params.theta.value} ({panel.params.theta.regime.value})"
 
 
 def _asked(ask: Asked) -> Iterator[str]:
     if ask.declaration is not None:
         yield from _declared(ask.declaration)
     if isinstance(ask.request, AbsaRequest):
-        yield from tell_ask(ask)
+        yield from absa_story.tell_ask(ask)
+    elif isinstance(ask.request, DeliberationRequest):
+        yield from deliberations.tell_ask(ask.request)
     elif ask.step == OPENING:
         yield "opening statements"
     elif ask.step == LOCALIZE:
@@ -174,8 +185,10 @@ def _spoken(turn: TurnTaken, before: DebateState, after: DebateState) -> Iterato
             yield f"  {turn.persona}: cannot answer ({said.reason.value}){_quote(said.detail)}"
         case Reply() as said:
             yield f"  {turn.persona}: {_moved(turn.persona, after)}{_quote(said.content)}"
-        case said:
-            yield from tell_answer(turn.persona, said, after.input.text)
+        case said if isinstance(said, AbsaContent):
+            yield from absa_story.tell_answer(turn.persona, said, after.input.text)
+        case deliberating:
+            yield f"  {turn.persona}: {tell_turn(deliberating)}"
 
 
 def _moved(agent: str, after: DebateState) -> str:
@@ -197,15 +210,22 @@ def _quote(text: str) -> str:
 
 
 def _declared(declaration: TerminationDeclaration) -> Iterator[str]:
+    if declaration.details.theta is not None:
+        yield f"  => {figures(declaration)}{one_line(declaration.justification)}"
+        return
     level = declaration.details.values.get("disagreement")
     shown = f"disagreement {level:.2f}; " if isinstance(level, float) else ""
     yield f"  => {shown}{declaration.termination_status.value}: {one_line(declaration.justification)}"
 
 
 def _decided(fact: Decided) -> Iterator[str]:
+    decision = fact.decision
+    if not isinstance(decision, ManagerDecision):
+        yield from tell_decision(decision)
+        return
     yield f"verdict: {verdict(fact)}"
-    yield f"  {one_line(fact.decision.rationale)}"
-    for follow_up in fact.decision.follow_ups:
+    yield f"  {one_line(decision.rationale)}"
+    for follow_up in decision.follow_ups:
         yield f"  follow-up for {follow_up.agent}: {_answered(follow_up)}"
 
 

@@ -1,21 +1,21 @@
 """From the command line to a debate on the bus."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from parley.agents.absa.text import detect_language
 from parley.agents.absa_script import AbsaScript
 from parley.bus.contracts.absa.record import SampleIdentity
 from parley.bus.contracts.facts import Submitted
-from parley.bus.contracts.panel import AbsaPanel, Panel
+from parley.bus.contracts.panel import AbsaPanel, DeliberationPanel, Panel
 from parley.bus.errors import BadInput, Conflict
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.absa_panel import localised
 from parley.configs.panels import panel_path
-from parley.console.brains import BrainChoice
+from parley.console.brains import SCRIPT, BrainChoice
 from parley.console.debates import ScriptFile, Wishes, new_id, scripted_panel, wished_panel
-from parley.console.inputs import Material, read_lines, read_material, upload
+from parley.console.inputs import Material, read_lines, read_material, read_question, upload
 from parley.console.text import is_token
 
 
@@ -48,8 +48,8 @@ def plan(
         raise BadInput(f"{script.path}: panel: is {script.content.panel!r}, not {panel!r}")
     resolution = wished_panel(panel, wishes) if script is None else scripted_panel(script, wishes)
     chosen = resolution.panel
-    by_line = isinstance(chosen, AbsaPanel)
-    materials = _materials(inputs, by_line=by_line) if inputs else _nothing_but(script)
+    read = READERS.get(chosen.protocol, _one_material)
+    materials = _materials(inputs, read) if inputs else _nothing_but(script)
     if given_id is not None and (len(materials) > 1 or not is_token(given_id)):
         raise BadInput(
             f"--id {given_id}: should be letters, digits, - and _, at most 64, for one input"
@@ -69,6 +69,18 @@ def panel_for(
     return localised(panel, code, sample or panel.sample)
 
 
+def check_answerable(wanted: Plan, brain: BrainChoice) -> None:
+    """Raises BadInput for what nobody here could think about."""
+    if not isinstance(wanted.panel, DeliberationPanel) or brain.kind == SCRIPT:
+        return
+    if any(one.question is None for one in wanted.materials):
+        raise BadInput(
+            "a question in free text needs a model, and none is configured: give a question file"
+            " with options, criteria and evidence (see parley run --help),"
+            " or play a script with --brain script:FILE"
+        )
+
+
 async def submit(journal: Journal, wanted: Plan) -> None:
     """Raises BadInput for an id that is taken."""
     for ref, panel, material in zip(wanted.refs, wanted.panels, wanted.materials, strict=True):
@@ -82,13 +94,34 @@ async def submit(journal: Journal, wanted: Plan) -> None:
             raise BadInput(f"the id {ref.id!r} is taken") from error
 
 
-def _materials(inputs: Sequence[str], *, by_line: bool) -> tuple[Material, ...]:
-    """`by_line`: every line of stdin is one material."""
+def _one_material(given: str) -> list[Material]:
+    return [read_material(given)]
+
+
+def _one_question(given: str) -> list[Material]:
+    return [read_question(given)]
+
+
+def _sentences(given: str) -> list[Material]:
+    """Every line of stdin is one."""
+    return read_lines() if given == "-" else [read_material(given)]
+
+
+# How an input is read, by the protocol of the panel.
+READERS: Mapping[str, Callable[[str], list[Material]]] = {
+    "deliberation": _one_question,
+    "absa": _sentences,
+}
+
+
+def _materials(
+    inputs: Sequence[str], read: Callable[[str], list[Material]]
+) -> tuple[Material, ...]:
     materials: list[Material] = []
     mistakes = []
     for given in inputs:
         try:
-            materials += read_lines() if by_line and given == "-" else [read_material(given)]
+            materials += read(given)
         except BadInput as error:
             mistakes.append(str(error))
     if mistakes:
@@ -100,4 +133,4 @@ def _nothing_but(script: ScriptFile | None) -> tuple[Material, ...]:
     if script is None:
         raise BadInput("nothing to debate: name an input, or a script with --brain script:FILE")
     content = script.content
-    return (Material(text=content.text if isinstance(content, AbsaScript) else ""),)
+    return (Material(text=content.text if isinstance(content, AbsaScript) else content.question),)

@@ -17,6 +17,7 @@ from parley.bus.contracts.facts import (
     Terminated,
 )
 from parley.coordinator.absa import flow as absa
+from parley.coordinator.regimes import flow as regimes
 from parley.coordinator.state import DebateState, Phase, Step
 from parley.coordinator.verdicts import flow as verdicts
 
@@ -37,6 +38,7 @@ class Flow:
 FLOWS: Mapping[str, Flow] = {
     "verdicts": Flow(advance=verdicts.advance, cancel=verdicts.cancel),
     "absa": Flow(advance=absa.advance, cancel=absa.cancel, stop=absa.stop),
+    "deliberation": Flow(advance=regimes.advance, cancel=regimes.cancel),
 }
 
 

@@ -14,7 +14,7 @@ import anyio
 
 from parley.agents.script import SCRIPT_BLOB, AnyScript
 from parley.bus.contracts.facts import Submitted
-from parley.bus.contracts.panel import AbsaPanel, DebateInput, VerdictPanel
+from parley.bus.contracts.panel import DebateInput, Panel
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.journal import Journal
@@ -89,8 +89,8 @@ class Deployment:
         return [role.await_ready() for role in launched]
 
     def panel(self, name: str) -> Role:
-        """Everybody of a panel in one process."""
-        return self._role(("agent", name), f"panel-{name}", "agent_ready").start()
+        """All personas of a panel in one process."""
+        return self._role(("agent", name), name, "agent_ready").start()
 
     def _agent(self, persona: str, replica: int) -> Role:
         arguments = ("agent", f"forensic/{persona}")
@@ -126,7 +126,7 @@ async def open_journal(url: str) -> AsyncIterator[Journal]:
 async def submit(
     journal: Journal,
     debate: str,
-    panel: VerdictPanel | AbsaPanel,
+    panel: Panel,
     script: AnyScript,
     text: str = "a photograph",
 ) -> DebateRef:
@@ -158,12 +158,11 @@ async def until_recorded(journal: Journal, ref: DebateRef, tail: str, within_s: 
 
 
 async def outcome(journal: Journal, ref: DebateRef, within_s: float = 30.0) -> VerdictResult:
-    """The result of a debate once it is closed; every decision in its log is recomputed."""
-    return result_of(ref, await final_state(journal, ref, within_s))
+    return result_of(ref, await closed_state(journal, ref, within_s))
 
 
-async def final_state(journal: Journal, ref: DebateRef, within_s: float = 30.0) -> DebateState:
-    """Of a closed debate whose decisions all recompute."""
+async def closed_state(journal: Journal, ref: DebateRef, within_s: float = 30.0) -> DebateState:
+    """The state of a debate once it is closed; every decision in its log is recomputed."""
     await until_recorded(journal, ref, "ctl.closed", within_s)
     logged, undecodable = await journal.read(ref)
     assert undecodable == []

@@ -12,7 +12,6 @@ from pydantic import Field, JsonValue, SkipValidation, StringConstraints
 
 from parley.bus.contracts.base import Contract
 
-
 # Numbers and names that a rule of ours compared; written by us alone, and so not checked again.
 Figures = Annotated[dict[str, JsonValue], SkipValidation]
 

@@ -32,6 +32,12 @@ from parley.bus.contracts.absa.sentiment import (
 )
 from parley.bus.contracts.base import BlobRef, Contract, Text, Token, Usage
 from parley.bus.contracts.declaration import TerminationDeclaration, TerminationType
+from parley.bus.contracts.deliberation import (
+    DeliberationContent,
+    DeliberationDecision,
+    DeliberationRequest,
+    RegimeReason,
+)
 from parley.bus.contracts.panel import DebateInput, Panel
 from parley.bus.contracts.verdicts import (
     Localization,
@@ -72,10 +78,12 @@ AbsaContent = (
     | FinalValidationOutput
 )
 Request = Annotated[
-    OpeningRequest | RoundRequest | LocalizeRequest | AbsaRequest, Field(discriminator="kind")
+    OpeningRequest | RoundRequest | LocalizeRequest | DeliberationRequest | AbsaRequest,
+    Field(discriminator="kind"),
 ]
 Content = Annotated[
-    Statement | Reply | Localization | AbsaContent | Failure, Field(discriminator="kind")
+    Statement | Reply | Localization | DeliberationContent | AbsaContent | Failure,
+    Field(discriminator="kind"),
 ]
 
 
@@ -87,7 +95,12 @@ class RequestByReference(Contract):
 
 
 CarriedRequest = Annotated[
-    OpeningRequest | RoundRequest | LocalizeRequest | AbsaRequest | RequestByReference,
+    OpeningRequest
+    | RoundRequest
+    | LocalizeRequest
+    | DeliberationRequest
+    | AbsaRequest
+    | RequestByReference,
     Field(discriminator="kind"),
 ]
 
@@ -171,13 +184,13 @@ class Abstained(ControlBase):
 
 class Terminated(ControlBase):
     type: Literal["terminated"] = "terminated"
-    reason: TerminationReason
+    reason: TerminationReason | RegimeReason
     declaration: TerminationDeclaration
 
 
 class Decided(ControlBase):
     type: Literal["decided"] = "decided"
-    decision: ManagerDecision
+    decision: ManagerDecision | DeliberationDecision
 
 
 class Judged(ControlBase):

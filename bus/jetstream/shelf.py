@@ -15,7 +15,7 @@ class JetStreamShelf:
         self._replies = replies
         self._prefix = f"{layout.prefix}-{name}"
         self._log = Log(replies, stream)
-        self._writer = Writer(replies, self._log.find, self._log.server_ahead_s)
+        self._writer = Writer(replies, self._log.find)
         self._wanted = stream_resource(
             "shelf", layout, stream, subjects=[f"{self._prefix}.>"], max_msgs=limit
         )

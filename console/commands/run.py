@@ -21,6 +21,7 @@ from parley.console.options import (
     Panels,
     Preset,
     ProtocolName,
+    Regime,
     Roster,
     Sets,
     example,
@@ -29,7 +30,7 @@ from parley.console.options import (
     with_protocol,
 )
 from parley.console.output import model_line, print_line
-from parley.console.submitting import Plan, plan, submit
+from parley.console.submitting import Plan, check_answerable, plan, submit
 from parley.console.system import (
     open_journal,
     private_server,
@@ -42,6 +43,23 @@ from parley.console.watching import follow_to_the_end
 from parley.coordinator.results import result_of
 from parley.coordinator.state import DebateState
 
+QUESTION_FILE = """
+
+\b
+Question file:
+  question: Should the library open at night?
+  language: en              # or ko
+  options:                  # two or more
+    - {id: staffed, text: Open until midnight with staff}
+    - {id: keep, text: Keep the present hours}
+  criteria:                 # weight: up to 1; people: it is about those affected
+    - {name: yearly cost, weight: 0.8}
+    - {name: study places, weight: 0.9, people: true}
+  evidence:                 # for or against an option on a criterion, up to 1
+    - {option: staffed, criterion: yearly cost, against: 0.7, text: Two salaries.}
+    - {option: staffed, criterion: study places, for: 0.8, text: 900 signatures.}
+"""
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
@@ -50,7 +68,9 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         "parley run forensic photo.jpg --brain script:debate.yaml",
         "parley run forensic *.jpg --brain script:debate.yaml --preset fast --json",
         'parley run absa "The food was great but the service was slow." --protocol v1',
+        "parley run deliberation question.yaml --regime L3 --set cooldown=3",
     )
+    + QUESTION_FILE
 )
 def run(
     panel: PanelName,
@@ -61,6 +81,7 @@ def run(
     lang: Language = "auto",
     sets: Sets = None,
     roster: Roster = None,
+    regime: Regime = None,
     given_id: Id = None,
     nats: NatsOrPrivate = None,
     panels_dir: Panels = None,
@@ -73,6 +94,8 @@ def run(
     Without --nats everything runs here, on a private server that is gone afterwards. On a server
     where a coordinator is at work the debates are left to it and its agents.
 
+    A deliberation takes a question file; a question in free text needs a model or a script.
+
     The exit code is 1 if any debate failed or was cancelled.
     """
     keep_quiet()
@@ -83,9 +106,12 @@ def run(
         with_protocol(sets, protocol),
         names(roster),
         settings.panels,
+        regime,
         language_of(lang),
     )
     wanted = plan(panel, inputs or (), choice, wishes, given_id)
+    if not settings.names_a_server:
+        check_answerable(wanted, choice)
     warn(wanted.warnings)
     states = run_async(lambda: run_here(settings, wanted, choice, as_json=as_json))
     if as_json:

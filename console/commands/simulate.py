@@ -10,7 +10,7 @@ from parley.bus.subjects import DebateRef
 from parley.configs.settings import load
 from parley.console.debates import Wishes, read_script, scripted_panel
 from parley.console.exits import warn
-from parley.console.options import Json, Panels, Preset, Roster, Sets, example, names
+from parley.console.options import Json, Panels, Preset, Regime, Roster, Sets, example, names
 from parley.console.output import model_line, print_line
 from parley.console.rehearsal import play
 from parley.console.story import tell
@@ -32,6 +32,7 @@ def simulate(
     preset: Preset = None,
     sets: Sets = None,
     roster: Roster = None,
+    regime: Regime = None,
     panels_dir: Panels = None,
     as_json: Json = False,
 ) -> None:
@@ -44,7 +45,7 @@ def simulate(
     script = read_script(file)
     text = script.content.text if isinstance(script.content, AbsaScript) else ""
     panels = load(flags={"panels": panels_dir}).panels
-    resolution = scripted_panel(script, Wishes(preset, sets or (), names(roster), panels))
+    resolution = scripted_panel(script, Wishes(preset, sets or (), names(roster), panels, regime))
     warn(resolution.warnings)
     ref = DebateRef(resolution.panel.name, re.sub(r"[^A-Za-z0-9_-]", "-", file.stem)[:64])
     state = DebateState()

@@ -19,6 +19,7 @@ from parley.console.options import (
     Panels,
     Preset,
     ProtocolName,
+    Regime,
     Roster,
     Sets,
     example,
@@ -49,6 +50,7 @@ def submit(
     lang: Language = "auto",
     sets: Sets = None,
     roster: Roster = None,
+    regime: Regime = None,
     given_id: Id = None,
     nats: Nats = None,
     panels_dir: Panels = None,
@@ -67,6 +69,7 @@ def submit(
         with_protocol(sets, protocol),
         names(roster),
         settings.panels,
+        regime,
         language_of(lang),
     )
     wanted = plan(panel, inputs or (), parse_brain(brain), wishes, given_id)

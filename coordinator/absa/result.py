@@ -9,8 +9,7 @@ from parley.bus.subjects import DebateRef
 from parley.coordinator.absa.record import final_output
 from parley.coordinator.absa.sample import Reading
 from parley.coordinator.state import DebateState
-from parley.coordinator.verdicts.result import declarations_of, usage_of
-from parley.coordinator.verdicts.turns import TurnError, errors_of
+from parley.coordinator.tally import TurnError, declarations_of, errors_of, usage_of
 
 
 class RunSummary(Contract):

@@ -18,8 +18,8 @@ from tests.absa_debates import panel, with_lines
 from tests.absa_scenarios import BASE, SCENARIOS, TEXT, Scenario, at, edit, turn
 from tests.processes import (
     Deployment,
+    closed_state,
     deployment,
-    final_state,
     open_journal,
     submit,
     until_recorded,
@@ -37,7 +37,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
 async def debated(journal: Journal, scenario: Scenario, name: str) -> tuple[DebateRef, DebateState]:
     chosen = panel(*scenario.sets, preset=scenario.preset)
     ref = await submit(journal, name, chosen, scenario.script, scenario.text)
-    return ref, await final_state(journal, ref)
+    return ref, await closed_state(journal, ref)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=[one.name for one in SCENARIOS])
@@ -95,7 +95,7 @@ async def test_cancelling_in_any_part(deployed, step):
         await until_recorded(journal, ref, f"ctl.ask.{step}", 10)
         with anyio.fail_after(5):
             await journal.cancel(ref, CancelRequested(why="enough"))
-            state = await final_state(journal, ref)
+            state = await closed_state(journal, ref)
     assert state.closed is not None
     assert (state.closed.status, state.closed.reason) == (Status.CANCELLED, "cancelled")
 

@@ -8,7 +8,7 @@ import anyio
 
 from tests.absa_debates import panel
 from tests.absa_scenarios import SCENARIOS, Scenario, edit, turn
-from tests.processes import deployment, final_state, open_journal, submit
+from tests.processes import closed_state, deployment, open_journal, submit
 from tests.replay.record import parley
 
 HERE = Path(__file__).parent
@@ -32,7 +32,7 @@ async def main(names: list[str]) -> None:
                 one = RECORDINGS[name]
                 chosen = panel(*one.sets, preset=one.preset)
                 ref = await submit(journal, name, chosen, one.script, one.text)
-                await final_state(journal, ref)
+                await closed_state(journal, ref)
                 (HERE / f"{name}.result.json").write_bytes(parley("show", ref, url, "--json"))
                 parley("export", ref, url, "-o", str(HERE / f"{name}.jsonl"))
 

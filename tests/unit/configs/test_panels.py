@@ -1,30 +1,22 @@
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from parley.bus.contracts.panel import VerdictPanel, VerdictParams
 from parley.bus.errors import BadInput
-from parley.configs.panels import Override, panel_paths, parse_sets, read_panel, resolve
+from parley.configs.panels import Resolution, panel_paths, parse_sets, read_panel, resolve
+
+
+def verdicts(resolution: Resolution) -> VerdictPanel:
+    assert isinstance(resolution.panel, VerdictPanel)
+    return resolution.panel
+
 
 SMALL = """
 protocol: verdicts
 personas: [{name: left}, {name: right}, {name: centre}]
 params: {max_rounds: 4}
 """
-
-
-def resolved(
-    name: str,
-    preset: str = "default",
-    overrides: Sequence[Override] = (),
-    *,
-    roster: Sequence[str] = (),
-    panels_dir: Path | None = None,
-) -> VerdictPanel:
-    panel = resolve(name, preset, overrides, roster=roster, panels_dir=panels_dir).panel
-    assert isinstance(panel, VerdictPanel)
-    return panel
 
 
 @pytest.mark.parametrize(
@@ -34,7 +26,7 @@ def resolved(
 def test_presets_of_the_forensic_panel(
     preset: str, rounds: int, consensus: float, stalemate: int
 ) -> None:
-    panel = resolved("forensic", preset)
+    panel = verdicts(resolve("forensic", preset))
     assert panel.preset == preset
     assert panel.params == VerdictParams(
         max_rounds=rounds, consensus_threshold=consensus, stalemate_threshold=stalemate
@@ -43,14 +35,14 @@ def test_presets_of_the_forensic_panel(
 
 
 def test_the_forensic_roster_and_trust() -> None:
-    panel = resolved("forensic")
+    panel = verdicts(resolve("forensic"))
     assert panel.roster == ("frequency", "noise", "watermark", "spatial")
     assert panel.trust == {"frequency": 0.85, "noise": 0.8, "watermark": 0.85, "spatial": 0.85}
     assert panel.quorum_size == 3
 
 
 def test_a_roster_picks_and_orders_personas() -> None:
-    panel = resolved("forensic", roster=["spatial", "fatformer"])
+    panel = verdicts(resolve("forensic", roster=["spatial", "fatformer"]))
     assert panel.roster == ("spatial", "fatformer")
     assert panel.trust == {"spatial": 0.85, "fatformer": 0.85}
     assert panel.personas[0].role == "Spatial analyst"
@@ -58,7 +50,7 @@ def test_a_roster_picks_and_orders_personas() -> None:
 
 def test_sets_win_over_the_preset() -> None:
     sets = ["max_rounds=7", "params.stalemate_threshold=4", "trust.noise=.7", "deadline_s=5"]
-    panel = resolved("forensic", "fast", parse_sets(sets))
+    panel = verdicts(resolve("forensic", "fast", parse_sets(sets)))
     assert panel.params.max_rounds == 7
     assert panel.params.stalemate_threshold == 4
     assert panel.params.consensus_threshold == 0.4
@@ -68,9 +60,8 @@ def test_sets_win_over_the_preset() -> None:
 
 
 def test_retired_trust_is_dropped_with_a_warning() -> None:
-    overrides = parse_sets(["trust.semantic=.4"])
-    resolution = resolve("forensic", overrides=overrides)
-    assert "semantic" not in resolved("forensic", overrides=overrides).trust
+    resolution = resolve("forensic", overrides=parse_sets(["trust.semantic=.4"]))
+    assert "semantic" not in verdicts(resolution).trust
     assert "trust.semantic" in resolution.warnings[0]
 
 
@@ -116,8 +107,8 @@ def test_shares_are_finite_and_between_0_and_1(value: str) -> None:
 
 def test_the_users_panels_stand_beside_the_built_in_ones(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SMALL)
-    assert list(panel_paths(tmp_path)) == ["absa", "forensic", "small"]
-    panel = resolved("small", panels_dir=tmp_path)
+    assert list(panel_paths(tmp_path)) == ["absa", "deliberation", "forensic", "small"]
+    panel = verdicts(resolve("small", panels_dir=tmp_path))
     assert panel.name == "small"
     assert panel.roster == ("left", "right", "centre")
     assert panel.params.max_rounds == 4
