@@ -74,7 +74,7 @@ def is_overruled(reading: TextReading, holding: Holding, least_gain: float) -> b
 def _mended(reading: TextReading, context: SharedContext) -> Iterator[ProposedEdit]:
     """TAN: nameless, unknown, duplicate and badly cut targets; terms that were overlooked."""
     held = holdings(reading, context)
-    found = [item for item in reading.candidates() if item.likelihood >= ACCEPTED]
+    found = [item for item in reading.candidates if item.likelihood >= ACCEPTED]
     for holding in held:
         if holding.place is None:
             yield from _missing_target(reading, holding, held, found)
@@ -109,7 +109,7 @@ def _better_cut(reading: TextReading, holding: Holding) -> Iterator[ProposedEdit
     assert holding.place is not None
     rivals = [
         item
-        for item in reading.candidates()
+        for item in reading.candidates
         if item.place != holding.place and item.place.overlaps(holding.place)
     ]
     best = max(rivals, key=lambda item: item.likelihood, default=None)

@@ -32,7 +32,7 @@ class Place:
         return other.start <= self.start and self.end <= other.end
 
     def moved(self, by: int) -> "Place":
-        return Place(self.start + by, self.end + by)
+        return Place(self.start + by, self.end + by) if by else self
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,9 +58,9 @@ def distribution(look: Look) -> dict[str, float]:
 
 
 def _accepted(reading: TextReading) -> list[Candidate]:
-    candidates = unique_by_term(reading, reading.candidates())
+    candidates = unique_by_term(reading, reading.candidates)
     accepted = [found for found in candidates if found.likelihood >= ACCEPTED]
-    if len(accepted) >= 2 or not any(cue.kind == "CONTRAST" for cue in reading.cues()):
+    if len(accepted) >= 2 or not any(cue.kind == "CONTRAST" for cue in reading.cues):
         return accepted
     rest = [
         found

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from parley.agents.absa.reading import Candidate, Cue, Evidence, Look, Place, SentenceReader
@@ -15,12 +15,13 @@ _CACHED_REVIEWS = 64
 _NEUTRAL = Look((0.0, 0.0, 1.0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TextReading:
     text: str
     language: Language
     sentences: tuple[tuple[Segment, SentenceReader], ...]
 
+    @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
         return tuple(
             Candidate(found.place.moved(segment.start), found.head, found.likelihood)
@@ -28,6 +29,7 @@ class TextReading:
             for found in reader.candidates
         )
 
+    @cached_property
     def cues(self) -> tuple[Cue, ...]:
         return tuple(
             Cue(cue.kind, cue.place.moved(segment.start), cue.words)
@@ -119,7 +121,7 @@ def _reader(segment: Segment, skill: Skill) -> SentenceReader:
 
 def _moved(look: Look, by: int) -> Look:
     found = look.evidence
-    if found is None:
+    if found is None or not by:
         return look
     moved = Evidence(found.place.moved(by), found.score, found.negated, found.doubly_negated)
     return Look(look.chances, moved, look.implicit)

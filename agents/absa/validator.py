@@ -53,7 +53,7 @@ def validate(text: str, request: ValidationRequest, skill: Skill = "model") -> V
 
 def findings(reading: TextReading, context: SharedContext) -> Iterator[Finding]:
     held = holdings(reading, context)
-    cues = reading.cues()
+    cues = reading.cues
     for holding in held:
         if holding.place is None or holding.likelihood < JUNK:
             yield _no_target(holding)

@@ -22,6 +22,10 @@ REACH = 16
 # What a word weighs before anything is known of its place.
 BASE_WEIGHT = -1.0
 _SIGNATURE = 3
+_NOTHING_SAID = 0.01
+_ZERO: Triple = (0.0, 0.0, 0.0)
+# Distances are told apart the less, the longer they are.
+_BUCKETS = ("0", "1", "2", "3", "4", "5", "5", "7", "7", "7", *("10",) * REACH)
 _VERBAL = frozenset(("VRB", "VRBo", "AUX"))
 
 
@@ -47,24 +51,45 @@ class Attachment:
     values: dict[str, Triple]
     relations: dict[str, float]
 
+    def word_values(self, sentence: Sentence) -> list[Triple]:
+        """What each word says whatever it is said of; the same for every aspect."""
+        return [
+            _total(self.values, value_names(sentence, at)) for at in range(len(sentence.forms))
+        ]
+
     def read(
-        self, sentence: Sentence, aspect: TokenSpan, mask: list[bool], known: Iterable[str]
+        self, view: "AspectView", known: Iterable[str], said_alone: list[Triple]
     ) -> tuple[Triple, list[Said]]:
         """`known`: further features of the aspect (what the rules found, its rank)."""
+        sentence, aspect = view.sentence, view.aspect
         positive, negative, neutral = _total(self.own, own_names(sentence, aspect, known))
-        said = []
         head = sentence.words[aspect[1] - 1]
-        for at, names in relation_names(sentence, aspect, mask):
+        relations, said = self.relations, []
+        telling = [max(map(abs, value)) >= _NOTHING_SAID for value in said_alone]
+        for at, names in relation_names(view, telling):
             logit = BASE_WEIGHT
             for name in names:
-                logit += self.relations.get(name, 0.0)
+                logit += relations.get(name, 0.0)
             weight = 1.0 / (1.0 + exp(-logit)) if logit > -30.0 else 0.0
-            value = _total(self.values, value_names(sentence, at, head))
+            value = said_alone[at]
+            extra = context_name(sentence, at, head)
+            if extra:
+                more = self.values.get(extra, _ZERO)
+                value = (value[0] + more[0], value[1] + more[1], value[2] + more[2])
             positive += weight * value[0]
             negative += weight * value[1]
             neutral += weight * value[2]
             said.append(Said(at, weight, value))
         return (positive, negative, neutral), said
+
+
+@dataclass(frozen=True, slots=True)
+class AspectView:
+    """An aspect in its sentence; `mask` marks the words of all aspects."""
+
+    sentence: Sentence
+    aspect: TokenSpan
+    mask: list[bool]
 
 
 def _total(rows: dict[str, Triple], names: Iterable[str]) -> Triple:
@@ -109,7 +134,7 @@ def own_names(sentence: Sentence, aspect: TokenSpan, known: Iterable[str]) -> It
     )
 
 
-def value_names(sentence: Sentence, at: int, head: Word) -> Iterator[str]:
+def value_names(sentence: Sentence, at: int) -> Iterator[str]:
     known = sentence.words[at]
     form = known.form
     mark = "!" if sentence.negated[at] else ""
@@ -123,24 +148,28 @@ def value_names(sentence: Sentence, at: int, head: Word) -> Iterator[str]:
     if score:
         yield f"O{score}"
         yield "O+" if score > 0 else "O-"
-    meant = context_score(head.lemma, head.form, form)
-    if meant:
-        yield f"X{'+' if (meant > 0) != sentence.negated[at] else '-'}"
     yield f"c{mark}{known.kind}"
 
 
-def relation_names(
-    sentence: Sentence, aspect: TokenSpan, mask: list[bool]
-) -> Iterator[tuple[int, list[str]]]:
-    """Every word within reach that belongs to no aspect, with how it stands to this one."""
-    first, end = aspect
-    yield from _walk(sentence, mask, range(end, min(len(mask), end + REACH)), end - 1)
-    yield from _walk(sentence, mask, range(first - 1, max(-1, first - REACH), -1), first)
+def context_name(sentence: Sentence, at: int, head: Word) -> str:
+    """What the word says of this very noun; empty when nothing in particular."""
+    meant = context_score(head.lemma, head.form, sentence.forms[at])
+    if not meant:
+        return ""
+    return "X+" if (meant > 0) != sentence.negated[at] else "X-"
+
+
+def relation_names(view: AspectView, wanted: list[bool]) -> Iterator[tuple[int, list[str]]]:
+    """Every wanted word within reach that belongs to no aspect, with how it stands to this one."""
+    first, end = view.aspect
+    length = len(view.mask)
+    yield from _walk(view, wanted, range(end, min(length, end + REACH)), end - 1)
+    yield from _walk(view, wanted, range(first - 1, max(-1, first - REACH), -1), first)
 
 
 @dataclass(slots=True)
 class _Path:
-    """What was met on the way from the aspect to the word."""
+    """What was met on the way from the aspect to the word, as far as it is told apart."""
 
     aspects: int = 0
     links: int = 0
@@ -150,18 +179,19 @@ class _Path:
 
     def pass_by(self, form: str, kind: str) -> None:
         if kind == "BE":
-            self.links += 1
+            self.links = min(2, self.links + 1)
         elif kind in _VERBAL:
-            self.verbs += 1
+            self.verbs = min(2, self.verbs + 1)
         elif kind == "PRE":
             self.preposition = form
         elif form in ",;-.":
-            self.commas += 1
+            self.commas = min(3, self.commas + 1)
 
 
 def _walk(
-    sentence: Sentence, mask: list[bool], places: range, anchor: int
+    view: AspectView, wanted: list[bool], places: range, anchor: int
 ) -> Iterator[tuple[int, list[str]]]:
+    sentence, mask = view.sentence, view.mask
     side = "R" if places.step > 0 else "L"
     domain = sentence.words[anchor].domain
     own, path, signature, previous = sentence.clauses[anchor], _Path(), "", True
@@ -172,29 +202,26 @@ def _walk(
             signature += "A_"
             continue
         previous = False
-        kind, distance = sentence.kinds[at], abs(at - anchor)
-        borders = abs(sentence.clauses[at] - own)
-        opinion = "o" if sentence.scores[at] else "n"
-        aspects = min(2, path.aspects)
-        names = [
-            f"{side}{_bucket(distance)}{opinion}",
-            f"{side}c{min(3, borders)}a{aspects}{opinion}",
-            f"{side}C{kind}a{aspects}c{min(2, borders)}",
-            f"{side}{kind}{_bucket(distance)}",
-            f"{side}v{min(2, path.links)}{min(2, path.verbs)}{opinion}a{aspects}",
-            f"{side}p{path.preposition}{opinion}",
-            f"{side}m{min(3, path.commas)}{opinion}a{aspects}",
-            f"{side}H{domain}{opinion}c{min(2, borders)}",
-            f"w{side}{sentence.forms[at]}",
-        ]
-        if distance <= _SIGNATURE + 1:
-            names.append(f"{side}S{signature}|{kind}")
-        yield at, names
-        path.pass_by(sentence.forms[at], kind)
+        kind, form = sentence.kinds[at], sentence.forms[at]
+        if wanted[at]:
+            distance = abs(at - anchor)
+            borders = abs(sentence.clauses[at] - own)
+            opinion = "o" if sentence.scores[at] else "n"
+            aspects, near = path.aspects if path.aspects < 2 else 2, borders if borders < 2 else 2
+            bucket = _BUCKETS[distance]
+            names = [
+                f"{side}{bucket}{opinion}",
+                f"{side}c{borders if borders < 3 else 3}a{aspects}{opinion}",
+                f"{side}C{kind}a{aspects}c{near}",
+                f"{side}{kind}{bucket}",
+                f"{side}v{path.links}{path.verbs}{opinion}a{aspects}",
+                f"{side}p{path.preposition}{opinion}",
+                f"{side}m{path.commas}{opinion}a{aspects}",
+                f"{side}H{domain}{opinion}c{near}",
+                f"w{side}{form}",
+            ]
+            if distance <= _SIGNATURE + 1:
+                names.append(f"{side}S{signature}|{kind}")
+            yield at, names
+        path.pass_by(form, kind)
         signature += f"{kind}_"
-
-
-def _bucket(distance: int) -> str:
-    if distance <= 4:
-        return str(distance)
-    return "5" if distance <= 6 else "7" if distance <= 9 else "10"

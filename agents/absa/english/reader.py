@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from parley.agents.absa.english.attachment import Said, rank_name
+from parley.agents.absa.english.attachment import AspectView, Said, rank_name
 from parley.agents.absa.english.cues import find_cues
 from parley.agents.absa.english.evidence import (
     CLEAR,
@@ -14,6 +14,7 @@ from parley.agents.absa.english.evidence import (
     link_opinions,
 )
 from parley.agents.absa.english.lattice import Lattice
+from parley.agents.absa.english.maxent import Triple
 from parley.agents.absa.english.model import EnglishModel, tempered
 from parley.agents.absa.english.polarity_features import (
     TokenSpan,
@@ -41,6 +42,7 @@ class EnglishReader:
     def __init__(self, text: str, model: EnglishModel | None) -> None:
         self._model = model
         self._sentence = parse(text)
+        self._seen: dict[tuple[str, tuple[TokenSpan, ...]], dict[TokenSpan, Look]] = {}
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -70,24 +72,28 @@ class EnglishReader:
         return self._model.calibration.term(self._chain.span_probability(*span))
 
     def first_look(self, aspects: Sequence[Place]) -> tuple[Look, ...]:
-        return self._looks(aspects, self._first)
+        return self._looks(aspects, "first", self._first)
 
     def second_look(self, aspects: Sequence[Place]) -> tuple[Look, ...]:
-        return self._looks(aspects, self._second)
+        return self._looks(aspects, "second", self._second)
 
     def confidence(self, likelihood: float, certainty: float) -> float:
         if self._model is None:
             return likelihood * certainty
         return self._model.calibration.tuple_confidence(likelihood * certainty)
 
-    def _looks(self, aspects: Sequence[Place], look: Callable[["_Scene", TokenSpan], Look]) -> tuple[Look, ...]:
+    def _looks(
+        self, aspects: Sequence[Place], name: str, look: Callable[["_Scene", TokenSpan], Look]
+    ) -> tuple[Look, ...]:
+        """Looks are kept: the personas of a debate ask for the same ones over and over."""
         found = [self._tokens(place) for place in aspects]
         spans = sorted({span for span in found if span is not None})
-        if not spans:
-            return tuple(Look(_UNHEARD) for _ in aspects)
-        scene = _Scene(self._sentence, spans)
-        looks = {span: look(scene, span) for span in spans}
-        return tuple(Look(_UNHEARD) if span is None else looks[span] for span in found)
+        seen = self._seen.get((name, tuple(spans)))
+        if seen is None:
+            scene = _Scene(self._sentence, spans)
+            seen = {span: look(scene, span) for span in spans}
+            self._seen[name, tuple(spans)] = seen
+        return tuple(Look(_UNHEARD) if span is None else seen[span] for span in found)
 
     def _first(self, scene: "_Scene", span: TokenSpan) -> Look:
         links = scene.links[span]
@@ -105,7 +111,8 @@ class EnglishReader:
         if self._model is None:
             return _by_rules(self._sentence, links)
         known = (*link_names(links), rank_name(span, scene.spans))
-        logits, said = self._model.attachment.read(self._sentence, span, scene.mask, known)
+        view = AspectView(self._sentence, span, scene.mask)
+        logits, said = self._model.attachment.read(view, known, self._word_values)
         chances = tempered(logits, self._model.calibration.second_temperature)
         return self._supported(chances, links, said)
 
@@ -119,6 +126,11 @@ class EnglishReader:
             self._sentence, said, sign
         )
         return Look(chances, evidence, implicit=evidence is None)
+
+    @cached_property
+    def _word_values(self) -> list[Triple]:
+        assert self._model is not None
+        return self._model.attachment.word_values(self._sentence)
 
     @cached_property
     def _chain(self) -> Lattice | None:

@@ -8,14 +8,16 @@ from math import exp
 
 from parley.agents.absa.english.attachment import (
     BASE_WEIGHT,
+    AspectView,
     Attachment,
+    context_name,
     own_names,
     relation_names,
     value_names,
 )
 from parley.agents.absa.english.maxent import softmax
-from parley.agents.absa.english.polarity_features import TokenSpan
 from parley.agents.absa.english.sentence import Sentence
+from parley.agents.absa.english.words import Word
 from parley.agents.absa.training.sparse import SparseRows
 
 _CLASSES = 3
@@ -46,18 +48,23 @@ class AttachedExample:
     label: int
 
 
-def attached(
-    sentence: Sentence, aspect: TokenSpan, mask: list[bool], known: Iterable[str], label: int
-) -> AttachedExample:
-    head = sentence.words[aspect[1] - 1]
+def attached(view: AspectView, known: Iterable[str], label: int) -> AttachedExample:
+    sentence = view.sentence
+    head = sentence.words[view.aspect[1] - 1]
+    everything = [True] * len(view.mask)
     return AttachedExample(
-        list(own_names(sentence, aspect, known)),
+        list(own_names(sentence, view.aspect, known)),
         [
-            (list(value_names(sentence, at, head)), names)
-            for at, names in relation_names(sentence, aspect, mask)
+            (_values(sentence, at, head), names)
+            for at, names in relation_names(view, everything)
         ],
         label,
     )
+
+
+def _values(sentence: Sentence, at: int, head: Word) -> list[str]:
+    extra = context_name(sentence, at, head)
+    return [*value_names(sentence, at), *((extra,) if extra else ())]
 
 
 def fit_attachment(

@@ -12,7 +12,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from parley.agents.absa.english.attachment import rank_name
+from parley.agents.absa.english.attachment import AspectView, rank_name
 from parley.agents.absa.english.evidence import link_names, link_opinions
 from parley.agents.absa.english.maxent import POLARITIES, MaxEnt, Triple, softmax
 from parley.agents.absa.english.model import (
@@ -84,7 +84,8 @@ def attachments(sentence: Sentence, terms: Sequence[GoldTerm]) -> Iterator[Attac
     mask = aspect_mask(len(sentence.forms), spans)
     for span, term, links in zip(spans, terms, link_opinions(sentence, spans), strict=True):
         known = (*link_names(links), rank_name(span, spans))
-        yield attached(sentence, span, mask, known, POLARITIES.index(term.polarity))
+        view = AspectView(sentence, span, mask)
+        yield attached(view, known, POLARITIES.index(term.polarity))
 
 
 def calibrated(model: EnglishModel, held_out: Sequence[GoldSentence]) -> EnglishModel:
@@ -146,7 +147,9 @@ def _second(
 ) -> Triple:
     spans = token_spans(sentence, terms)
     mask = aspect_mask(len(sentence.forms), spans)
-    return model.attachment.read(sentence, span, mask, (*links, rank_name(span, spans)))[0]
+    known = (*links, rank_name(span, spans))
+    alone = model.attachment.word_values(sentence)
+    return model.attachment.read(AspectView(sentence, span, mask), known, alone)[0]
 
 
 def _predicted(
