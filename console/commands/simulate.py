@@ -43,7 +43,8 @@ def simulate(
     would have happened under other thresholds.
     """
     script = read_script(file)
-    text = script.content.text if isinstance(script.content, AbsaScript) else ""
+    content = script.content
+    text = content.text if isinstance(content, AbsaScript) else content.question
     panels = load(flags={"panels": panels_dir}).panels
     resolution = scripted_panel(script, Wishes(preset, sets or (), names(roster), panels, regime))
     warn(resolution.warnings)
