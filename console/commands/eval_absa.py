@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from parley.agents.absa.training.mams import GoldSentence, read_split
-from parley.agents.absa_brain import absa_request, think
+from parley.agents.absa_brain import think
 from parley.bus.contracts.panel import AbsaPanel, DebateInput
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
@@ -138,7 +138,7 @@ def _measure(panel: AbsaPanel, sentences: list[GoldSentence]) -> tuple[Score, Sc
 
 
 def _speaker(text: str) -> Speak:
-    return lambda persona, request: think(persona, absa_request(request), text)
+    return lambda persona, request: think(persona, request, text)
 
 
 def _found(text: str, state: DebateState) -> tuple[set[Tuple], set[Tuple]]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import anyio
 import pytest
 
-from parley.bus.contracts.facts import CancelRequested, Recalled, Remembered, Status
+from parley.bus.contracts.facts import CancelRequested, Recalled, Remembered, Status, Submitted
+from parley.bus.contracts.panel import DebateInput
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.coordinator.absa.integrity import RecordView, check_record
@@ -119,3 +120,35 @@ async def test_the_memory_lives_in_a_stream_and_reminds_a_later_debate(deployed)
     result = result_of(ref, second)
     assert isinstance(result, AbsaResult)
     assert result.meta.memory.exposed_to_debate
+
+
+REVIEWS = {
+    "en": "The soup was cold but the staff was kind.",
+    "ko": "음식은 맛있지만 서비스는 정말 느려요",
+}
+
+
+@pytest.mark.parametrize("protocol", ["v1", "v2"])
+@pytest.mark.parametrize("language", REVIEWS)
+async def test_the_offline_rules_give_the_same_record_twice(deployed, language, protocol):
+    if language == "ko":
+        pytest.importorskip("kiwipiepy")
+    records = []
+    async with open_journal(deployed.nats.url) as journal:
+        for number in (1, 2):
+            ref = DebateRef("absa", f"rules-{language}-{protocol}-{number}")
+            chosen = panel(f"debate.protocol={protocol}", lang=language)
+            given = DebateInput(text=REVIEWS[language])
+            await journal.submit(ref, Submitted(panel=chosen, input=given))
+            result = result_of(ref, await closed_state(journal, ref, within_s=60))
+            assert isinstance(result, AbsaResult)
+            assert {
+                entry.call_metadata["brain"]
+                for entry in result.process_trace
+                if entry.call_metadata
+            } == {"rule"}
+            records.append(without_calls(result))
+    assert records[0] == records[1]
+    view = RecordView.model_validate_json(records[0])
+    assert check_record(view).passed
+    assert {item.polarity for item in view.final_result.final_tuples} == {"positive", "negative"}

@@ -4,7 +4,7 @@ What each persona of the pipeline is asked. The text itself is the input of the 
 `attempt` is 2 when a stage or judge that stayed silent is asked once more.
 """
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -71,12 +71,6 @@ class ReviewRequest(AbsaRequestBase):
     validator: ValidatorOutput
     review_context: ReviewContext | None = None
 
-
-# By reviewer: all of them read the same.
-ReviewRequestBase: TypeAlias = ReviewRequest
-AteReviewRequest: TypeAlias = ReviewRequest
-AtsaReviewRequest: TypeAlias = ReviewRequest
-FinalValidationRequest: TypeAlias = ReviewRequest
 
 AbsaRequest = (
     AteRequest | AtsaRequest | ValidationRequest | DebateTurnRequest | JudgeRequest | ReviewRequest

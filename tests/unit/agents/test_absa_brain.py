@@ -11,6 +11,7 @@ from parley.bus.contracts.absa.debate import (
     DebateTurn,
     EditTarget,
     ProposedEdit,
+    Protocol,
     SharedContext,
 )
 from parley.bus.contracts.absa.requests import (
@@ -67,10 +68,10 @@ ODD_TURN = DebateTurn(
 )
 
 
-def turn_request(key: str) -> DebateTurnRequest:
+def turn_request(key: str, protocol: Protocol = "v2") -> DebateTurnRequest:
     return DebateTurnRequest(
         language_code="en",
-        protocol="v2",
+        protocol=protocol,
         round=1,
         key=key,
         persona=DebatePersona(name=key.upper(), role="r", goal="g"),
@@ -90,6 +91,14 @@ QUESTIONS: list[tuple[str, Request, type]] = [
     (
         "judge",
         JudgeRequest(language_code="en", protocol="v2", context=CONTEXT, turns=(ODD_TURN,)),
+        DebateSummary,
+    ),
+    ("analyst", turn_request("analyst", "v1"), DebateTurn),
+    ("critic", turn_request("critic", "v1"), DebateTurn),
+    ("empath", turn_request("empath", "v1"), DebateTurn),
+    (
+        "judge",
+        JudgeRequest(language_code="en", protocol="v1", context=CONTEXT, turns=(ODD_TURN,)),
         DebateSummary,
     ),
     ("ate", REVIEW, AteReview),
@@ -122,7 +131,7 @@ async def test_every_question_has_an_answer_of_its_kind(
 @pytest.mark.parametrize(("persona", "request_", "kind"), QUESTIONS, ids=IDS)
 def test_odd_texts_are_answered_too(persona: str, request_: Request, kind: type, text: str) -> None:
     pytest.importorskip("kiwipiepy") if "음" in text else None
-    assert type(think(persona, request_, text)) is kind  # type: ignore[arg-type]
+    assert type(think(persona, request_, text)) is kind
 
 
 async def test_who_thought_stands_in_the_answer() -> None:
@@ -135,7 +144,6 @@ async def test_who_thought_stands_in_the_answer() -> None:
 @pytest.mark.parametrize(
     ("persona", "request_", "problem"),
     [
-        ("moderator", REVIEW, "moderator reviews nothing"),
         ("noise", OpeningRequest(), "no rules for opening"),
     ],
 )
