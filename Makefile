@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench clean
+.PHONY: help demo eval-absa test check bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -25,6 +25,9 @@ $(VENV)/ready: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 demo: $(VENV)/installed  ## set up, then run a debate offline on a private nats-server
 	$(BIN)/parley demo
+
+eval-absa: $(VENV)/ready  ## set up, then measure the aspect-sentiment pipeline on MAMS, if it is there
+	$(BIN)/parley eval absa --data ../shared/data/mams --split test
 
 test: $(VENV)/ready  ## set up, then run all tests
 	$(BIN)/python -m pytest

@@ -1,8 +1,10 @@
 """Brains that choose by the debate: its script, if it carries one, or the rules of its panel."""
 
+from parley.agents.absa_brain import AbsaRuleBrain
 from parley.agents.brain import Answer, Brain, BrainFailure, Task
 from parley.agents.deliberation.rule import DeliberatingBrain
 from parley.agents.script import SCRIPT_BLOB, ScriptedBrain
+from parley.bus.contracts.absa.requests import AbsaRequest
 from parley.bus.contracts.deliberation import DeliberationRequest
 from parley.bus.contracts.facts import FailureReason
 
@@ -14,8 +16,11 @@ class RuleBrain:
 
     def __init__(self) -> None:
         self._deliberation = DeliberatingBrain()
+        self._absa = AbsaRuleBrain()
 
     async def speak(self, task: Task) -> Answer:
+        if isinstance(task.request, AbsaRequest):
+            return await _asked(self._absa, task)
         if not isinstance(task.request, DeliberationRequest):
             raise BrainFailure(
                 FailureReason.UNSUPPORTED_REQUEST,

@@ -5,6 +5,11 @@ from typing import Annotated
 
 import typer
 
+from parley.bus.errors import BadInput
+from parley.configs.names import name_unknown
+
+LANGUAGES = ("auto", "ko", "en")
+
 Nats = Annotated[
     str | None,
     typer.Option("--nats", metavar="URL", help="The NATS server; nats://127.0.0.1:4222 otherwise."),
@@ -49,6 +54,13 @@ Brain = Annotated[
         " rule the panel's rules; auto: what came with the debate, or else the rules.",
     ),
 ]
+ProtocolName = Annotated[
+    str | None,
+    typer.Option("--protocol", help="absa: v1 (analyst, critic, empath) or v2 (EPM, TAN, CJ)."),
+]
+Language = Annotated[
+    str, typer.Option("--lang", help="absa: the texts' language, ko or en; auto finds it out.")
+]
 Id = Annotated[str | None, typer.Option("--id", help="The debate's id; made up otherwise.")]
 DebateId = Annotated[str, typer.Argument(metavar="ID", help="The debate, as id or panel/id.")]
 IdOrFile = Annotated[
@@ -60,6 +72,18 @@ Json = Annotated[bool, typer.Option("--json", help="JSON on stdout, and nothing 
 def example(*lines: str) -> str:
     """An epilog that the help does not wrap."""
     return "\n".join(("\b", "Example:", *(f"  {line}" for line in lines)))
+
+
+def language_of(text: str) -> str | None:
+    """None for `auto`."""
+    if text not in LANGUAGES:
+        raise BadInput(f"--lang: {name_unknown('language', text, LANGUAGES)}")
+    return None if text == LANGUAGES[0] else text
+
+
+def with_protocol(sets: list[str] | None, protocol: str | None) -> list[str]:
+    """`--protocol v1` is short for `--set debate.protocol=v1`."""
+    return [*([f"debate.protocol={protocol}"] if protocol is not None else []), *(sets or [])]
 
 
 def names(text: str | None) -> tuple[str, ...]:

@@ -24,6 +24,8 @@ from parley.bus.contracts.facts import (
     ControlFact,
     DeadlineFired,
     Fact,
+    Recalled,
+    Remembered,
 )
 from parley.bus.errors import (
     Conflict,
@@ -39,6 +41,7 @@ from parley.bus.subjects import CONTROL, DebateRef
 from parley.bus.tally import QUARANTINED, Tally
 from parley.coordinator.crew import Crew
 from parley.coordinator.figures import count, presence
+from parley.coordinator.memory import memory_of
 from parley.coordinator.peers import BEAT_S, Beacon, Peers
 from parley.coordinator.policy import FLOWS, Flow, decide
 from parley.coordinator.reducer import apply
@@ -92,6 +95,7 @@ class Write(NamedTuple):
 class Coordinator:
     def __init__(self, journal: Journal, name: str, flows: Mapping[str, Flow] = FLOWS) -> None:
         self._journal = journal
+        self._memory = memory_of(journal.bus)
         self._subjects = journal.subjects
         self._flows = flows
         self._peers = Peers(name)
@@ -233,9 +237,10 @@ class Coordinator:
         return True
 
     async def _act(self, write: Write) -> None:
+        draft = await self._looked_up(write)
         while write.watched.control == write.after:
             try:
-                await self._journal.control(write.ref, write.draft, after=write.after)
+                await self._journal.control(write.ref, draft, after=write.after)
             except Conflict:
                 return
             except Unavailable as error:
@@ -243,6 +248,15 @@ class Coordinator:
             else:
                 count(self.tally, write.ref.panel, write.draft.fact)
                 return
+
+    async def _looked_up(self, write: Write) -> Draft:
+        """The decision with what the memory has to say to it, for the few that ask it."""
+        fact, state = write.draft.fact, write.watched.state
+        if not isinstance(fact, Recalled | Remembered) or state is None:
+            return write.draft
+        found = await self._memory.look_up(write.ref, state, fact)
+        write.watched.sent = self._journal.draft(write.ref, found)
+        return write.watched.sent
 
     def _load(self, ref: DebateRef, watched: Watched) -> None:
         watched.loading = True

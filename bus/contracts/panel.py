@@ -4,6 +4,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from parley.bus.contracts.absa.debate import DebatePersona
+from parley.bus.contracts.absa.params import AbsaParams, LanguagePatterns, OverrideEffective
+from parley.bus.contracts.absa.record import SampleIdentity
 from parley.bus.contracts.base import BlobRef, Contract, Share, Token
 from parley.bus.contracts.regimes import RegimeParams, Theta, params_for
 
@@ -68,6 +71,22 @@ class VerdictPanel(PanelBase):
         return self.quorum if self.quorum is not None else len(self.personas) // 2 + 1
 
 
+class AbsaPanel(PanelBase):
+    """
+    The aspect-sentiment pipeline with everything that decides: no file is read again later.
+
+    `personas` are who is asked over the bus: the stages, the speakers by their keys, the judge.
+    """
+
+    protocol: Literal["absa"] = "absa"
+    params: AbsaParams = AbsaParams()
+    patterns: LanguagePatterns
+    override: OverrideEffective = OverrideEffective()
+    # What each speaker is told about itself, by its key.
+    debaters: dict[Token, DebatePersona] = {}
+    sample: SampleIdentity = SampleIdentity()
+
+
 class DeliberationPanel(PanelBase):
     """Everybody but the facilitator and the judge debates; one persona may be both."""
 
@@ -97,7 +116,7 @@ class DeliberationPanel(PanelBase):
         return self
 
 
-Panel = Annotated[VerdictPanel | DeliberationPanel, Field(discriminator="protocol")]
+Panel = Annotated[VerdictPanel | DeliberationPanel | AbsaPanel, Field(discriminator="protocol")]
 
 
 class DebateInput(Contract):

@@ -14,6 +14,7 @@ from parley.bus.memory.inbox import Inbox, registered
 from parley.bus.memory.index import matches
 from parley.bus.memory.log import MemoryLog
 from parley.bus.memory.queues import MemoryQueue, Stand
+from parley.bus.memory.shelf import MemoryShelf
 from parley.bus.port import DeadLetter, Delivery, Entry, Link, Presence, Queue, Record
 
 # How long a writer waits for an answer before it repeats itself.
@@ -30,6 +31,7 @@ class MemoryServer:
         self.log = MemoryLog(epoch_ns)
         self.queues: dict[str, MemoryQueue] = {}
         self.blobs: dict[str, bytes] = {}
+        self.shelves: dict[str, MemoryShelf] = {}
         self.on_signal: list[Callable[[str, bytes], None]] = []
         self.on_undeliverable: list[Callable[[str, int], None]] = []
         self.dead: dict[int, DeadLetter] = {}
@@ -230,6 +232,9 @@ class MemoryBus:
                 said, data = await inbox.get()
                 await self._travel()
                 on(said, data)
+
+    def shelf(self, name: str, limit: int) -> MemoryShelf:
+        return self._server.shelves.setdefault(name, MemoryShelf(limit))
 
     async def put_blob(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
         await self._chance.delay()

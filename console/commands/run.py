@@ -15,15 +15,19 @@ from parley.console.options import (
     Id,
     Inputs,
     Json,
+    Language,
     NatsOrPrivate,
     PanelName,
     Panels,
     Preset,
+    ProtocolName,
     Regime,
     Roster,
     Sets,
     example,
+    language_of,
     names,
+    with_protocol,
 )
 from parley.console.output import model_line, print_line
 from parley.console.submitting import Plan, check_answerable, plan, submit
@@ -63,6 +67,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
     epilog=example(
         "parley run forensic photo.jpg --brain script:debate.yaml",
         "parley run forensic *.jpg --brain script:debate.yaml --preset fast --json",
+        'parley run absa "The food was great but the service was slow." --protocol v1',
         "parley run deliberation question.yaml --regime L3 --set cooldown=3",
     )
     + QUESTION_FILE
@@ -72,6 +77,8 @@ def run(
     inputs: Inputs = None,
     brain: Brain = "auto",
     preset: Preset = None,
+    protocol: ProtocolName = None,
+    lang: Language = "auto",
     sets: Sets = None,
     roster: Roster = None,
     regime: Regime = None,
@@ -94,7 +101,14 @@ def run(
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
     choice = parse_brain(brain)
-    wishes = Wishes(preset, sets or (), names(roster), settings.panels, regime)
+    wishes = Wishes(
+        preset,
+        with_protocol(sets, protocol),
+        names(roster),
+        settings.panels,
+        regime,
+        language_of(lang),
+    )
     wanted = plan(panel, inputs or (), choice, wishes, given_id)
     if not settings.names_a_server:
         check_answerable(wanted, choice)

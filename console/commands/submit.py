@@ -13,15 +13,19 @@ from parley.console.options import (
     Id,
     Inputs,
     Json,
+    Language,
     Nats,
     PanelName,
     Panels,
     Preset,
+    ProtocolName,
     Regime,
     Roster,
     Sets,
     example,
+    language_of,
     names,
+    with_protocol,
 )
 from parley.console.output import print_line
 from parley.console.submitting import Plan, plan
@@ -42,6 +46,8 @@ def submit(
     inputs: Inputs = None,
     brain: Brain = "auto",
     preset: Preset = None,
+    protocol: ProtocolName = None,
+    lang: Language = "auto",
     sets: Sets = None,
     roster: Roster = None,
     regime: Regime = None,
@@ -58,7 +64,14 @@ def submit(
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
-    wishes = Wishes(preset, sets or (), names(roster), settings.panels, regime)
+    wishes = Wishes(
+        preset,
+        with_protocol(sets, protocol),
+        names(roster),
+        settings.panels,
+        regime,
+        language_of(lang),
+    )
     wanted = plan(panel, inputs or (), parse_brain(brain), wishes, given_id)
     warn(wanted.warnings)
     run_async(lambda: _submit(settings, wanted))

@@ -11,6 +11,7 @@ COMMANDS = {name: lazy for part in Commands.sections.values() for name, lazy in 
 
 GROUPS = {
     "config": ("check",),
+    "memory": ("export",),
     "infra": ("plan", "apply", "accounts"),
     "dlq": ("list", "show", "redrive", "drop"),
 }
