@@ -1,0 +1,1 @@
+"""Four forensic skills on one image: what each can measure, what it means, and how it argues."""
