@@ -15,7 +15,9 @@ from parley.agents.forensic.evidence import CompressionState, Findings, Measurem
 from parley.agents.forensic.image import Picture
 from parley.agents.forensic.signal import (
     Plane,
+    block_mean,
     frequency_grid,
+    kurtosis,
     luma_and_chroma,
     residual_autocorrelation,
     tile_spectrum,
@@ -116,6 +118,17 @@ def _directions(power: Plane) -> tuple[float, float]:
     )
 
 
+def _scale_space(plane: Plane) -> list[float]:
+    """Gradient energy and tails at half and quarter size: natural scenes look alike at each."""
+    found: list[float] = []
+    for _ in range(2):
+        plane = block_mean(plane, 2)
+        across, down = np.diff(plane, axis=1), np.diff(plane, axis=0)
+        energy = np.log(float(np.square(across).mean() + np.square(down).mean()) + 1e-3)
+        found += [float(energy), *(float(np.log(kurtosis(g))) for g in (across, down))]
+    return [*found, found[3] - found[0]]
+
+
 def analyse_frequency(picture: Picture) -> Findings:
     y, blue, red = luma_and_chroma(picture.rgb)
     light = spectra(y)
@@ -141,6 +154,7 @@ def analyse_frequency(picture: Picture) -> Findings:
         *(float(c[8:].mean() - c[:4].mean()) for c in colour),
         float(colour[0][12:].mean() - bands[12:].mean()),
         float(colour[1][12:].mean() - bands[12:].mean()),
+        *_scale_space(y),
     )  # fmt: skip
     return Findings(
         skill=Skill.FREQUENCY,

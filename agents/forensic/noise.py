@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from parley.agents.forensic.evidence import Findings, Measurement, Skill
 from parley.agents.forensic.image import Picture
@@ -108,53 +109,119 @@ def _cooccurrence(plane: Plane) -> list[float]:
     return [float(np.log(shares[i, j] + 1e-4)) for i, j in kept]
 
 
-def analyse_noise(picture: Picture) -> Findings:
-    y = luma(picture.rgb)
-    red, green, blue = (picture.rgb[..., i].astype(np.float32) for i in range(3))
-    noise = [residual(plane) for plane in (red, green, blue)]
-    t = tiles(y, residual(y))
+def _binary_patterns(plane: Plane) -> list[float]:
+    """Log shares of rotation-invariant local binary patterns: the fine texture's alphabet."""
+    rows, columns = plane.shape
+    centre = plane[1:-1, 1:-1] + 0.5
+    ring = ((-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1))
+    brighter = [plane[1 + v : rows - 1 + v, 1 + h : columns - 1 + h] >= centre for v, h in ring]
+    count, changes = np.zeros(centre.shape, np.uint8), np.zeros(centre.shape, np.uint8)
+    for i, bit in enumerate(brighter):
+        count += bit
+        changes += bit ^ brighter[i - 1]
+    pattern = np.where(changes <= 2, count, 9)  # noqa: PLR2004 - more changes are not uniform
+    shares = np.bincount(pattern.ravel(), minlength=10) / pattern.size
+    return [float(v) for v in np.log(shares + 1e-3)]
+
+
+def _colour_response(rgb: NDArray[np.uint8]) -> list[float]:
+    """How colours fill their range: sensors rarely reach full saturation or true black."""
+    small = rgb[::2, ::2].astype(np.float32)
+    top, bottom = small.max(axis=2), small.min(axis=2)
+    saturation = (top - bottom) / (top + 1)
+    y = luma(rgb[::2, ::2])
+    red, green, blue = (small[..., i] for i in range(3))
+    return [
+        float(saturation.mean()), float(saturation.std()), float(np.mean(saturation > 0.9)),  # noqa: PLR2004
+        float(np.mean(top <= 4)), float(np.mean(bottom >= 251)), float(np.mean(bottom <= 1)),  # noqa: PLR2004
+        float(y.mean()), float(y.std()), float(np.quantile(y, 0.02)), float(np.quantile(y, 0.98)),
+        correlation(red, green), correlation(red, blue), correlation(green, blue),
+    ]  # fmt: skip
+
+
+def _phase_ranges(noise: tuple[Plane, ...]) -> list[float]:
+    """Per colour, how much residual energy differs between the four places of a 2x2 mosaic."""
+    found = []
+    for plane in noise:
+        rows, columns = plane.shape[0] // 2 * 2, plane.shape[1] // 2 * 2
+        energy = np.minimum(np.square(plane[:rows, :columns]), 100)
+        mean = [float(energy[r::2, c::2].mean()) for r in (0, 1) for c in (0, 1)]
+        phases = np.log(np.array(mean) + 1e-3)
+        found += [float(np.ptp(phases)), abs(float(phases[0] + phases[3] - phases[1] - phases[2]))]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Grain:
+    """The noise of one image at one scale."""
+
+    level: float
+    slope: float
+    quiet_correlations: tuple[float, float]
+    features: tuple[float, ...]
+    tiles: Tiles
+    residuals: tuple[Plane, ...]
+
+
+def _grain(rgb_planes: list[Plane], y: Plane) -> Grain:
+    noise = [residual(plane) for plane in rgb_planes]
+    light = residual(y)
+    t = tiles(y, light)
     level, slope, scatter = _level_function(t)
-    departures = noise_map(t)
-    lattice, lattice_consistency = _colour_filter_trace(green)
-    pairs = [correlation(noise[i], noise[j]) for i, j in ((0, 1), (0, 2), (1, 2))]
     smooth = np.kron(t.smooth, np.ones((TILE, TILE), bool))
     quiet = [n[: smooth.shape[0], : smooth.shape[1]][smooth] for n in noise]
-    quiet_pairs = [correlation(quiet[i], quiet[j]) for i, j in ((0, 1), (0, 2), (1, 2))]
-    sigmas = [robust_sigma(n) for n in quiet]
-    flat = float(np.mean(noise[1] == 0))
-    tails = [kurtosis(np.clip(q, -30, 30)) for q in (quiet[1], noise[1])]
+    energy = [float(np.mean(np.square(n))) + 1e-2 for n in (*noise, light)]
+    quiet_energy = [float(np.mean(np.square(n))) + 1e-2 for n in quiet]
+    pairs = (correlation(noise[0], noise[1]), correlation(noise[1], noise[2]))
+    quiet_pairs = (correlation(quiet[0], quiet[1]), correlation(quiet[1], quiet[2]))
+    sigma = np.log(t.sigma + 0.05)
+    features = (
+        level, slope, scatter, *pairs, *quiet_pairs,
+        log_ratio(quiet_energy[0], quiet_energy[1]), log_ratio(quiet_energy[2], quiet_energy[1]),
+        log_ratio(energy[0], energy[3]), log_ratio(energy[2], energy[3]),
+        log_ratio(quiet_energy[1], energy[1]),
+        float(np.log(kurtosis(light))), float(np.log(kurtosis(quiet[1]))),
+        float(sigma.std()), float(np.log(t.texture + 0.5).std()),
+    )  # fmt: skip
+    return Grain(level, slope, quiet_pairs, features, t, tuple(noise))
+
+
+def analyse_noise(picture: Picture) -> Findings:
+    y = luma(picture.rgb)
+    planes = [np.ascontiguousarray(picture.rgb[..., i]).astype(np.float32) for i in range(3)]
+    half = [block_mean(plane, 2) for plane in planes]
+    half_y = block_mean(y, 2)
+    fine, coarse = _grain(planes, y), _grain(half, half_y)
+    departures = noise_map(fine.tiles)
+    lattice, lattice_consistency = _colour_filter_trace(planes[1])
+    flat = float(np.mean(fine.residuals[1] == 0))
     outliers = float(np.mean(np.abs(departures) > 3))  # noqa: PLR2004
     spread = float(np.quantile(departures, 0.98) - np.quantile(departures, 0.02))
     features = (
-        level, slope, scatter, lattice, lattice_consistency, *pairs, *quiet_pairs,
-        *(float(np.log(s + 0.05)) for s in sigmas),
-        log_ratio(sigmas[0] + 0.1, sigmas[1] + 0.1), log_ratio(sigmas[2] + 0.1, sigmas[1] + 0.1),
-        flat, *(float(np.log(k)) for k in tails), outliers, spread,
-        float(np.quantile(np.log(t.sigma + 0.05), 0.1)),
-        float(np.quantile(np.log(t.sigma + 0.05), 0.9)),
-        float(np.mean(picture.rgb >= 254)), float(np.mean(picture.rgb <= 1)),  # noqa: PLR2004
-        *_cooccurrence(y),
+        *fine.features, *coarse.features, lattice, lattice_consistency, *_phase_ranges(fine.residuals),
+        flat, outliers, spread, *_cooccurrence(y), *_cooccurrence(half_y),
+        *_binary_patterns(half_y), *_colour_response(picture.rgb),
     )  # fmt: skip
     return Findings(
         skill=Skill.NOISE,
         state=picture.state,
-        measurements=_measurements(level, slope, lattice, quiet_pairs, outliers, flat),
+        measurements=_measurements(fine, lattice, outliers, flat),
         features=features,
         limitations=(*_LIMITS, *picture.notes),
     )
 
 
 def _measurements(
-    level: float, slope: float, lattice: float, pairs: list[float], outliers: float, flat: float
+    fine: Grain, lattice: float, outliers: float, flat: float
 ) -> tuple[Measurement, ...]:
     return (
-        Measurement(name="noise level", value=float(np.exp(level)), unit="grey levels",
+        Measurement(name="noise level", value=float(np.exp(fine.level)), unit="grey levels",
                     meaning="grain in the smoothest tiles; a sensor leaves some, denoising removes it"),
-        Measurement(name="noise growth with brightness", value=slope, unit="log noise per 100 grey levels",
+        Measurement(name="noise growth with brightness", value=fine.slope, unit="log noise per 100 grey levels",
                     meaning="photon noise grows with light; generators have no photons"),
         Measurement(name="colour-filter trace", value=lattice, unit="log error ratio",
                     meaning="a camera interpolates two of three colours at each pixel, which shows"),
-        Measurement(name="cross-channel noise correlation", value=float(np.mean(pairs)), unit="correlation",
+        Measurement(name="cross-channel noise correlation", value=float(np.mean(fine.quiet_correlations)), unit="correlation",
                     meaning="demosaicing couples the colours' noise; so do generators, more strongly"),
         Measurement(name="tiles with foreign noise", value=outliers, unit="share of tiles",
                     meaning="noise that their texture does not explain: pasted or retouched material"),

@@ -87,7 +87,7 @@ def correlation(a: Plane, b: Plane) -> float:
 
 
 def tile_spectrum(plane: Plane, size: int = 256) -> Plane:
-    """Power spectrum averaged over Hann-windowed tiles that cover the plane; DC in the corner."""
+    """Power spectrum averaged over Hann-windowed tiles spread over the plane; DC in the corner."""
     size = min(size, *plane.shape)
     window = np.outer(np.hanning(size), np.hanning(size)).astype(np.float32)
     total = np.zeros((size, size // 2 + 1), np.float64)
@@ -101,7 +101,7 @@ def tile_spectrum(plane: Plane, size: int = 256) -> Plane:
 
 
 def _starts(length: int, size: int) -> list[int]:
-    steps = -(-length // size)
+    steps = max(1, length // size)
     return [int(s) for s in np.linspace(0, length - size, steps)]
 
 

@@ -16,11 +16,9 @@ from parley.bus.contracts.verdicts import Verdict
 from parley.bus.errors import BadInput
 
 SOCIAL_SIDE = 1024
-SOCIAL_QUALITY = 75
-# What an image goes through before it is looked at; the first three are also what is reported.
-REPORTED = ("original", "q75", "social")
-AUGMENTED = (*REPORTED, "q92", "q85")
-_QUALITIES = {"q75": 75, "q85": 85, "q92": 92}
+RESAVE_QUALITY = 75
+# What an image goes through before it is looked at.
+VARIANTS = ("original", "q75", "social")
 
 
 class Sample(Contract):
@@ -41,7 +39,7 @@ def variant_of(data: bytes, variant: str) -> bytes:
     if variant == "social":
         image.thumbnail((SOCIAL_SIDE, SOCIAL_SIDE), Image.Resampling.LANCZOS)
     out = io.BytesIO()
-    image.save(out, "JPEG", quality=_QUALITIES.get(variant, SOCIAL_QUALITY))
+    image.save(out, "JPEG", quality=RESAVE_QUALITY)
     return out.getvalue()
 
 
