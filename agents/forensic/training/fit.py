@@ -1,32 +1,39 @@
-"""Multinomial logistic regression with a ridge, by Newton's method: small, exact, deterministic."""
+"""
+Logistic regression with a ridge, by Newton's method: small, exact, deterministic.
 
+Both models here are one: a softmax over classes whose logits are linear in the parameters.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parley.agents.forensic.calibration import CLIP, bend
+
 Array = NDArray[np.float64]
+Labels = NDArray[np.int64]
 
 _STEPS = 40
-_ENOUGH = 1e-6
+_ENOUGH = 1e-4
 _BIAS_RIDGE = 1e-2
-_CLIP = 4.0
+_KNOT_QUANTILES = (1 / 3, 2 / 3)
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class Additive:
+    """A curve per feature and class; see `parley.agents.forensic.calibration`."""
+
     mean: Array
     scale: Array
-    coefficients: Array  # (classes, features)
+    knots: Array
+    coefficients: Array
     bias: Array
 
     def log_shares(self, x: Array) -> Array:
-        return log_softmax(standardise(x, self.mean, self.scale) @ self.coefficients.T + self.bias)
-
-
-def standardise(x: Array, mean: Array, scale: Array) -> Array:
-    """Clipped, so that one absurd measurement cannot carry a verdict alone."""
-    return np.clip((x - mean) / scale, -_CLIP, _CLIP)
+        z = np.clip((x - self.mean) / self.scale, -CLIP, CLIP)
+        return log_softmax(bend(z, self.knots) @ self.coefficients.T + self.bias)
 
 
 def log_softmax(logits: Array) -> Array:
@@ -34,56 +41,92 @@ def log_softmax(logits: Array) -> Array:
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
 
 
-def balanced(labels: NDArray[np.int64], classes: int, strength: float) -> Array:
+def balanced(labels: Labels, classes: int, strength: float) -> Array:
     """Weights that undo (strength 1) or keep (0) the classes' frequencies; their mean is one."""
     counts = np.maximum(np.bincount(labels, minlength=classes), 1)
-    weights = (labels.size / (classes * counts)) ** strength
-    chosen = weights[labels]
+    chosen = ((labels.size / (classes * counts)) ** strength)[labels]
     return np.asarray(chosen / chosen.mean())
 
 
-def fit_softmax(
-    x: Array, labels: NDArray[np.int64], weights: Array, classes: int, ridge: float
-) -> Fitted:
+def fit_additive(x: Array, labels: Labels, weights: Array, classes: int, ridge: float) -> Additive:
     total = weights.sum()
     mean = (weights[:, None] * x).sum(axis=0) / total
     scale = np.sqrt((weights[:, None] * (x - mean) ** 2).sum(axis=0) / total) + 1e-6
-    z = np.hstack([standardise(x, mean, scale), np.ones((len(x), 1))])
-    theta = np.zeros((classes, z.shape[1]))
-    penalty = np.full(z.shape[1], float(ridge))
+    z = np.clip((x - mean) / scale, -CLIP, CLIP)
+    knots = np.quantile(z, _KNOT_QUANTILES, axis=0)
+    bent = np.hstack([bend(z, knots), np.ones((len(x), 1))])
+    width = bent.shape[1]
+    penalty = np.full(width, ridge, np.float64)
     penalty[-1] = _BIAS_RIDGE
-    problem = _Problem(z, np.eye(classes)[labels], weights, penalty)
+    theta = _maximise_blocks(bent, labels, weights, classes, penalty)
+    return Additive(mean, scale, knots, theta[:, : width - 1], theta[:, width - 1])
+
+
+def _maximise_blocks(
+    z: Array, labels: Labels, weights: Array, classes: int, penalty: Array
+) -> Array:
+    wanted = np.eye(classes)[labels]
+    theta = np.zeros((classes, z.shape[1]))
+
+    def loss(candidate: Array) -> float:
+        fit = weights @ (wanted * log_softmax(z @ candidate.T)).sum(axis=1)
+        return float(0.5 * (penalty * candidate**2).sum() - fit)
+
     for _ in range(_STEPS):
-        step = problem.newton_step(theta)
-        shrink = 1.0
-        while problem.loss(theta - shrink * step) > problem.loss(theta) and shrink > _ENOUGH:
-            shrink /= 2
+        shares = np.exp(log_softmax(z @ theta.T))
+        gradient = ((shares - wanted) * weights[:, None]).T @ z + theta * penalty
+        hessian = np.diag(np.tile(penalty, classes))
+        width = z.shape[1]
+        for a in range(classes):
+            for b in range(classes):
+                curve = weights * shares[:, a] * ((a == b) - shares[:, b])
+                rows, columns = slice(a * width, (a + 1) * width), slice(b * width, (b + 1) * width)
+                hessian[rows, columns] += (z * curve[:, None]).T @ z
+        step = np.linalg.solve(hessian, gradient.ravel()).reshape(theta.shape)
+        shrink = _backtrack(loss, theta, step)
         theta = theta - shrink * step
         if float(np.abs(shrink * step).max()) < _ENOUGH:
             break
-    return Fitted(mean, scale, theta[:, :-1], theta[:, -1])
+    return theta
 
 
-@dataclass(frozen=True, slots=True)
-class _Problem:
-    z: Array
-    wanted: Array
-    weights: Array
-    penalty: Array
+def fit_weighing(
+    beliefs: Array, labels: Labels, weights: Array, towards: Array, ridge: float
+) -> Array:
+    """
+    One weight per skill for its log beliefs (samples, skills, classes), then one bias per class.
 
-    def loss(self, theta: Array) -> float:
-        fit = self.weights @ (self.wanted * log_softmax(self.z @ theta.T)).sum(axis=1)
-        return float(0.5 * (self.penalty * theta**2).sum() - fit)
+    The ridge pulls towards the given parameters, so that a state with few images keeps to what all
+    images say. A weight below zero would call a skill a liar; it is cut off at zero.
+    """
+    samples, skills, classes = beliefs.shape
+    bias = np.broadcast_to(np.eye(classes), (samples, classes, classes))
+    design = np.concatenate([beliefs.swapaxes(1, 2), bias], axis=2)
+    rows = np.arange(samples)
 
-    def newton_step(self, theta: Array) -> Array:
-        shares = np.exp(log_softmax(self.z @ theta.T))
-        gradient = ((shares - self.wanted) * self.weights[:, None]).T @ self.z
-        gradient = gradient + theta * self.penalty
-        classes, width = theta.shape
-        hessian = np.diag(np.tile(self.penalty, classes))
-        for a in range(classes):
-            for b in range(classes):
-                curve = self.weights * shares[:, a] * ((a == b) - shares[:, b])
-                block = (self.z * curve[:, None]).T @ self.z
-                hessian[a * width : (a + 1) * width, b * width : (b + 1) * width] += block
-        return np.asarray(np.linalg.solve(hessian, gradient.ravel()).reshape(theta.shape))
+    def loss(candidate: Array) -> float:
+        fit = weights @ log_softmax(design @ candidate)[rows, labels]
+        return float(0.5 * ridge * np.square(candidate - towards).sum() - fit)
+
+    theta = towards.copy()
+    for _ in range(_STEPS):
+        shares = np.exp(log_softmax(design @ theta))
+        mean = np.einsum("nc,ncp->np", shares, design)
+        gradient = weights @ (mean - design[rows, labels]) + ridge * (theta - towards)
+        centred = design - mean[:, None, :]
+        hessian = np.einsum("n,nc,ncp,ncq->pq", weights, shares, centred, centred, optimize=True)
+        step = np.linalg.solve(hessian + ridge * np.eye(theta.size), gradient)
+        shrink = _backtrack(loss, theta, step)
+        theta = theta - shrink * step
+        if float(np.abs(shrink * step).max()) < _ENOUGH:
+            break
+    theta[:skills] = np.maximum(theta[:skills], 0.0)
+    return theta
+
+
+def _backtrack(loss: Callable[[Array], float], theta: Array, step: Array) -> float:
+    """The longest of 1, 1/2, 1/4 … steps that does not make matters worse."""
+    now, shrink = loss(theta), 1.0
+    while loss(theta - shrink * step) > now and shrink > _ENOUGH:
+        shrink /= 2
+    return shrink
