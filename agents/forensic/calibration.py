@@ -34,6 +34,8 @@ DEFAULT_TRUST: Final = {
 }
 # Below this share of belief an agent says UNCERTAIN.
 COMMIT_SHARE: Final = 0.42
+# What is left of a belief that a measurement rules out.
+RULED_OUT_FACTOR: Final = 0.05
 CLIP: Final = 4.0
 # No single belief may rule a class out entirely.
 LEAST_SHARE: Final = 0.01
@@ -116,12 +118,20 @@ def _believe(model: StateModel, features: Row) -> ClassShares:
     return shares_of(softmax(np.array(model.coefficients) @ bent + np.array(model.bias)))
 
 
+def _without(belief: ClassShares, ruled_out: tuple[Verdict, ...]) -> ClassShares:
+    shares = np.array([
+        belief.of(verdict) * (RULED_OUT_FACTOR if verdict in ruled_out else 1.0)
+        for verdict in CLASSES
+    ])  # fmt: skip
+    return shares_of(shares / shares.sum())
+
+
 def assess(findings: Findings, calibration: Calibration) -> Evidence:
     """A declaration or a statistic becomes a belief; the belief, if it is strong enough, a verdict."""
     if findings.skill is Skill.WATERMARK:
         return _assess_marks(findings, calibration.marks)
     model = nearest_state(findings.state, calibration.skills[findings.skill].states)
-    belief = _believe(model, findings.features)
+    belief = _without(_believe(model, findings.features), findings.rules_out)
     best = belief.best
     committed = belief.of(best) >= COMMIT_SHARE
     return Evidence(

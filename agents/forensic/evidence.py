@@ -51,6 +51,8 @@ class Findings(Contract):
     # Verdict that a readable mark (not a statistic) states outright, with the sentence that says so.
     declared: Verdict | None = None
     declared_because: Text = ""
+    # Verdicts that a single measurement makes all but impossible.
+    rules_out: tuple[Verdict, ...] = ()
     limitations: tuple[str, ...] = ()
 
 

@@ -5,6 +5,7 @@ A sensor's noise grows with brightness, is interpolated on a colour-filter latti
 all regions of one exposure. Generators and editors imitate none of this on purpose.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 
 from parley.agents.forensic.evidence import Findings, Measurement, Skill
 from parley.agents.forensic.image import Picture
+from parley.agents.forensic.prnu import MATCH_NEEDED, fingerprint, peak_to_energy
+from parley.agents.forensic.regions import TILE, boxes
 from parley.agents.forensic.signal import (
     Plane,
     block_mean,
@@ -23,13 +26,12 @@ from parley.agents.forensic.signal import (
     residual,
     robust_sigma,
 )
+from parley.bus.contracts.verdicts import Region, Verdict
 
-TILE = 16
 _COOCCURRENCE_LEVELS = 2
-_LIMITS = (
-    "denoising and strong compression remove sensor noise, so its absence is no proof",
-    "without reference photographs of the camera a sensor fingerprint cannot be matched",
-)
+_FOREIGN_NOISE = 2.5
+_LIMIT = "denoising and strong compression remove sensor noise, so its absence is no proof"
+_NO_REFERENCES = "without reference photographs of the camera a sensor fingerprint cannot be matched"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +188,28 @@ def _grain(rgb_planes: list[Plane], y: Plane) -> Grain:
     return Grain(level, slope, quiet_pairs, features, t, tuple(noise))
 
 
+def _foreign_regions(departures: Plane, picture: Picture) -> tuple[Region, ...]:
+    smooth = np.abs(cv2.GaussianBlur(np.clip(departures, -8, 8), (5, 5), 1.2))
+    foreign = np.asarray(smooth > _FOREIGN_NOISE)
+    return boxes(foreign, np.asarray(smooth, np.float32), 2 * _FOREIGN_NOISE, picture)
+
+
+def match_camera(
+    findings: Findings, picture: Picture, references: Sequence[Picture]
+) -> Findings:
+    """The same findings with the sensor's fingerprint looked for; a match rules a generator out."""
+    energy = peak_to_energy(picture, fingerprint(references))
+    measured = Measurement(
+        name="sensor fingerprint", value=energy, unit="peak over correlation energy",
+        meaning=f"from {MATCH_NEEDED:.0f} on the photograph comes from the camera of the references",
+    )  # fmt: skip
+    return findings.model_copy(update={
+        "measurements": (*findings.measurements, measured),
+        "rules_out": (Verdict.AI_GENERATED,) if energy >= MATCH_NEEDED else (),
+        "limitations": tuple(text for text in findings.limitations if text != _NO_REFERENCES),
+    })  # fmt: skip
+
+
 def analyse_noise(picture: Picture) -> Findings:
     y = luma(picture.rgb)
     planes = [np.ascontiguousarray(picture.rgb[..., i]).astype(np.float32) for i in range(3)]
@@ -193,6 +217,7 @@ def analyse_noise(picture: Picture) -> Findings:
     half_y = block_mean(y, 2)
     fine, coarse = _grain(planes, y), _grain(half, half_y)
     departures = noise_map(fine.tiles)
+    regions = _foreign_regions(departures, picture)
     lattice, lattice_consistency = _colour_filter_trace(planes[1])
     flat = float(np.mean(fine.residuals[1] == 0))
     outliers = float(np.mean(np.abs(departures) > 3))  # noqa: PLR2004
@@ -205,14 +230,15 @@ def analyse_noise(picture: Picture) -> Findings:
     return Findings(
         skill=Skill.NOISE,
         state=picture.state,
-        measurements=_measurements(fine, lattice, outliers, flat),
+        measurements=_measurements(fine, lattice, outliers, flat, regions),
         features=features,
-        limitations=(*_LIMITS, *picture.notes),
+        regions=regions,
+        limitations=(_LIMIT, _NO_REFERENCES, *picture.notes),
     )
 
 
 def _measurements(
-    fine: Grain, lattice: float, outliers: float, flat: float
+    fine: Grain, lattice: float, outliers: float, flat: float, regions: tuple[Region, ...]
 ) -> tuple[Measurement, ...]:
     return (
         Measurement(name="noise level", value=float(np.exp(fine.level)), unit="grey levels",
@@ -224,7 +250,8 @@ def _measurements(
         Measurement(name="cross-channel noise correlation", value=float(np.mean(fine.quiet_correlations)), unit="correlation",
                     meaning="demosaicing couples the colours' noise; so do generators, more strongly"),
         Measurement(name="tiles with foreign noise", value=outliers, unit="share of tiles",
-                    meaning="noise that their texture does not explain: pasted or retouched material"),
+                    meaning="noise that their texture does not explain: pasted or retouched material",
+                    where=regions[0] if regions else None),
         Measurement(name="pixels without residual", value=flat, unit="share of pixels",
                     meaning="clipped, synthetic or strongly compressed areas have none"),
     )  # fmt: skip

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parley.agents.forensic.image import Picture
-from parley.agents.forensic.noise import TILE
+from parley.agents.forensic.regions import TILE
 from parley.agents.forensic.signal import Plane, luma, residual, tile_spectrum
 from parley.agents.forensic.spatial import SpatialMaps
 from parley.bus.contracts.verdicts import Region

@@ -17,7 +17,8 @@ from parley.agents.forensic.copymove import Copies, exact_copies, keypoint_copie
 from parley.agents.forensic.evidence import CompressionState, Findings, Measurement, Skill
 from parley.agents.forensic.image import Picture
 from parley.agents.forensic.jpeg_traces import CombTrace, comb_trace, ghost_maps, grid_trace
-from parley.agents.forensic.noise import TILE, noise_map, tiles
+from parley.agents.forensic.noise import noise_map, tiles
+from parley.agents.forensic.regions import TILE, boxes
 from parley.agents.forensic.signal import (
     BLOCK,
     Plane,
@@ -32,8 +33,6 @@ from parley.bus.contracts.verdicts import Region
 EXACT_COPIES_NEEDED: Final = 40
 KEYPOINT_COPIES_NEEDED: Final = 8
 SUSPICION_LIMIT: Final = 2.2
-_MIN_REGION_SHARE: Final = 0.004
-_MAX_REGIONS: Final = 5
 _SMALL_PIXELS: Final = 200_000
 
 
@@ -110,24 +109,6 @@ def _combine(
     return np.asarray(0.6 * stacked[-1] + 0.4 * stacked[-2], np.float32)
 
 
-def _regions(mask: NDArray[np.bool_], suspicion: Plane, picture: Picture) -> tuple[Region, ...]:
-    closed = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
-    count, _, stats, _ = cv2.connectedComponentsWithStats(closed, connectivity=8)
-    found = []
-    for index in range(1, count):
-        column, row, width, height, area = (int(v) for v in stats[index])
-        if area < max(4, _MIN_REGION_SHARE * mask.size):
-            continue
-        peak = float(suspicion[row : row + height, column : column + width].max())
-        found.append((area, Region(
-            x=picture.left + column * TILE, y=picture.top + row * TILE,
-            width=width * TILE, height=height * TILE,
-            score=min(1.0, peak / (2 * SUSPICION_LIMIT)),
-        )))  # fmt: skip
-    found.sort(key=lambda pair: -pair[0])
-    return tuple(region for _, region in found[:_MAX_REGIONS])
-
-
 def _copies(picture: Picture, y: Plane) -> tuple[Copies, Copies]:
     nothing = Copies(0, np.zeros(y.shape, bool))
     lossless = picture.state is CompressionState.LOSSLESS
@@ -160,7 +141,7 @@ def analyse_spatial(picture: Picture) -> SpatialResult:
         _combine(noise, sharpness, ghost, comb_map, max(comb.strength)),
         np.asarray(block_mean(copied.astype(np.float32), TILE) > 0.3),  # noqa: PLR2004
     )  # fmt: skip
-    regions = _regions(maps.mask, maps.suspicion, picture)
+    regions = boxes(maps.mask, maps.suspicion, 2 * SUSPICION_LIMIT, picture)
     features = (
         max(comb.strength), float(np.mean(comb.strength)), float(np.quantile(-_smooth(comb_map), 0.98)),
         grid.own, grid.foreign, grid.foreign_tiles,
