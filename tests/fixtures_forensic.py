@@ -31,7 +31,9 @@ class Made:
 
 
 def _fractal(rng: np.random.Generator, slope: float) -> NDArray[np.float64]:
-    vertical, horizontal = np.meshgrid(np.fft.fftfreq(HEIGHT), np.fft.rfftfreq(WIDTH), indexing="ij")
+    vertical, horizontal = np.meshgrid(
+        np.fft.fftfreq(HEIGHT), np.fft.rfftfreq(WIDTH), indexing="ij"
+    )
     radius = np.maximum(np.hypot(vertical, horizontal), 1 / WIDTH)
     phase = rng.uniform(0, 2 * np.pi, radius.shape)
     field = np.fft.irfft2(radius**-slope * np.exp(1j * phase), (HEIGHT, WIDTH))
@@ -97,7 +99,9 @@ def _ellipse(centre: tuple[int, int], axes: tuple[int, int]) -> Mask:
 
 
 def untouched(seed: int = 7) -> Made:
-    return Made("untouched.jpg", _jpeg(_photograph(seed, 4000), 95), np.zeros((HEIGHT, WIDTH), bool))
+    return Made(
+        "untouched.jpg", _jpeg(_photograph(seed, 4000), 95), np.zeros((HEIGHT, WIDTH), bool)
+    )
 
 
 def spliced(seed: int = 7) -> Made:

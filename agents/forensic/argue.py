@@ -38,6 +38,7 @@ from parley.bus.contracts.verdicts import (
 )
 
 CONCESSION_LEAD: Final = 0.05
+EPS: Final = 1e-9
 # Regions that share this much of their joint area are the same place.
 SAME_PLACE: Final = 0.2
 _QUOTED = 4
@@ -136,9 +137,11 @@ def reply(
     verdict = _verdict_after(own.verdict, joint)
     challengers = tuple(c.challenger for c in request.challenges if c.challenged == own.agent)
     kind = _response_type(own.verdict, verdict, challengers, mine)
+    held = f"{_WORDS[verdict]} ({joint.of(verdict):.0%} with all findings weighed)"
+    place = _place_in_words(mine, others) if verdict is Verdict.MANIPULATED else ""
     return Reply(
         response_type=kind,
-        content=_said(kind, verdict, joint, mine, others, challengers),
+        content=_said(kind, held, _strongest_for(verdict, others), others, challengers) + place,
         verdict_changed=verdict is not own.verdict,
         new_verdict=verdict,
         new_confidence=joint.of(verdict),
@@ -149,14 +152,17 @@ def reply(
 
 def _verdict_after(held: Verdict, joint: ClassShares) -> Verdict:
     best = joint.best
-    return best if joint.of(best) > joint.of(held) + CONCESSION_LEAD else held
+    lead = joint.of(best) - joint.of(held)
+    return best if lead > CONCESSION_LEAD + EPS else held
 
 
 def _response_type(
     before: Verdict, after: Verdict, challengers: tuple[str, ...], mine: Case
 ) -> ResponseType:
     if before is not after:
-        return ResponseType.CLARIFICATION if before is Verdict.UNCERTAIN else ResponseType.CONCESSION
+        return (
+            ResponseType.CLARIFICATION if before is Verdict.UNCERTAIN else ResponseType.CONCESSION
+        )
     if not challengers:
         return ResponseType.CLARIFICATION
     # An agent whose own measurement favours its verdict defends it; one that only leans on the
@@ -165,22 +171,19 @@ def _response_type(
 
 
 def _said(
-    kind: ResponseType, verdict: Verdict, joint: ClassShares, mine: Case,
-    others: dict[str, Case], challengers: tuple[str, ...],
+    kind: ResponseType, held: str, support: str, others: dict[str, Case],
+    challengers: tuple[str, ...],
 ) -> str:  # fmt: skip
-    held = f"{_WORDS[verdict]} ({joint.of(verdict):.0%} with all findings weighed)"
-    strongest = _strongest_for(verdict, others)
-    support = f" {strongest} carries most of it." if strongest else ""
-    place = _place_in_words(mine, others) if verdict is Verdict.MANIPULATED else ""
+    against = ", ".join(challengers)
     match kind:
         case ResponseType.CONCESSION:
-            return f"I give my verdict up: {held}.{support}{place}"
+            return f"I give my verdict up: {held}.{support}"
         case ResponseType.DEFENSE:
-            return f"I stand by {held} against {', '.join(challengers)}.{_why_not(challengers, others)}{place}"
+            return f"I stand by {held} against {against}.{_why_not(challengers, others)}"
         case ResponseType.COUNTER:
-            return f"{', '.join(challengers)} cannot explain the rest of the findings: {held}.{support}{place}"
+            return f"{against} cannot explain the rest of the findings: {held}.{support}"
         case ResponseType.CLARIFICATION:
-            return f"As it stands: {held}.{support}{place}"
+            return f"As it stands: {held}.{support}"
 
 
 def _strongest_for(verdict: Verdict, others: dict[str, Case]) -> str:
@@ -189,7 +192,7 @@ def _strongest_for(verdict: Verdict, others: dict[str, Case]) -> str:
         return ""
     name = max(inclined, key=lambda n: inclined[n].belief.of(verdict) * inclined[n].trust)
     because = inclined[name].declared_because
-    return f"The evidence of {name}" + (f" ({because})" if because else "")
+    return f" The evidence of {name}{f' ({because})' if because else ''} carries most of it."
 
 
 def _why_not(challengers: tuple[str, ...], others: dict[str, Case]) -> str:
@@ -238,7 +241,9 @@ def _weighing_in_words(
         reliable = "" if weighing is None else (
             f", counted {weighing.weights[case.skill]:.1f} times"
         )  # fmt: skip
-        parts.append(f"{case.skill.value} leans to {_WORDS[best]} ({case.belief.of(best):.0%}{reliable})")
+        parts.append(
+            f"{case.skill.value} leans to {_WORDS[best]} ({case.belief.of(best):.0%}{reliable})"
+        )
     shares = ", ".join(f"{_WORDS[c]} {joint.of(c):.0%}" for c in CLASSES)
     return f"In {_STATE_WORDS[mine.state]}: {'; '.join(parts)}. Together: {shares}."
 
@@ -247,7 +252,9 @@ def localize(evidence: Evidence) -> Localization:
     """Where the image disagrees with itself, for the follow-up; never a verdict."""
     found = evidence.findings
     if not found.regions:
-        return Localization(summary="No region stands out; the traces, if any, are spread or erased.")
+        return Localization(
+            summary="No region stands out; the traces, if any, are spread or erased."
+        )
     largest = found.regions[0]
     return Localization(
         regions=found.regions,

@@ -107,9 +107,7 @@ def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def shares_of(values: NDArray[np.float64]) -> ClassShares:
     authentic, manipulated, ai_generated = (min(1.0, max(0.0, float(v))) for v in values)
-    return ClassShares(
-        authentic=authentic, manipulated=manipulated, ai_generated=ai_generated
-    )
+    return ClassShares(authentic=authentic, manipulated=manipulated, ai_generated=ai_generated)
 
 
 def _believe(model: StateModel, features: Row) -> ClassShares:

@@ -102,9 +102,9 @@ def keypoint_copies(y: Plane) -> Copies:
     empty = Copies(0, np.zeros(y.shape, bool))
     # SIFT doubles its input first; at half size it costs a quarter and sees the same detail.
     half = np.clip(cv2.resize(y, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA), 0, 255)
-    detector = cv2.SIFT_create(nfeatures=_KEYPOINTS)
+    detector = cv2.SIFT.create(nfeatures=_KEYPOINTS)
     points, described = detector.detectAndCompute(half.astype(np.uint8), None)
-    if described is None or len(points) < 8:  # noqa: PLR2004
+    if len(points) < 8:  # noqa: PLR2004
         return empty
     d = described / (np.linalg.norm(described, axis=1, keepdims=True) + 1e-6)
     likeness = d @ d.T
@@ -121,8 +121,6 @@ def keypoint_copies(y: Plane) -> Copies:
     if not match.any():
         return empty
     first, second = at[match], at[top[match, 0]]
-    found = _agreeing(
-        first.astype(np.int64), second.astype(np.int64), y.shape, bin_size=6
-    )
+    found = _agreeing(first.astype(np.int64), second.astype(np.int64), y.shape, bin_size=6)
     grown = cv2.dilate(found.mask.astype(np.uint8), np.ones((25, 25), np.uint8))
     return Copies(found.count, np.asarray(grown, bool))

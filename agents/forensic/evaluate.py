@@ -8,7 +8,6 @@ sources, that the weights have not seen.
 
 import argparse
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -53,6 +52,7 @@ class Judged(NamedTuple):
 
 def majority(positions: Sequence[Position]) -> Verdict:
     """Most agents; a tie goes to those who know, then to the more confident on average."""
+
     def rank(verdict: Verdict) -> tuple[int, bool, float]:
         held = [p.confidence for p in positions if p.verdict is verdict]
         return len(held), verdict is not Verdict.UNCERTAIN, sum(held) / len(held)
@@ -61,9 +61,10 @@ def majority(positions: Sequence[Position]) -> Verdict:
 
 
 def trust_weighted(positions: Sequence[Position], trust: Trust) -> Verdict:
-    scores: Counter[Verdict] = Counter()
+    scores: dict[Verdict, float] = {}
     for position in positions:
-        scores[position.verdict] += trust[position.agent] * position.confidence  # type: ignore[assignment]
+        gained = trust[position.agent] * position.confidence
+        scores[position.verdict] = scores.get(position.verdict, 0.0) + gained
     return max(scores, key=scores.__getitem__)
 
 
@@ -112,7 +113,9 @@ def report(judged: Sequence[Judged]) -> Iterator[str]:
         yield _line(f"AUC {skill.value}", [_auc(part, skill) for part in parts])
         yield _line(f"accuracy {skill.value}",
                     [_share(j.panel[index].verdict is j.sample.label for j in p) for p in parts])  # fmt: skip
-    yield _line("opening vote", [_share(j.opening_vote is j.sample.label for j in p) for p in parts])
+    yield _line(
+        "opening vote", [_share(j.opening_vote is j.sample.label for j in p) for p in parts]
+    )
     yield _line("trust-weighted vote",
                 [_share(j.trusted_vote is j.sample.label for j in p) for p in parts])  # fmt: skip
     yield _line("debate", [_share(j.debate is j.sample.label for j in p) for p in parts])
@@ -133,7 +136,9 @@ def _share(right: Iterator[bool]) -> float:
 def _auc(part: Sequence[Judged], skill: Skill) -> float:
     beliefs = np.array([[[e.belief.of(c) for c in CLASSES] for e in j.panel] for j in part])
     order = [e.findings.skill for e in part[0].panel]
-    return skill_auc(beliefs[:, [order.index(s) for s in Skill]], labels_of([j.sample for j in part]), skill)
+    return skill_auc(
+        beliefs[:, [order.index(s) for s in Skill]], labels_of([j.sample for j in part]), skill
+    )
 
 
 def _surest_half(part: Sequence[Judged]) -> float:

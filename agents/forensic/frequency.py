@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from parley.agents.forensic.evidence import CompressionState, Findings, Measurement, Skill
 from parley.agents.forensic.image import Picture
@@ -18,6 +19,7 @@ from parley.agents.forensic.signal import (
     block_mean,
     frequency_grid,
     kurtosis,
+    luma,
     luma_and_chroma,
     residual_autocorrelation,
     tile_spectrum,
@@ -25,6 +27,7 @@ from parley.agents.forensic.signal import (
 
 RADIAL_BANDS = 16
 _LAGS = (2, 3, 4, 8)
+_COLOUR_SIDE = 512
 _LATTICE_WIDTH = 1.5 / 256
 _FLOOR = 1e-4
 _LIMITS = (
@@ -62,8 +65,8 @@ def _local_median(log_power: Plane) -> Plane:
     return np.asarray(cv2.medianBlur(scaled, 11), np.float32) / 8.0 - 12.0
 
 
-def _near(axis: Plane, target: float) -> np.ndarray:
-    return np.abs(np.abs(axis) - target) < _LATTICE_WIDTH
+def _near(axis: Plane, target: float) -> NDArray[np.bool_]:
+    return np.asarray(np.abs(np.abs(axis) - target) < _LATTICE_WIDTH)
 
 
 def _peak_at(prominence: Plane, fractions: tuple[float, ...]) -> float:
@@ -77,7 +80,7 @@ def _peak_at(prominence: Plane, fractions: tuple[float, ...]) -> float:
     return best
 
 
-def _on_eighths(size: int) -> np.ndarray:
+def _on_eighths(size: int) -> NDArray[np.bool_]:
     vertical, horizontal = frequency_grid(size)
     near_v = np.abs(vertical * 8 - np.round(vertical * 8)) < 8 * _LATTICE_WIDTH
     near_h = np.abs(horizontal * 8 - np.round(horizontal * 8)) < 8 * _LATTICE_WIDTH
@@ -95,7 +98,8 @@ def _stray_peak(prominence: Plane) -> tuple[float, float]:
 
 def _resampling(plane: Plane) -> float:
     """Periodicity of the second derivative along rows, the trace interpolation leaves."""
-    second = np.abs(plane[:, 2:] - 2 * plane[:, 1:-1] + plane[:, :-2]).mean(axis=0)
+    rows = plane[::2]
+    second = np.abs(rows[:, 2:] - 2 * rows[:, 1:-1] + rows[:, :-2]).mean(axis=0)
     log = np.log(np.abs(np.fft.rfft((second - second.mean()) * np.hanning(second.size))) + _FLOOR)
     frequency = np.fft.rfftfreq(second.size)
     eighths = np.abs(frequency * 8 - np.round(frequency * 8)) < 0.1  # noqa: PLR2004
@@ -118,6 +122,13 @@ def _directions(power: Plane) -> tuple[float, float]:
     )
 
 
+def _middle(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Colour needs fewer samples than light: its spectrum is taken from the middle only."""
+    top = max(0, (rgb.shape[0] - _COLOUR_SIDE) // 2)
+    left = max(0, (rgb.shape[1] - _COLOUR_SIDE) // 2)
+    return rgb[top : top + _COLOUR_SIDE, left : left + _COLOUR_SIDE]
+
+
 def _scale_space(plane: Plane) -> list[float]:
     """Gradient energy and tails at half and quarter size: natural scenes look alike at each."""
     found: list[float] = []
@@ -130,8 +141,9 @@ def _scale_space(plane: Plane) -> list[float]:
 
 
 def analyse_frequency(picture: Picture) -> Findings:
-    y, blue, red = luma_and_chroma(picture.rgb)
+    y = luma(picture.rgb)
     light = spectra(y)
+    _, blue, red = luma_and_chroma(_middle(picture.rgb))
     colour = [_radial(np.log(tile_spectrum(c, 128) + _FLOOR)) for c in (blue, red)]
     bands = light.radial
     axis = np.log(np.linspace(0.035, 0.485, RADIAL_BANDS))
@@ -159,32 +171,41 @@ def analyse_frequency(picture: Picture) -> Findings:
     return Findings(
         skill=Skill.FREQUENCY,
         state=picture.state,
-        measurements=_measurements(straight, float(curvature), (half, quarter, eighth), stray,
-                                   periodic, lags, jpeg=jpeg),
+        measurements=_measurements(
+            Traces(straight, float(curvature), (half, quarter, eighth), stray, periodic, lags[0]),
+            jpeg=jpeg,
+        ),
         features=features,
         limitations=(*_LIMITS, *picture.notes),
     )  # fmt: skip
 
 
-def _measurements(
-    slope: float, curvature: float, peaks: tuple[float, float, float], stray: float,
-    periodic: float, lags: list[float], *, jpeg: bool,
-) -> tuple[Measurement, ...]:  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Traces:
+    slope: float
+    curvature: float
+    peaks: tuple[float, float, float]
+    stray: float
+    periodic: float
+    neighbours: float
+
+
+def _measurements(traces: Traces, *, jpeg: bool) -> tuple[Measurement, ...]:
     discounted = "; not counted, JPEG makes such peaks itself" if jpeg else ""
     return (
-        Measurement(name="radial slope", value=slope, unit="log power per log frequency",
+        Measurement(name="radial slope", value=traces.slope, unit="log power per log frequency",
                     meaning="natural photographs fall by about 2 to 3; flatter or steeper is unusual"),
-        Measurement(name="radial curvature", value=curvature, unit="log power",
+        Measurement(name="radial curvature", value=traces.curvature, unit="log power",
                     meaning="a bend at high frequencies tells of upsampling or denoising"),
         *(
             Measurement(name=f"checkerboard peak at {name}", value=value, unit="log power over neighbours",
                         meaning=f"upsampling by a generator's decoder repeats in the pixels{discounted}")
-            for name, value in zip(("1/2", "1/4", "1/8"), peaks, strict=True)
+            for name, value in zip(("1/2", "1/4", "1/8"), traces.peaks, strict=True)
         ),
-        Measurement(name="stray spectral peak", value=stray, unit="log power over neighbours",
+        Measurement(name="stray spectral peak", value=traces.stray, unit="log power over neighbours",
                     meaning="a peak off the JPEG lattice is left by resizing or by a generator"),
-        Measurement(name="resampling periodicity", value=periodic, unit="log amplitude over median",
+        Measurement(name="resampling periodicity", value=traces.periodic, unit="log amplitude over median",
                     meaning="interpolated pixels repeat in their second derivative"),
-        Measurement(name="residual autocorrelation at lag 2", value=lags[0], unit="correlation",
+        Measurement(name="residual autocorrelation at lag 2", value=traces.neighbours, unit="correlation",
                     meaning="neighbouring noise of a camera is nearly independent"),
     )  # fmt: skip

@@ -62,7 +62,7 @@ class Picture:
 
     @property
     def megapixels(self) -> float:
-        return self.rgb.shape[0] * self.rgb.shape[1] / 1e6
+        return float(self.rgb.shape[0] * self.rgb.shape[1]) / 1e6
 
     @property
     def state(self) -> CompressionState:

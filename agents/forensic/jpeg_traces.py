@@ -60,9 +60,7 @@ def _unevenness(histogram: NDArray[np.float64]) -> NDArray[np.float64]:
     """Log of each bin over its smoothed surroundings."""
     window = np.hanning(13)[1:-1]
     padded = np.pad(np.log(histogram), 5, mode="edge")
-    return np.asarray(
-        np.log(histogram) - np.convolve(padded, window / window.sum(), mode="valid")
-    )
+    return np.asarray(np.log(histogram) - np.convolve(padded, window / window.sum(), mode="valid"))
 
 
 def _comb_strength(histogram: NDArray[np.float64]) -> float:

@@ -31,7 +31,9 @@ from parley.bus.contracts.verdicts import Region, Verdict
 _COOCCURRENCE_LEVELS = 2
 _FOREIGN_NOISE = 2.5
 _LIMIT = "denoising and strong compression remove sensor noise, so its absence is no proof"
-_NO_REFERENCES = "without reference photographs of the camera a sensor fingerprint cannot be matched"
+_NO_REFERENCES = (
+    "without reference photographs of the camera a sensor fingerprint cannot be matched"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def noise_map(t: Tiles) -> Plane:
     slope = float(np.sum((x - x.mean()) * (y - y.mean())) / (np.sum((x - x.mean()) ** 2) + 1e-3))
     rest = y - y.mean() - slope * (x - x.mean())
     rest -= np.median(rest)
-    return (rest / (robust_sigma(rest) + 1e-3)).astype(np.float32)
+    return np.asarray(rest / (robust_sigma(rest) + 1e-3), np.float32)
 
 
 def _colour_filter_trace(green: Plane) -> tuple[float, float]:
@@ -194,9 +196,7 @@ def _foreign_regions(departures: Plane, picture: Picture) -> tuple[Region, ...]:
     return boxes(foreign, np.asarray(smooth, np.float32), 2 * _FOREIGN_NOISE, picture)
 
 
-def match_camera(
-    findings: Findings, picture: Picture, references: Sequence[Picture]
-) -> Findings:
+def match_camera(findings: Findings, picture: Picture, references: Sequence[Picture]) -> Findings:
     """The same findings with the sensor's fingerprint looked for; a match rules a generator out."""
     energy = peak_to_energy(picture, fingerprint(references))
     measured = Measurement(

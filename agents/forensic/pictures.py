@@ -71,15 +71,15 @@ def mask_png(picture: Picture, maps: SpatialMaps) -> bytes:
         (columns * TILE, rows * TILE),
         interpolation=cv2.INTER_NEAREST,
     )
-    full[
-        picture.top : picture.top + rows * TILE, picture.left : picture.left + columns * TILE
-    ] = mask
+    full[picture.top : picture.top + rows * TILE, picture.left : picture.left + columns * TILE] = (
+        mask
+    )
     return _encoded(full)
 
 
 def _stretched(values: Plane) -> NDArray[np.uint8]:
     low, high = np.quantile(values, [0.01, 0.995])
-    return np.clip(255 * (values - low) / (high - low + 1e-6), 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(255 * (values - low) / (high - low + 1e-6), 0, 255), np.uint8)
 
 
 def _coloured(grey: NDArray[np.uint8], scale_to: int | None) -> bytes:

@@ -42,7 +42,7 @@ def fingerprint(references: Sequence[Picture]) -> Plane:
         y = luma(picture.rgb)
         above += noise_of(y) * y
         below += np.square(y)
-    return (above / below).astype(np.float32)
+    return np.asarray(above / below, np.float32)
 
 
 def peak_to_energy(picture: Picture, pattern: Plane) -> float:

@@ -76,9 +76,7 @@ def read_provenance(image: Image.Image, data: bytes, media_type: str) -> Provena
         creator_tool=_first(_CREATOR_TOOL, xmp),
         history_agent=_first(_HISTORY_AGENT, xmp),
         history_steps=len(_HISTORY_ACTION.findall(xmp)),
-        png_text=tuple(
-            (key, clean(image.info[key])) for key in _PNG_KEYS if key in image.info
-        ),
+        png_text=tuple((key, clean(image.info[key])) for key in _PNG_KEYS if key in image.info),
         comment=clean(image.info.get("comment", "")),
         has_adobe_marker="adobe" in image.info,
         c2pa=_read_c2pa(data, media_type),

@@ -40,16 +40,14 @@ def block_mean(plane: Plane, size: int) -> Plane:
     """Mean of each size x size block; an incomplete border is left out."""
     rows, columns = plane.shape[0] // size, plane.shape[1] // size
     cut = np.ascontiguousarray(plane[: rows * size, : columns * size])
-    return np.asarray(
-        cv2.resize(cut, (columns, rows), interpolation=cv2.INTER_AREA), np.float32
-    )
+    return np.asarray(cv2.resize(cut, (columns, rows), interpolation=cv2.INTER_AREA), np.float32)
 
 
 def dct_matrix(size: int = BLOCK) -> Plane:
     k, n = np.mgrid[:size, :size]
     matrix = np.sqrt(2 / size) * np.cos(np.pi * (2 * n + 1) * k / (2 * size))
     matrix[0] /= np.sqrt(2)
-    return matrix.astype(np.float32)
+    return np.asarray(matrix, np.float32)
 
 
 _DCT = dct_matrix()
@@ -78,24 +76,25 @@ def log_ratio(a: float, b: float) -> float:
 def kurtosis(values: Plane) -> float:
     square = np.square(values - values.mean()).ravel()
     variance = float(square.mean())
-    return (float(np.dot(square, square)) / square.size + _TINY) / (variance**2 + _TINY)
+    return float((np.dot(square, square) / square.size + _TINY) / (variance**2 + _TINY))
 
 
 def correlation(a: Plane, b: Plane) -> float:
     x, y = (a - a.mean()).ravel(), (b - b.mean()).ravel()
-    return float(np.dot(x, y)) / (float(np.dot(x, x)) * float(np.dot(y, y)) + _TINY) ** 0.5
+    return float(np.dot(x, y) / np.sqrt(float(np.dot(x, x)) * float(np.dot(y, y)) + _TINY))
 
 
 def tile_spectrum(plane: Plane, size: int = 256) -> Plane:
     """Power spectrum averaged over Hann-windowed tiles spread over the plane; DC in the corner."""
     size = min(size, *plane.shape)
     window = np.outer(np.hanning(size), np.hanning(size)).astype(np.float32)
-    total = np.zeros((size, size // 2 + 1), np.float64)
+    total = np.zeros((size, size // 2 + 1), np.float32)
     count = 0
     for top in _starts(plane.shape[0], size):
         for left in _starts(plane.shape[1], size):
             tile = plane[top : top + size, left : left + size]
-            total += np.abs(np.fft.rfft2((tile - tile.mean()) * window)) ** 2
+            waves = np.fft.rfft2((tile - tile.mean()) * window)
+            total += np.square(waves.real) + np.square(waves.imag)
             count += 1
     return (total / (count * float(np.sum(window**2)))).astype(np.float32)
 
@@ -120,4 +119,6 @@ def residual_autocorrelation(power: Plane, lags: tuple[int, ...]) -> list[float]
     vertical, horizontal = frequency_grid(size)
     gain = (1 - np.cos(2 * np.pi * vertical)) * (1 - np.cos(2 * np.pi * horizontal))
     shifted = np.fft.irfft2(power * gain**2, (size, size))
-    return [float((shifted[lag, 0] + shifted[0, lag]) / (2 * shifted[0, 0] + _TINY)) for lag in lags]
+    return [
+        float((shifted[lag, 0] + shifted[0, lag]) / (2 * shifted[0, 0] + _TINY)) for lag in lags
+    ]

@@ -77,7 +77,7 @@ def _without_texture(values: Plane, texture: Plane) -> Plane:
     terms = np.stack([np.ones_like(x), x, x * x], 1)
     gram = terms.T @ terms + 1e-3 * np.eye(3, dtype=np.float32)
     fitted = terms @ np.linalg.solve(gram, terms.T @ values.ravel())
-    return (values - fitted.reshape(values.shape)).astype(np.float32)
+    return np.asarray(values - fitted.reshape(values.shape), np.float32)
 
 
 def _fit_to(values: Plane, shape: tuple[int, ...]) -> Plane:
@@ -123,10 +123,10 @@ def analyse_spatial(picture: Picture) -> SpatialResult:
     grid = grid_trace(y)
     ghosts = ghost_maps(coefficients, TILE // BLOCK)
     shape = t.sigma.shape
-    ghost_maps_z = [
-        _deviations(_without_texture(_fit_to(g, shape), t.texture)) for g in ghosts
+    ghost_maps_z = [_deviations(_without_texture(_fit_to(g, shape), t.texture)) for g in ghosts]
+    ghost = ghost_maps_z[
+        int(np.argmax([float(np.quantile(-_smooth(g), 0.98)) for g in ghost_maps_z]))
     ]
-    ghost = ghost_maps_z[int(np.argmax([float(np.quantile(-_smooth(g), 0.98)) for g in ghost_maps_z]))]
     noise = noise_map(t)
     sharpness = _deviations(_without_texture(_sharpness(y), t.texture))
     comb_map = _deviations(_fit_to(block_mean(comb.blocks, TILE // BLOCK), shape))
@@ -156,7 +156,7 @@ def analyse_spatial(picture: Picture) -> SpatialResult:
     findings = Findings(
         skill=Skill.SPATIAL,
         state=picture.state,
-        measurements=_measurements(comb, grid.foreign_tiles, exact, keypoints, maps, regions),
+        measurements=_measurements(comb, grid.foreign_tiles, (exact, keypoints), maps, regions),
         features=features,
         regions=regions,
         suspect_share=float(np.mean(maps.mask)),
@@ -186,9 +186,10 @@ def _limitations(picture: Picture) -> tuple[str, ...]:
 
 
 def _measurements(
-    comb: CombTrace, foreign_tiles: float, exact: Copies, keypoints: Copies,
-    maps: SpatialMaps, regions: tuple[Region, ...],
+    comb: CombTrace, foreign_tiles: float, copies: tuple[Copies, Copies], maps: SpatialMaps,
+    regions: tuple[Region, ...],
 ) -> tuple[Measurement, ...]:  # fmt: skip
+    exact, keypoints = copies
     where = regions[0] if regions else None
     return (
         Measurement(name="double quantisation", value=max(comb.strength), unit="log histogram comb",

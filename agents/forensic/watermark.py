@@ -18,14 +18,26 @@ from parley.agents.forensic.signal import Plane, dct_matrix, luma_and_chroma
 from parley.bus.contracts.verdicts import Verdict
 
 _GENERATOR_KEYS: Final = frozenset(
-    {"parameters", "prompt", "workflow", "sd-metadata", "invokeai_metadata", "Dream", "generation_data"}
+    {
+        "parameters",
+        "prompt",
+        "workflow",
+        "sd-metadata",
+        "invokeai_metadata",
+        "Dream",
+        "generation_data",
+    }
 )
 _GENERATORS: Final = ("midjourney", "stable diffusion", "dall-e", "dall·e", "comfyui", "automatic1111",
                       "novelai", "invokeai", "firefly", "imagen", "openai", "flux", "ideogram")  # fmt: skip
 _EDITORS: Final = ("photoshop", "gimp", "lightroom", "affinity", "paint.net", "pixelmator", "snapseed",
                    "picsart", "canva", "facetune", "luminar", "capture one")  # fmt: skip
 _AI_SOURCES: Final = ("trainedalgorithmicmedia", "algorithmicmedia")
-_COMPOSITE_SOURCES: Final = ("compositewithtrainedalgorithmicmedia", "composite", "compositesynthetic")
+_COMPOSITE_SOURCES: Final = (
+    "compositewithtrainedalgorithmicmedia",
+    "composite",
+    "compositesynthetic",
+)
 # Messages that public generators embed with the dwtDct method, as bits.
 KNOWN_MARKS: Final = {
     "Stable Diffusion 1": "".join(f"{byte:08b}" for byte in b"StableDiffusionV1"),
@@ -81,7 +93,9 @@ def _by_source_type(said: Provenance) -> Declaration:
 def _by_generator_text(said: Provenance) -> Declaration:
     keys = [key for key, _ in said.png_text if key in _GENERATOR_KEYS]
     if keys:
-        return Declaration(Verdict.AI_GENERATED, f"its PNG text holds a generator's {keys[0]!r} field")
+        return Declaration(
+            Verdict.AI_GENERATED, f"its PNG text holds a generator's {keys[0]!r} field"
+        )
     spoken = " ".join(
         (said.software, said.creator_tool, said.comment, *(text for _, text in said.png_text))
     ).lower()
@@ -92,7 +106,7 @@ def _by_generator_text(said: Provenance) -> Declaration:
 
 
 def _by_editor(said: Provenance) -> Declaration:
-    tools = " ".join((said.software, said.creator_tool, said.history_agent)).lower()
+    tools = f"{said.software} {said.creator_tool} {said.history_agent}".lower()
     for name in _EDITORS:
         if name in tools:
             return Declaration(Verdict.MANIPULATED, f"its metadata says it was saved by {name}")
@@ -138,7 +152,7 @@ def _block_votes(low: Plane) -> Plane:
     matrix = dct_matrix(n)
     coefficients = (matrix @ blocks @ matrix.T).reshape(-1, n * n)[:, 1:]
     strongest = np.abs(coefficients).max(axis=1)
-    return ((strongest % _MARK_SCALE) > _MARK_SCALE / 2).astype(np.float32)
+    return np.asarray((strongest % _MARK_SCALE) > _MARK_SCALE / 2, np.float32)
 
 
 def find_mark(votes: Plane) -> tuple[str, float]:
@@ -196,9 +210,7 @@ def _features(picture: Picture, agreement: float, *, camera: bool) -> tuple[floa
     )
 
 
-def _measurements(
-    said: Provenance, agreement: float, *, camera: bool
-) -> tuple[Measurement, ...]:
+def _measurements(said: Provenance, agreement: float, *, camera: bool) -> tuple[Measurement, ...]:
     c = said.c2pa
     credentials = (
         Measurement(name="content credentials valid", value=float(c.valid), unit="yes=1",

@@ -43,9 +43,7 @@ def variant_of(data: bytes, variant: str) -> bytes:
     return out.getvalue()
 
 
-def _analysed(
-    row: dict[str, str], data: bytes, variant: str, decoder: Decoder
-) -> Sample | None:
+def _analysed(row: dict[str, str], data: bytes, variant: str, decoder: Decoder) -> Sample | None:
     try:
         picture = decoder.decode(variant_of(data, variant))
     except BadInput:

@@ -82,7 +82,9 @@ def _maximise_blocks(
                 curve = weights * shares[:, a] * ((a == b) - shares[:, b])
                 rows, columns = slice(a * width, (a + 1) * width), slice(b * width, (b + 1) * width)
                 hessian[rows, columns] += (z * curve[:, None]).T @ z
-        step = np.linalg.solve(hessian, gradient.ravel()).reshape(theta.shape)
+        step = np.asarray(
+            np.linalg.solve(hessian, gradient.ravel()).reshape(theta.shape), np.float64
+        )
         shrink = _backtrack(loss, theta, step)
         theta = theta - shrink * step
         if float(np.abs(shrink * step).max()) < _ENOUGH:

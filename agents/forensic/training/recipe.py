@@ -145,7 +145,9 @@ def _marks(samples: Sequence[Sample]) -> MarkModel:
         )
         counted = (counts + MARK_PRIOR_COUNT * prior) / (counts.sum() + MARK_PRIOR_COUNT)
         shares = (1 - FORGERY_SHARE) * counted + FORGERY_SHARE / len(CLASSES)
-        declared[verdict] = ClassShares(**{c.value: float(s) for c, s in zip(CLASSES, shares, strict=True)})
+        declared[verdict] = ClassShares(
+            **{c.value: float(s) for c, s in zip(CLASSES, shares, strict=True)}
+        )
     trust = min(declared[verdict].of(verdict) for verdict in CLASSES)
     return MarkModel(declared=declared, trust=round(trust, 3))
 
@@ -176,7 +178,9 @@ def held_out_beliefs(samples: Sequence[Sample], groups: Sequence[str], count: in
         outside = [s for s, f in zip(samples, fold, strict=True) if f != index]
         inside = [s for s, f in zip(samples, fold, strict=True) if f == index]
         if inside:
-            partial = Calibration(skills=_fitted_skills(outside), marks=_marks(outside), weighing={})
+            partial = Calibration(
+                skills=_fitted_skills(outside), marks=_marks(outside), weighing={}
+            )
             out[fold == index] = beliefs_of(inside, partial)
     return out
 
@@ -241,6 +245,4 @@ def fit_calibration(samples: Sequence[Sample]) -> Calibration:
         })
         for skill, fitted in _fitted_skills(samples).items()
     }  # fmt: skip
-    return Calibration(
-        skills=skills, marks=_marks(samples), weighing=_weighings(samples, beliefs)
-    )
+    return Calibration(skills=skills, marks=_marks(samples), weighing=_weighings(samples, beliefs))

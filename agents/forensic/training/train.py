@@ -24,9 +24,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, help="file that keeps the features between runs")
     options = parser.parse_args()
     samples = load_samples(options.data, VARIANTS, options.cache)
-    write_weights(
-        fit_calibration(samples), Path(str(files("parley.agents.forensic") / "weights"))
-    )
+    write_weights(fit_calibration(samples), Path(str(files("parley.agents.forensic") / "weights")))
 
 
 if __name__ == "__main__":
