@@ -59,8 +59,15 @@ def _scene(rng: np.random.Generator) -> NDArray[np.float64]:
     return np.asarray(np.clip(scene, 0.004, 0.98))
 
 
-def _camera(light: NDArray[np.float64], rng: np.random.Generator, photons: float) -> Pixels:
-    pattern = 1 + 0.012 * rng.standard_normal((HEIGHT, WIDTH))
+def _sensitivity(camera: int) -> NDArray[np.float64]:
+    rng = np.random.default_rng(10_000 + camera)
+    return np.asarray(1 + 0.012 * rng.standard_normal((HEIGHT, WIDTH)))
+
+
+def _camera(
+    light: NDArray[np.float64], rng: np.random.Generator, photons: float, camera: int = 0
+) -> Pixels:
+    pattern = _sensitivity(camera)
     mosaic = np.empty((HEIGHT, WIDTH))
     for row, column, channel in ((0, 0, 0), (0, 1, 1), (1, 0, 1), (1, 1, 2)):
         mosaic[row::2, column::2] = light[row::2, column::2, channel]
@@ -133,6 +140,17 @@ def inpainted(seed: int = 7) -> Made:
     cover = cv2.GaussianBlur(mask.astype(np.float64), (0, 0), 2)[..., None]
     mixed = np.rint(base * (1 - cover) + fill * cover).astype(np.uint8)
     return Made("inpainted.png", _png(mixed), mask)
+
+
+def flat_field(camera: int, shot: int) -> bytes:
+    """An evenly lit wall, for learning a camera's fingerprint."""
+    rng = np.random.default_rng(500 + 31 * camera + shot)
+    return _png(_camera(np.full((HEIGHT, WIDTH, 3), 0.5), rng, 4000, camera))
+
+
+def photograph_by(camera: int) -> bytes:
+    rng = np.random.default_rng(900)
+    return _png(_camera(_scene(rng), rng, 4000, camera))
 
 
 def all_made() -> tuple[Made, ...]:
