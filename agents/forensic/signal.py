@@ -29,11 +29,11 @@ def luma_and_chroma(rgb: NDArray[np.uint8]) -> tuple[Plane, Plane, Plane]:
     )
 
 
-def whole_blocks(plane: Plane, size: int = BLOCK) -> Plane:
-    """Cut to whole blocks: (rows, columns, size, size)."""
-    rows, columns = plane.shape[0] // size, plane.shape[1] // size
-    cut = plane[: rows * size, : columns * size]
-    return cut.reshape(rows, size, columns, size).swapaxes(1, 2)
+def whole_blocks(plane: Plane) -> Plane:
+    """Cut to whole blocks: (rows, columns, 8, 8)."""
+    rows, columns = plane.shape[0] // BLOCK, plane.shape[1] // BLOCK
+    cut = plane[: rows * BLOCK, : columns * BLOCK]
+    return cut.reshape(rows, BLOCK, columns, BLOCK).swapaxes(1, 2)
 
 
 def block_mean(plane: Plane, size: int) -> Plane:
@@ -43,14 +43,14 @@ def block_mean(plane: Plane, size: int) -> Plane:
     return np.asarray(cv2.resize(cut, (columns, rows), interpolation=cv2.INTER_AREA), np.float32)
 
 
-def dct_matrix(size: int = BLOCK) -> Plane:
-    k, n = np.mgrid[:size, :size]
-    matrix = np.sqrt(2 / size) * np.cos(np.pi * (2 * n + 1) * k / (2 * size))
+def _dct_matrix() -> Plane:
+    k, n = np.mgrid[:BLOCK, :BLOCK]
+    matrix = np.sqrt(2 / BLOCK) * np.cos(np.pi * (2 * n + 1) * k / (2 * BLOCK))
     matrix[0] /= np.sqrt(2)
     return np.asarray(matrix, np.float32)
 
 
-_DCT = dct_matrix()
+_DCT = _dct_matrix()
 
 
 def block_dct(plane: Plane) -> Plane:

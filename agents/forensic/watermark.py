@@ -8,13 +8,14 @@ an EXIF field little. No mark means nothing at all: most files carry none.
 from dataclasses import dataclass
 from typing import Final
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from parley.agents.forensic.evidence import CompressionState, Findings, Measurement, Skill
 from parley.agents.forensic.image import STANDARD_LUMINANCE, Picture
 from parley.agents.forensic.provenance import ContentCredentials, Provenance
-from parley.agents.forensic.signal import Plane, dct_matrix, luma_and_chroma
+from parley.agents.forensic.signal import Plane
 from parley.bus.contracts.verdicts import Verdict
 
 _GENERATOR_KEYS: Final = frozenset(
@@ -136,22 +137,20 @@ def is_standard_table(table: tuple[int, ...]) -> bool:
 
 
 def mark_votes(rgb: NDArray[np.uint8]) -> Plane:
-    """One vote (0 or 1) per 4x4 block of the half-size U plane, in reading order."""
-    _, blue_difference, _ = luma_and_chroma(rgb)
-    # The embedder works on OpenCV's U, which is this plane stretched.
-    plane = blue_difference * np.float32(0.492 / 0.564) + 128
+    """
+    One vote (0 or 1) per 4x4 block of the half-size U plane, in reading order.
+
+    Despite its name the method moves no DCT coefficient: of each block's low-pass values it rounds
+    the largest (the first left out) into the lower or upper half of a step of 36.
+    """
+    plane = np.asarray(cv2.cvtColor(rgb, cv2.COLOR_RGB2YUV)[..., 1], np.float32)
     rows, columns = plane.shape[0] // 4 * 4, plane.shape[1] // 4 * 4
     p = plane[:rows, :columns]
-    return _block_votes((p[::2, ::2] + p[1::2, ::2] + p[::2, 1::2] + p[1::2, 1::2]) / 2)
-
-
-def _block_votes(low: Plane) -> Plane:
+    low = (p[::2, ::2] + p[1::2, ::2] + p[::2, 1::2] + p[1::2, 1::2]) / 2
     n = _MARK_BLOCK
-    rows, columns = low.shape[0] // n, low.shape[1] // n
-    blocks = low[: rows * n, : columns * n].reshape(rows, n, columns, n).swapaxes(1, 2)
-    matrix = dct_matrix(n)
-    coefficients = (matrix @ blocks @ matrix.T).reshape(-1, n * n)[:, 1:]
-    strongest = np.abs(coefficients).max(axis=1)
+    high, wide = low.shape[0] // n, low.shape[1] // n
+    blocks = low[: high * n, : wide * n].reshape(high, n, wide, n).swapaxes(1, 2)
+    strongest = np.abs(blocks.reshape(-1, n * n)[:, 1:]).max(axis=1)
     return np.asarray((strongest % _MARK_SCALE) > _MARK_SCALE / 2, np.float32)
 
 

@@ -4,6 +4,15 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from tests.fixtures_forensic import (
+    Made,
+    copy_moved,
+    flat_field,
+    inpainted,
+    photograph_by,
+    spliced,
+    untouched,
+)
 
 from parley.agents.forensic.argue import localize
 from parley.agents.forensic.calibration import assess, shipped
@@ -22,15 +31,6 @@ from parley.agents.forensic.signal import block_mean
 from parley.agents.forensic.skills import analyse_all
 from parley.agents.forensic.spatial import analyse_spatial
 from parley.bus.contracts.verdicts import Verdict
-from tests.fixtures_forensic import (
-    Made,
-    copy_moved,
-    flat_field,
-    inpainted,
-    photograph_by,
-    spliced,
-    untouched,
-)
 
 OVERLAP_FLOOR = 0.6
 ACCUSATION_LIMIT = 0.7
