@@ -1,6 +1,6 @@
 """The project's own forgeries: found where they are, and the untouched photograph left in peace."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -49,7 +49,9 @@ def overlap_with_truth(made: Made, decoder: Decoder) -> float:
 
 
 @pytest.mark.parametrize("make", [spliced, copy_moved, inpainted], ids=lambda f: f.__name__)
-def test_forgeries_are_found_where_they_are(make, decoder, record_property) -> None:
+def test_forgeries_are_found_where_they_are(
+    make: Callable[[], Made], decoder: Decoder, record_property: Callable[[str, object], None]
+) -> None:
     made = make()
     overlap = overlap_with_truth(made, decoder)
     record_property(f"overlap_{made.name}", round(overlap, 3))

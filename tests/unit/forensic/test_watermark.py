@@ -21,15 +21,19 @@ from parley.agents.forensic.watermark import (
 from parley.bus.contracts.verdicts import Verdict
 
 
-def credentials(**said: bool) -> ContentCredentials:
-    fields = {"valid": True, "signer_trusted": False, "says_ai": False, "says_edited": False}
-    return ContentCredentials(**(fields | said), signer="Somebody", generator="")
+def credentials(
+    *, valid: bool = True, trusted: bool = False, ai: bool = False, edited: bool = False
+) -> ContentCredentials:
+    return ContentCredentials(
+        valid=valid, signer_trusted=trusted, signer="Somebody", generator="", says_ai=ai,
+        says_edited=edited,
+    )  # fmt: skip
 
 
 SAID = {
-    "signed by AI": (Provenance(c2pa=credentials(says_ai=True)), Verdict.AI_GENERATED),
-    "signed edits": (Provenance(c2pa=credentials(says_edited=True)), Verdict.MANIPULATED),
-    "invalid signature": (Provenance(c2pa=credentials(valid=False, says_ai=True)), None),
+    "signed by AI": (Provenance(c2pa=credentials(ai=True)), Verdict.AI_GENERATED),
+    "signed edits": (Provenance(c2pa=credentials(edited=True)), Verdict.MANIPULATED),
+    "invalid signature": (Provenance(c2pa=credentials(valid=False, ai=True)), None),
     "xmp generative": (
         Provenance(
             digital_source_type="http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia"
@@ -54,8 +58,8 @@ def test_declarations(said: Provenance, verdict: Verdict | None) -> None:
 
 
 def test_trust_in_the_signer_is_told_apart_from_validity() -> None:
-    unknown = declared_by(Provenance(c2pa=credentials(says_ai=True)))
-    trusted = declared_by(Provenance(c2pa=credentials(says_ai=True, signer_trusted=True)))
+    unknown = declared_by(Provenance(c2pa=credentials(ai=True)))
+    trusted = declared_by(Provenance(c2pa=credentials(ai=True, trusted=True)))
     assert "on no trust list" in unknown.because
     assert "a trusted signer" in trusted.because
 
