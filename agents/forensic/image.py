@@ -37,7 +37,7 @@ class ImageLimits(Contract):
     max_metadata_bytes: Positive = 1_000_000
     # Analysed without resizing; larger images are cropped around their centre.
     analysis_pixels: Positive = 2_000_000
-    memory_bytes: Positive = 1_500_000_000
+    memory_bytes: Positive = 1_000_000_000
     decode_seconds: Annotated[float, Field(gt=0)] = 20.0
 
 
