@@ -2,7 +2,7 @@
 Everything that can stand in a debate's log.
 
 Three kinds of writer: a client (`Submitted`, `CancelRequested`), agents (`TurnTaken`) and the
-coordinator (control facts, the `ctl` subjects). The server itself writes `DeadlineFired`.
+coordinator (control facts, the `ctl` subjects, and `DeadlineFired` when a step took too long).
 A control fact says with `decided_at` how many facts of its debate the decision had seen, so that
 anybody can fold that many and must arrive at the same fact.
 """
@@ -10,7 +10,7 @@ anybody can fold that many and must arrive at the same fact.
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from parley.bus.contracts.base import BlobRef, Contract, Text, Token, Usage
 from parley.bus.contracts.declaration import TerminationDeclaration
@@ -43,10 +43,21 @@ class Failure(Contract):
 
 
 # What a persona is asked, and what it answers; each panel family adds its own members.
-Request = Annotated[
-    OpeningRequest | RoundRequest | LocalizeRequest, Field(discriminator="kind")
-]
+Request = Annotated[OpeningRequest | RoundRequest | LocalizeRequest, Field(discriminator="kind")]
 Content = Annotated[Statement | Reply | Localization | Failure, Field(discriminator="kind")]
+
+
+class RequestByReference(Contract):
+    """Stands in an ask for a request that is too large to travel in it."""
+
+    kind: Literal["reference"] = "reference"
+    blob: BlobRef
+
+
+CarriedRequest = Annotated[
+    OpeningRequest | RoundRequest | LocalizeRequest | RequestByReference,
+    Field(discriminator="kind"),
+]
 
 
 class AbstainReason(StrEnum):
@@ -98,15 +109,24 @@ class Opened(ControlBase):
     type: Literal["opened"] = "opened"
 
 
-class Asked(ControlBase):
-    """Opens a step: these personas are asked this. `request` travels as a blob when it is large."""
+class Ask(FactBase):
+    """What an ask says to its personas; why it came about is not for them to read."""
+
+    model_config = ConfigDict(extra="ignore")
 
     type: Literal["asked"] = "asked"
     step: Token
     personas: Annotated[tuple[Token, ...], Field(min_length=1)]
     input: DebateInput
-    request: Request | BlobRef
+    request: CarriedRequest
     deadline_s: Annotated[float, Field(gt=0)]
+
+
+class Asked(Ask, ControlBase):
+    """Opens a step."""
+
+    model_config = ConfigDict(extra="forbid")
+
     declaration: TerminationDeclaration | None = None
 
 

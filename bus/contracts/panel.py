@@ -45,6 +45,8 @@ class VerdictParams(Contract):
     consensus_needs_majority: bool = True
     mixed_content_min_confidence: Share = 0.6
     skip_unchallenged: bool = False
+    # How many rounds before the last travel with an ask; the standing statements always do.
+    history_rounds: Annotated[int, Field(ge=0)] = 0
 
 
 class VerdictPanel(PanelBase):
@@ -69,4 +71,3 @@ class DebateInput(Contract):
 
     text: Annotated[str, Field(max_length=200_000)] = ""
     blobs: dict[Token, BlobRef] = {}
-

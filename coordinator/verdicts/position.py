@@ -1,10 +1,9 @@
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from parley.bus.contracts.verdicts import Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """Where an agent stands: all that the rules of termination look at."""
 
     agent: str

@@ -1,0 +1,49 @@
+"""Who thinks: a typed task in, a typed answer out. Rule, model and script brains all fit this."""
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple, Protocol
+
+from parley.bus.contracts.base import BlobRef, Usage
+from parley.bus.contracts.facts import Content, FailureReason, Request
+from parley.bus.contracts.panel import DebateInput
+from parley.bus.errors import ParleyError
+from parley.bus.subjects import DebateRef
+
+FREE = Usage()
+
+FetchBlob = Callable[[BlobRef], Awaitable[bytes]]
+
+
+class Task(NamedTuple):
+    ref: DebateRef
+    persona: str
+    step: str
+    request: Request
+    input: DebateInput
+    # Fetches a blob of the debate; fetched once per process and cached.
+    fetch: FetchBlob
+
+
+class Answer(NamedTuple):
+    content: Content
+    usage: Usage = FREE
+
+
+class Brain(Protocol):
+    @property
+    def name(self) -> str:
+        """Recorded in every turn, so that the log says who thought: `script`, `rule`, `model:…`."""
+        ...
+
+    async def speak(self, task: Task) -> Answer:
+        """Raises BrainFailure when there is nothing to say; anything else is a bug."""
+        ...
+
+
+class BrainFailure(ParleyError):
+    """The brain cannot answer. `retry` says whether the same task may succeed later."""
+
+    def __init__(self, reason: FailureReason, detail: str, *, retry: bool = False) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.retry = retry

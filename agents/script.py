@@ -1,0 +1,211 @@
+"""
+The scripted brain: plays a file of statements. Simulations, demos, drills and test vectors use it.
+
+    panel: forensic
+    preset: default                  # or params: {max_rounds: 3, …}
+    roster: [frequency, noise]       # optional subset
+    rounds:                          # rounds[0] = opening statements
+      - frequency: [ai_generated, 0.92]
+        noise: {verdict: authentic, confidence: 0.88, reasoning: "sensor noise is uniform"}
+      - {}                           # an agent that is not named keeps its statement
+    follow_ups:
+      spatial: {summary: "the sky", regions: [[10, 20, 100, 80, 0.9]]}
+
+A line may also say `response`, `arguments`, `evidence`, `delay_s`, `silent: true` (it never
+answers) or `fail: why`.
+"""
+
+from typing import Annotated, Self
+
+import anyio
+import yaml
+from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
+
+from parley.agents.brain import Answer, BrainFailure, Task
+from parley.bus.contracts.base import Contract, Share, Text, Token
+from parley.bus.contracts.facts import Content, FailureReason, Request
+from parley.bus.contracts.verdicts import (
+    Localization,
+    LocalizeRequest,
+    OpeningRequest,
+    Region,
+    Reply,
+    ResponseType,
+    RoundRequest,
+    Statement,
+    Verdict,
+)
+from parley.bus.errors import BadInput
+
+# The name under which a debate's script travels among the blobs of its input.
+SCRIPT_BLOB = "script"
+
+
+class Line(Contract):
+    verdict: Verdict | None = None
+    confidence: Share | None = None
+    reasoning: Text = ""
+    arguments: tuple[Text, ...] | None = None
+    evidence: dict[str, JsonValue] | None = None
+    response: ResponseType | None = None
+    delay_s: Annotated[float, Field(ge=0, le=3600)] = 0.0
+    silent: bool = False
+    fail: Text | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_form(cls, value: object) -> object:
+        if not isinstance(value, list):
+            return value
+        names = ("verdict", "confidence", "reasoning")
+        if len(value) not in (len(names) - 1, len(names)):
+            raise ValueError(
+                "a short line is [verdict, confidence] or [verdict, confidence, reasoning]"
+            )
+        return dict(zip(names, value, strict=False))
+
+    @field_validator("verdict", mode="before")
+    @classmethod
+    def _verdict_by_any_name(cls, value: object) -> object:
+        return Verdict.parse(value) or value if isinstance(value, str) else value
+
+
+class FollowUpLine(Contract):
+    summary: Text = ""
+    regions: tuple[tuple[int, int, int, int, float], ...] = ()
+
+    def localization(self) -> Localization:
+        return Localization(
+            summary=self.summary,
+            regions=tuple(
+                Region(x=x, y=y, width=w, height=h, score=score)
+                for x, y, w, h, score in self.regions
+            ),
+        )
+
+
+class Script(Contract):
+    panel: Token = "forensic"
+    preset: str | None = None
+    params: dict[str, JsonValue] = Field(default_factory=dict)
+    roster: tuple[Token, ...] | None = None
+    rounds: Annotated[tuple[dict[Token, Line], ...], Field(min_length=1)]
+    follow_ups: dict[Token, FollowUpLine] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _openings_are_whole(self) -> Self:
+        for agent, line in self.rounds[0].items():
+            spoken = not line.silent and line.fail is None
+            if spoken and (line.verdict is None or line.confidence is None):
+                raise ValueError(f"{agent}'s opening statement needs a verdict and a confidence")
+        return self
+
+    def agents(self) -> set[str]:
+        return {agent for lines in self.rounds for agent in lines} | set(self.follow_ups)
+
+    def line(self, round_: int, agent: str) -> Line | None:
+        return self.rounds[round_].get(agent) if round_ < len(self.rounds) else None
+
+
+def parse_script(text: str | bytes, source: str = "script") -> Script:
+    """Raises BadInput that names every mistake."""
+    try:
+        return Script.model_validate(yaml.safe_load(text))
+    except yaml.YAMLError as error:
+        raise BadInput(f"{source}: not YAML: {' '.join(str(error).split())}") from error
+    except ValidationError as error:
+        mistakes = "; ".join(
+            f"{'.'.join(str(part) for part in mistake['loc']) or 'file'}: {mistake['msg']}"
+            for mistake in error.errors(include_url=False)
+        )
+        raise BadInput(f"{source}: {mistakes}") from error
+
+
+def line_for(script: Script, request: Request, persona: str) -> Line | None:
+    match request:
+        case OpeningRequest():
+            return script.line(0, persona)
+        case RoundRequest():
+            return script.line(request.round, persona)
+        case LocalizeRequest():
+            return None
+
+
+def recite(script: Script, request: Request, persona: str) -> Content:
+    """What the script lets a persona say. Raises BrainFailure where it has it fail."""
+    line = line_for(script, request, persona)
+    if line is not None and line.fail is not None:
+        raise BrainFailure(FailureReason.BRAIN_ERROR, line.fail)
+    match request:
+        case OpeningRequest():
+            return _statement(line, persona)
+        case RoundRequest():
+            return _reply(line or Line(), request, persona)
+        case LocalizeRequest():
+            follow_up = script.follow_ups.get(persona)
+            return (follow_up or FollowUpLine(summary="The script names no region.")).localization()
+
+
+def _statement(line: Line | None, persona: str) -> Statement:
+    if line is None or line.verdict is None or line.confidence is None:
+        raise BrainFailure(
+            FailureReason.UNSUPPORTED_REQUEST, f"the script has no opening statement for {persona}"
+        )
+    return Statement(
+        verdict=line.verdict,
+        confidence=line.confidence,
+        reasoning=line.reasoning,
+        evidence=line.evidence or {},
+        arguments=line.arguments or (),
+    )
+
+
+def _reply(line: Line, request: RoundRequest, persona: str) -> Reply:
+    before = next((s.verdict for s in request.standing if s.agent == persona), None)
+    changed = line.verdict is not None and line.verdict is not before
+    challenged = any(challenge.challenged == persona for challenge in request.challenges)
+    default = (
+        ResponseType.CONCESSION
+        if changed
+        else ResponseType.DEFENSE
+        if challenged
+        else ResponseType.CLARIFICATION
+    )
+    return Reply(
+        response_type=line.response or default,
+        content=line.reasoning,
+        verdict_changed=changed,
+        new_verdict=line.verdict,
+        new_confidence=line.confidence,
+        evidence=line.evidence,
+        arguments=line.arguments,
+    )
+
+
+class ScriptedBrain:
+    """Plays the script that travels with the debate, or one given to it for all debates."""
+
+    name = "script"
+
+    def __init__(self, script: Script | None = None) -> None:
+        self._given = script
+        self._parsed: dict[str, Script] = {}
+
+    async def speak(self, task: Task) -> Answer:
+        script = self._given or await self._travelling(task)
+        line = line_for(script, task.request, task.persona)
+        if line is not None and line.silent:
+            await anyio.sleep_forever()
+        if line is not None and line.delay_s:
+            await anyio.sleep(line.delay_s)
+        return Answer(recite(script, task.request, task.persona))
+
+    async def _travelling(self, task: Task) -> Script:
+        ref = task.input.blobs.get(SCRIPT_BLOB)
+        if ref is None:
+            raise BrainFailure(
+                FailureReason.UNSUPPORTED_REQUEST, "the debate carries no script to play"
+            )
+        if ref.sha256 not in self._parsed:
+            self._parsed[ref.sha256] = parse_script(await task.fetch(ref))
+        return self._parsed[ref.sha256]

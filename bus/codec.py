@@ -1,0 +1,74 @@
+"""Facts to bytes and back. What a message is, its subject says; what is inside must agree with it."""
+
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from parley.bus.contracts.facts import (
+    Abstained,
+    Ask,
+    Asked,
+    CancelRequested,
+    Closed,
+    DeadlineFired,
+    Decided,
+    Fact,
+    FactBase,
+    Opened,
+    Submitted,
+    Terminated,
+    TurnTaken,
+)
+from parley.bus.errors import DecodeError
+from parley.bus.subjects import CONTROL, ask_tail, tail_of
+
+F = TypeVar("F", bound=FactBase)
+
+_BY_HEAD: dict[str, type[Fact]] = {
+    "submitted": Submitted,
+    "cancel": CancelRequested,
+    "turn": TurnTaken,
+    "fired": DeadlineFired,
+    "ctl.opened": Opened,
+    "ctl.ask": Asked,
+    "ctl.abstained": Abstained,
+    "ctl.terminated": Terminated,
+    "ctl.decided": Decided,
+    "ctl.closed": Closed,
+}
+
+
+def encode(fact: Fact) -> bytes:
+    return fact.__pydantic_serializer__.to_json(fact, exclude_none=True)
+
+
+def decode(tail: str, data: bytes) -> Fact:
+    """Raises DecodeError with a reason that is fit for a quarantine record."""
+    depth = 2 if tail.startswith(CONTROL) else 1
+    model = _BY_HEAD.get(".".join(tail.split(".", depth)[:depth]))
+    if model is None:
+        raise DecodeError(f"no fact is known for subject …{tail}")
+    fact = _validated(model, data)
+    _check(tail, tail_of(fact))
+    return fact
+
+
+def decode_ask(tail: str, data: bytes) -> Ask:
+    """An ask as its personas read it."""
+    ask = _validated(Ask, data)
+    _check(tail, ask_tail(ask))
+    return ask
+
+
+def _validated(model: type[F], data: bytes) -> F:
+    try:
+        return model.model_validate_json(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "message"
+        raise DecodeError(f"{model.__name__}: {where}: {first['msg']}") from error
+
+
+def _check(subject_says: str, content_says: str) -> None:
+    if subject_says != content_says:
+        raise DecodeError(f"subject says …{subject_says}, content says …{content_says}")

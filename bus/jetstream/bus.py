@@ -1,0 +1,115 @@
+"""The port of the bus, on JetStream."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import nats.errors
+
+from parley.bus.contracts.base import BlobRef
+from parley.bus.errors import Unavailable, Unsuitable
+from parley.bus.jetstream import infra
+from parley.bus.jetstream.acks import Writer
+from parley.bus.jetstream.blobs import Blobs
+from parley.bus.jetstream.connection import Connection, Server, connect
+from parley.bus.jetstream.infra import Difference, Layout
+from parley.bus.jetstream.listen import listen
+from parley.bus.jetstream.pull import Worker
+from parley.bus.jetstream.reads import Log
+from parley.bus.jetstream.replies import ApiError, Replies
+from parley.bus.jetstream.tail import Tail
+from parley.bus.port import Delivery, Entry, Queue, Record
+
+
+class JetStreamBus:
+    def __init__(self, replies: Replies, layout: Layout) -> None:
+        self.layout = layout
+        self._connection = replies.connection
+        self._replies = replies
+        self._log = Log(replies, layout.stream)
+        self._writer = Writer(replies, self._log.find)
+        self._blobs = Blobs(replies, self._writer, layout.bucket)
+
+    async def plan(self, *queues: Queue) -> list[Difference]:
+        return await infra.plan(self._replies, infra.resources(self.layout, queues))
+
+    async def apply(self, *queues: Queue) -> list[Difference]:
+        return await infra.apply(self._replies, infra.resources(self.layout, queues))
+
+    async def ensure_queue(self, queue: Queue) -> None:
+        *_, wanted = infra.resources(self.layout, [queue])
+        await infra.apply(self._replies, [wanted])
+
+    def append(self, *entries: Entry) -> Coroutine[Any, Any, int]:
+        return self._writer.append(*entries)
+
+    async def tail(
+        self, filters: Sequence[str], *, start: int, on: Callable[[Record], None]
+    ) -> None:
+        stream = self.layout.stream
+        await Tail(self._replies, stream, filters, start, on).run()
+
+    async def work(
+        self, queue: str, slots: int, handle: Callable[[Delivery], Awaitable[None]]
+    ) -> None:
+        stream = self.layout.stream
+        await Worker(self._replies, stream, queue, slots, handle).run()
+
+    async def read(self, filter_subject: str, *, start: int = 1) -> list[Record]:
+        return await self._log.read(filter_subject, start)
+
+    async def record(self, sequence: int) -> Record:
+        return await self._log.record(sequence)
+
+    async def subjects(self, filter_subject: str) -> list[str]:
+        return await self._log.subjects(filter_subject)
+
+    async def last_sequence(self) -> int:
+        return await self._log.last_sequence()
+
+    async def undeliverable(self, on: Callable[[str, int], None]) -> None:
+        def note(_subject: str, data: bytes) -> None:
+            advisory = json.loads(data)
+            on(advisory["consumer"], advisory["stream_seq"])
+
+        advisories = f"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.{self.layout.stream}.*"
+        await listen(self._connection, advisories, note)
+
+    async def signal(self, subject: str, data: bytes) -> None:
+        try:
+            self._connection.client.post(subject, data)
+            if self._connection.client.congested:
+                await self._connection.client.relief()
+        except (nats.errors.Error, OSError) as error:
+            raise Unavailable(f"{subject} could not be sent: {error}") from error
+
+    async def listen(self, subject: str, on: Callable[[str, bytes], None]) -> None:
+        await listen(self._connection, subject, on)
+
+    async def put_blob(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
+        return await self._blobs.put(data, media_type)
+
+    async def get_blob(self, ref: BlobRef) -> bytes:
+        return await self._blobs.get(ref)
+
+
+@asynccontextmanager
+async def open_bus(server: Server, layout: Layout | None = None) -> AsyncIterator[JetStreamBus]:
+    async with connect(server) as connection:
+        replies = Replies(connection)
+        await replies.start()
+        await _check_jetstream(connection, replies)
+        yield JetStreamBus(replies, layout or Layout())
+
+
+async def _check_jetstream(connection: Connection, replies: Replies) -> None:
+    """A server without JetStream may still reach one in its cluster."""
+    if connection.client.server_has_jetstream:
+        return
+    try:
+        await replies.ask("$JS.API.INFO")
+    except (ApiError, Unavailable) as error:
+        raise Unsuitable(
+            f"JetStream is off at {connection.server}; start nats-server with -js"
+        ) from error

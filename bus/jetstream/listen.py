@@ -1,0 +1,40 @@
+"""Plain subscriptions: what is said at this moment, to whoever listens."""
+
+from collections.abc import Callable
+
+from parley.bus.errors import BusError, Unsuitable
+from parley.bus.jetstream.client import Wake
+from parley.bus.jetstream.connection import Connection
+
+
+async def listen(connection: Connection, subject: str, on: Callable[[str, bytes], None]) -> None:
+    """Hands on what arrives, until cancelled; `on` runs here, where it may raise."""
+    arrived: list[tuple[str, bytes]] = []
+    failures: list[BusError] = []
+    wake = Wake()
+
+    def receive(subject: bytes, _reply: bytes, data: bytes, _headers: bytes) -> None:
+        arrived.append((subject.decode(), data))
+        wake.set()
+
+    def fail(error: BusError) -> None:
+        failures.append(error)
+        wake.set()
+
+    def deny(refused: str) -> None:
+        if refused == subject.lower():
+            fail(Unsuitable(f"not permitted to listen to {subject}"))
+
+    connection.denied.append(deny)
+    subscription = await connection.client.subscribe_direct(subject, receive)
+    try:
+        with connection.watch(wake.set, fail):
+            while not failures:
+                for said, data in arrived:
+                    on(said, data)
+                arrived.clear()
+                await wake.wait()
+        raise failures[0]
+    finally:
+        connection.denied.remove(deny)
+        await connection.client.unsubscribe_direct(subscription)

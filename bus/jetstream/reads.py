@@ -1,0 +1,207 @@
+"""
+Reading the log without a consumer.
+
+Direct get is answered by any replica, which may lag behind. With more than one replica the leader
+is asked what the last matching record is, and the read goes on until it has it.
+"""
+
+import base64
+import json
+import time
+from typing import Any
+
+import anyio
+import nats.errors
+
+from parley.bus.errors import BusError, NotFound, Unavailable, Unsuitable
+from parley.bus.jetstream.client import header_of, status_of
+from parley.bus.jetstream.connection import Connection
+from parley.bus.jetstream.records import nanoseconds, record_of_headers, record_of_json
+from parley.bus.jetstream.replies import ApiError, Replies
+from parley.bus.port import Entry, Record
+
+BATCH = 1000
+SILENCE_S = 2.0
+PATIENCE_S = 15.0
+LAG_PAUSE_S = 0.02
+NO_MESSAGE_FOUND = 10037
+NO_RESPONDERS = 503
+FORBIDDEN = 403
+
+
+class Batch:
+    """The answers to one batched direct get, filed as they arrive."""
+
+    def __init__(self) -> None:
+        self.messages: list[tuple[bytes, bytes]] = []
+        self.status = 0
+        self.pending = 0
+        self._ended = anyio.Event()
+
+    def receive(self, _subject: bytes, _reply: bytes, data: bytes, headers: bytes) -> None:
+        self.status = status_of(headers)
+        if self.status:
+            self.pending = int(header_of(headers, b"Nats-Num-Pending") or 0)
+            self._ended.set()
+        else:
+            self.messages.append((headers, data))
+
+    def deny(self) -> None:
+        self.status = FORBIDDEN
+        self._ended.set()
+
+    async def end(self) -> None:
+        while not self._ended.is_set():
+            arrived = len(self.messages)
+            with anyio.move_on_after(SILENCE_S):
+                await self._ended.wait()
+            if not self._ended.is_set() and len(self.messages) == arrived:
+                raise Unavailable("the server fell silent while the log was read")
+
+
+async def direct_get(connection: Connection, stream: str, request: dict[str, Any]) -> Batch:
+    batch = Batch()
+    client = connection.client
+    inbox = client.new_inbox()
+    subject = f"$JS.API.DIRECT.GET.{stream}"
+
+    def deny(refused: str) -> None:
+        if refused == subject.lower():
+            batch.deny()
+
+    subscription = await client.subscribe_direct(inbox, batch.receive)
+    connection.denied.append(deny)
+    try:
+        client.post(subject, json.dumps(request).encode(), inbox)
+        await batch.end()
+    except (nats.errors.Error, OSError) as error:
+        raise Unavailable(f"the log cannot be read: {error}") from error
+    finally:
+        connection.denied.remove(deny)
+        await client.unsubscribe_direct(subscription)
+    if batch.status == FORBIDDEN:
+        raise Unsuitable(f"not permitted to read stream {stream}")
+    return batch
+
+
+class Log:
+    def __init__(self, replies: Replies, stream: str) -> None:
+        self._connection = replies.connection
+        self._replies = replies
+        self._stream = stream
+        self._replicas = 0
+        # The server's clock minus ours, and the connection's epoch in which it was measured.
+        self._ahead_s = 0.0
+        self._measured_in = -1
+
+    async def info(self, **request: object) -> Any:
+        asked = time.time()
+        try:
+            info = await self._replies.ask(f"$JS.API.STREAM.INFO.{self._stream}", request or None)
+        except ApiError as error:
+            raise Unsuitable(f"stream {self._stream}: {error}; see: parley infra plan") from error
+        self._replicas = info["config"].get("num_replicas", 1)
+        self._ahead_s = nanoseconds(info["ts"]) / 1e9 - (asked + time.time()) / 2
+        self._measured_in = self._connection.epoch
+        return info
+
+    async def server_ahead_s(self) -> float:
+        if self._measured_in != self._connection.epoch:
+            await self.info()
+        return self._ahead_s
+
+    async def last_sequence(self) -> int:
+        return int((await self.info())["state"]["last_seq"])
+
+    async def subjects(self, filter_subject: str) -> list[str]:
+        found: list[str] = []
+        while True:
+            info = await self.info(subjects_filter=filter_subject, offset=len(found))
+            page = info["state"].get("subjects") or {}
+            found.extend(page)
+            if not page or len(found) >= info.get("total", 0):
+                return sorted(found)
+
+    async def read(self, filter_subject: str, start: int) -> list[Record]:
+        least = await self._last_on_leader(filter_subject) if await self._replicated() else 0
+        records: list[Record] = []
+        following = max(1, start)
+        with anyio.move_on_after(PATIENCE_S):
+            while True:
+                batch = await self._batch(
+                    {"seq": following, "next_by_subj": filter_subject, "batch": BATCH}
+                )
+                records.extend(record_of_headers(h, data) for h, data in batch.messages)
+                following = records[-1].sequence + 1 if records else following
+                if batch.pending == 0:
+                    if following > least:
+                        return records
+                    await anyio.sleep(LAG_PAUSE_S)
+        raise Unavailable(f"{filter_subject} could not be read to its end in {PATIENCE_S:g} s")
+
+    async def record(self, sequence: int) -> Record:
+        with anyio.move_on_after(PATIENCE_S):
+            return await self._record(sequence)
+        raise Unavailable(f"record {sequence} could not be read in {PATIENCE_S:g} s")
+
+    async def _record(self, sequence: int) -> Record:
+        batch = await self._batch({"seq": sequence, "batch": 1})
+        for headers, data in batch.messages:
+            found = record_of_headers(headers, data)
+            if found.sequence == sequence:
+                return found
+        if await self._replicated():
+            message = await self._from_leader({"seq": sequence})
+            if message is not None:
+                return record_of_json(message)
+        raise NotFound(f"the log holds no record {sequence}")
+
+    async def find(self, entry: Entry) -> int | None:
+        """Where the leader holds this very entry; None if it does not, or does not say."""
+        after = entry.guard.sequence if entry.guard is not None else 0
+        try:
+            while True:
+                message = await self._from_leader({"seq": after + 1, "next_by_subj": entry.subject})
+                if message is None:
+                    return None
+                headers = base64.b64decode(message.get("hdrs", ""))
+                if header_of(headers, b"Nats-Msg-Id") == entry.msg_id:
+                    return int(message["seq"])
+                after = message["seq"]
+        except BusError:
+            return None
+
+    async def _batch(self, request: dict[str, Any]) -> Batch:
+        """Repeated until it is answered; only for what has a time limit around it."""
+        while True:
+            await self._connection.usable()
+            try:
+                batch = await direct_get(self._connection, self._stream, request)
+            except Unavailable:
+                continue
+            if batch.status != NO_RESPONDERS:
+                return batch
+            await self.info()
+            await anyio.sleep(LAG_PAUSE_S)
+
+    async def _replicated(self) -> bool:
+        if self._replicas == 0:
+            try:
+                await self.info()
+            except BusError:
+                return False
+        return self._replicas > 1
+
+    async def _last_on_leader(self, filter_subject: str) -> int:
+        message = await self._from_leader({"last_by_subj": filter_subject})
+        return 0 if message is None else int(message["seq"])
+
+    async def _from_leader(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        try:
+            answer = await self._replies.ask(f"$JS.API.STREAM.MSG.GET.{self._stream}", request)
+        except ApiError as error:
+            if error.err_code == NO_MESSAGE_FOUND:
+                return None
+            raise Unavailable(f"stream {self._stream}: {error}") from error
+        message: dict[str, Any] = answer["message"]
+        return message

@@ -1,0 +1,177 @@
+"""
+Facts on the bus: the few writes that exist, each with the guard that makes it safe to repeat.
+
+    submit   once ever per debate
+    cancel   once per debate
+    speak    once ever per (step, persona)
+    fire     once ever per step
+    control  only while no other control fact was written since (`after`)
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from pydantic import TypeAdapter
+
+from parley.bus.codec import decode, decode_ask, encode
+from parley.bus.contracts.base import BlobRef
+from parley.bus.contracts.facts import (
+    Ask,
+    Asked,
+    CancelRequested,
+    ControlFact,
+    DeadlineFired,
+    Fact,
+    Request,
+    RequestByReference,
+    Submitted,
+    TurnTaken,
+)
+from parley.bus.errors import DecodeError
+from parley.bus.port import Bus, Entry, Guard, Record
+from parley.bus.subjects import DebateRef, Subjects
+
+# A request larger than this travels as a blob, so that long debates stay below the payload limit.
+INLINE_REQUEST_BYTES = 128 * 1024
+
+REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
+
+
+class Logged(NamedTuple):
+    """A fact with its place in the log."""
+
+    sequence: int
+    ref: DebateRef
+    fact: Fact
+    time_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Undecodable:
+    """A record on one of our subjects that is not a fact; it counts for nothing."""
+
+    record: Record
+    reason: str
+
+
+class Draft(NamedTuple):
+    """A fact ready to be written."""
+
+    subject: str
+    data: bytes
+    fact: Fact
+
+
+class Journal:
+    def __init__(self, bus: Bus, subjects: Subjects) -> None:
+        self.bus = bus
+        self.subjects = subjects
+
+    async def submit(self, ref: DebateRef, fact: Submitted) -> None:
+        """Raises Conflict when the debate's id is taken."""
+        await self._write_once(ref, fact)
+
+    async def cancel(self, ref: DebateRef, fact: CancelRequested) -> None:
+        """Raises Conflict when somebody cancelled before."""
+        await self._write_once(ref, fact)
+
+    async def speak(self, ref: DebateRef, fact: TurnTaken) -> None:
+        """Raises Conflict when the persona's turn in this step is already in the log."""
+        await self._write_once(ref, fact)
+
+    def draft(self, ref: DebateRef, fact: ControlFact) -> Draft:
+        return Draft(self.subjects.of(ref, fact), encode(fact), fact)
+
+    async def fire(self, ref: DebateRef, fact: DeadlineFired) -> None:
+        """Raises Conflict when the step's deadline is already in the log."""
+        await self._write_once(ref, fact)
+
+    async def control(self, ref: DebateRef, draft: Draft, *, after: int) -> None:
+        """Write a control fact if `after` is still the last one's sequence; Conflict if it is not."""
+        fact = draft.fact
+        if isinstance(fact, Asked) and len(draft.data) > INLINE_REQUEST_BYTES:
+            fact, request = externalise(fact)
+            draft = self.draft(ref, fact)
+            await self.bus.put_blob(request, "application/json")
+        guard = Guard(self.subjects.control_of(ref), after)
+        await self.bus.append(self._entry(ref, draft, guard))
+
+    async def read(self, ref: DebateRef) -> tuple[list[Logged], list[Undecodable]]:
+        return self.decode_all(await self.bus.read(self.subjects.debate(ref)))
+
+    def decode_all(self, records: Iterable[Record]) -> tuple[list[Logged], list[Undecodable]]:
+        logged: list[Logged] = []
+        undecodable: list[Undecodable] = []
+        for record in records:
+            try:
+                logged.append(self.decode(record))
+            except DecodeError as error:
+                undecodable.append(Undecodable(record, str(error)))
+        return logged, undecodable
+
+    def decode(self, record: Record) -> Logged:
+        address = self.subjects.parse(record.subject)
+        if address is None:
+            raise DecodeError(f"subject {record.subject} belongs to no debate")
+        ref, tail = address
+        return Logged(record.sequence, ref, decode(tail, record.data), record.time_ns)
+
+    def decode_ask(self, record: Record) -> tuple[DebateRef, Ask]:
+        address = self.subjects.parse(record.subject)
+        if address is None:
+            raise DecodeError(f"subject {record.subject} belongs to no debate")
+        return address[0], decode_ask(address[1], record.data)
+
+    async def request_of(self, ask: Ask) -> Request:
+        if isinstance(ask.request, RequestByReference):
+            return REQUEST.validate_json(await self.bus.get_blob(ask.request.blob))
+        return ask.request
+
+    async def _write_once(self, ref: DebateRef, fact: Fact) -> None:
+        subject = self.subjects.of(ref, fact)
+        draft = Draft(subject, encode(fact), fact)
+        await self.bus.append(self._entry(ref, draft, Guard(subject, 0)))
+
+    def _entry(self, ref: DebateRef, draft: Draft, guard: Guard) -> Entry:
+        msg_id = self.subjects.msg_id(draft.subject)
+        return Entry(
+            subject=draft.subject,
+            data=draft.data,
+            msg_id=msg_id,
+            guard=guard,
+            headers=envelope(ref, draft.fact, msg_id),
+        )
+
+
+def externalise(ask: Asked) -> tuple[Asked, bytes]:
+    """The same ask with its request replaced by a reference, and the request's bytes."""
+    data = ask.request.model_dump_json(exclude_none=True).encode()
+    ref = BlobRef(
+        sha256=hashlib.sha256(data).hexdigest(), size=len(data), media_type="application/json"
+    )
+    return ask.model_copy(update={"request": RequestByReference(blob=ref)}), data
+
+
+def envelope(ref: DebateRef, fact: Fact, msg_id: str) -> dict[str, str]:
+    """
+    CloudEvents attributes (binary mode) and W3C trace context.
+
+    The trace id is a function of the debate, so that every process puts its facts into the same
+    trace without having to be told.
+    """
+    span = hashlib.blake2s(msg_id.encode(), digest_size=8).hexdigest()
+    return {
+        "ce-specversion": "1.0",
+        "ce-id": msg_id,
+        "ce-source": f"/{ref.panel}/{ref.id}",
+        "ce-type": f"parley.{fact.type}",
+        "traceparent": f"00-{_trace_of(ref)}-{span}-01",
+    }
+
+
+@lru_cache(maxsize=4096)
+def _trace_of(ref: DebateRef) -> str:
+    return hashlib.blake2s(str(ref).encode(), digest_size=16).hexdigest()

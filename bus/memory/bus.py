@@ -1,0 +1,203 @@
+"""The port of the bus, in memory: every client stands for one process."""
+
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+
+import anyio
+
+from parley.bus.contracts.base import BlobRef
+from parley.bus.errors import Conflict, NotFound, Unavailable, Unsuitable
+from parley.bus.memory.faults import NO_FAULTS, Chance, Faults
+from parley.bus.memory.inbox import Inbox, registered
+from parley.bus.memory.index import matches
+from parley.bus.memory.log import MemoryLog
+from parley.bus.memory.queues import MemoryQueue
+from parley.bus.port import Delivery, Entry, Queue, Record
+
+# How long a writer waits for an answer before it repeats itself.
+ANSWER_TIMEOUT_S = 2.0
+# Of the writers whose answer was lost, this share repeats itself; the others give up.
+PERSISTENCE = 0.5
+
+
+class MemoryServer:
+    """What all clients share, and what is left when one of them crashes."""
+
+    def __init__(self, faults: Faults, seed: int, epoch_ns: int) -> None:
+        self.chance = Chance(faults, seed)
+        self.log = MemoryLog(epoch_ns)
+        self.queues: dict[str, MemoryQueue] = {}
+        self.blobs: dict[str, bytes] = {}
+        self.on_signal: list[Callable[[str, bytes], None]] = []
+        self.on_undeliverable: list[Callable[[str, int], None]] = []
+
+    def client(self) -> "MemoryBus":
+        return MemoryBus(self)
+
+    def give_up(self, queue: str, sequence: int) -> None:
+        for notify in tuple(self.on_undeliverable):
+            notify(queue, sequence)
+
+
+@asynccontextmanager
+async def open_memory_server(
+    faults: Faults = NO_FAULTS, *, seed: int = 0, epoch_ns: int = 0
+) -> AsyncIterator[MemoryServer]:
+    """`epoch_ns` is what the event loop's time zero means to the records."""
+    server = MemoryServer(faults, seed, epoch_ns)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(server.log.keep_time)
+        try:
+            yield server
+        finally:
+            tasks.cancel_scope.cancel()
+            for queue in server.queues.values():
+                queue.close()
+
+
+class MemoryBus:
+    def __init__(self, server: MemoryServer) -> None:
+        self._server = server
+        self._log = server.log
+        self._chance = server.chance
+
+    async def ensure_queue(self, queue: Queue) -> None:
+        await self._chance.delay()
+        known = self._server.queues.get(queue.name)
+        if known is None:
+            self._server.queues[queue.name] = MemoryQueue(
+                self._log, queue, self._chance, self._server.give_up
+            )
+        else:
+            known.queue = queue
+
+    async def append(self, *entries: Entry) -> int:
+        await self._chance.delay()
+        results = [self._write(entry) for entry in entries]
+        await self._chance.delay()
+        while self._chance.happens(self._chance.faults.lost_answers):
+            if not self._chance.happens(PERSISTENCE):
+                raise Unavailable(f"no word about {entries[-1].subject}")
+            await anyio.sleep(ANSWER_TIMEOUT_S)
+            results = [self._write_again(entry) for entry in entries]
+        sequence = 0
+        for result in results:
+            if isinstance(result, Conflict):
+                raise result
+            sequence = result
+        return sequence
+
+    def _write(self, entry: Entry) -> int | Conflict:
+        try:
+            return self._log.write(entry)
+        except Conflict as conflict:
+            return conflict
+
+    def _write_again(self, entry: Entry) -> int | Conflict:
+        """A guard that fails on a repetition may have failed against our own first attempt."""
+        result = self._write(entry)
+        if isinstance(result, Conflict):
+            return self._log.stored_as(entry) or result
+        return result
+
+    async def tail(
+        self, filters: Sequence[str], *, start: int, on: Callable[[Record], None]
+    ) -> None:
+        def wanted(record: Record) -> bool:
+            return record.sequence >= start and any(matches(f, record.subject) for f in filters)
+
+        backlog = [record for record in self._log.read(">", start) if wanted(record)]
+        inbox = Inbox[Record](backlog)
+
+        def note(record: Record) -> None:
+            if wanted(record):
+                inbox.put(record)
+
+        with registered(self._log.on_record, note):
+            while True:
+                record = await inbox.get()
+                await self._travel()
+                on(record)
+
+    async def work(
+        self, queue: str, slots: int, handle: Callable[[Delivery], Awaitable[None]]
+    ) -> None:
+        if queue not in self._server.queues:
+            raise Unsuitable(f"queue {queue} does not exist")
+        async with anyio.create_task_group() as tasks:
+            for _ in range(slots):
+                tasks.start_soon(self._serve, self._server.queues[queue], handle)
+
+    async def _serve(
+        self, queue: MemoryQueue, handle: Callable[[Delivery], Awaitable[None]]
+    ) -> None:
+        while True:
+            delivery = await queue.take()
+            await self._travel()
+            await handle(delivery)
+
+    async def read(self, filter_subject: str, *, start: int = 1) -> list[Record]:
+        await self._chance.delay()
+        return self._log.read(filter_subject, start)
+
+    async def record(self, sequence: int) -> Record:
+        await self._chance.delay()
+        return self._log.record(sequence)
+
+    async def subjects(self, filter_subject: str) -> list[str]:
+        await self._chance.delay()
+        return self._log.subjects(filter_subject)
+
+    async def last_sequence(self) -> int:
+        await self._chance.delay()
+        return self._log.last_sequence
+
+    async def undeliverable(self, on: Callable[[str, int], None]) -> None:
+        inbox = Inbox[tuple[str, int]]()
+
+        def note(queue: str, sequence: int) -> None:
+            inbox.put((queue, sequence))
+
+        with registered(self._server.on_undeliverable, note):
+            while True:
+                queue, sequence = await inbox.get()
+                await self._travel()
+                on(queue, sequence)
+
+    async def signal(self, subject: str, data: bytes) -> None:
+        await self._chance.delay()
+        for notify in tuple(self._server.on_signal):
+            if not self._chance.happens(self._chance.faults.lost_signals):
+                notify(subject, data)
+
+    async def listen(self, subject: str, on: Callable[[str, bytes], None]) -> None:
+        inbox = Inbox[tuple[str, bytes]]()
+
+        def note(said: str, data: bytes) -> None:
+            if matches(subject, said):
+                inbox.put((said, data))
+
+        with registered(self._server.on_signal, note):
+            while True:
+                said, data = await inbox.get()
+                await self._travel()
+                on(said, data)
+
+    async def put_blob(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
+        await self._chance.delay()
+        ref = BlobRef(
+            sha256=hashlib.sha256(data).hexdigest(), size=len(data), media_type=media_type
+        )
+        self._server.blobs[ref.sha256] = data
+        return ref
+
+    async def get_blob(self, ref: BlobRef) -> bytes:
+        await self._chance.delay()
+        if ref.sha256 not in self._server.blobs:
+            raise NotFound(f"blob {ref.sha256} is not here")
+        return self._server.blobs[ref.sha256]
+
+    async def _travel(self) -> None:
+        if self._chance.faults.delay_s > 0:
+            await self._chance.delay()

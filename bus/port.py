@@ -1,0 +1,135 @@
+"""
+The bus as the rest of Parley sees it: one log with guards, queues cut out of it, signals and blobs.
+
+Two buses stand behind it, JetStream and memory, with one behaviour suite (tests/bus) for both.
+Nothing here knows what a debate is.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
+
+from parley.bus.contracts.base import BlobRef
+
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
+class Guard(NamedTuple):
+    """The write holds only while `sequence` is the last one stored under `subject` (0: none yet)."""
+
+    subject: str
+    sequence: int
+
+
+class Entry(NamedTuple):
+    """Something to be written. `msg_id` makes a repeated write of the same entry harmless."""
+
+    subject: str
+    data: bytes
+    msg_id: str
+    guard: Guard | None = None
+    headers: Mapping[str, str] = NO_HEADERS
+
+
+class Record(NamedTuple):
+    """Something that stands in the log. `time_ns` is the server's, since the epoch."""
+
+    sequence: int
+    subject: str
+    data: bytes
+    time_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A durable reader of the log, shared by its replicas: each record goes to one of them."""
+
+    name: str
+    filters: tuple[str, ...]
+    ack_wait_s: float = 5.0
+    max_deliver: int = 5
+
+
+class Delivery(Protocol):
+    """A record handed out by a queue; it comes again unless it is acknowledged."""
+
+    @property
+    def record(self) -> Record: ...
+
+    @property
+    def attempt(self) -> int: ...
+
+    async def ack(self) -> None: ...
+
+    async def nak(self, delay_s: float = 0.0) -> None: ...
+
+    async def in_progress(self) -> None: ...
+
+    async def term(self) -> None:
+        """Never hand it out again."""
+        ...
+
+
+class Bus(Protocol):
+    async def ensure_queue(self, queue: Queue) -> None:
+        """Idempotent."""
+        ...
+
+    async def append(self, *entries: Entry) -> int:
+        """
+        Write the entries in this order, without waiting in between; the sequence of the last one.
+
+        Repeating an entry that is already stored answers its sequence, while its guard still
+        holds. Raises Conflict when a guard fails, and Unavailable when the outcome is still
+        unknown after every retry (the entry may yet be stored, which its msg_id makes harmless).
+        """
+        ...
+
+    async def tail(
+        self, filters: Sequence[str], *, start: int, on: Callable[[Record], None]
+    ) -> None:
+        """Every matching record from `start` on, in order, each once; until cancelled."""
+        ...
+
+    async def work(
+        self, queue: str, slots: int, handle: Callable[[Delivery], Awaitable[None]]
+    ) -> None:
+        """Hand out the queue's records, at most `slots` at a time; until cancelled."""
+        ...
+
+    async def read(self, filter_subject: str, *, start: int = 1) -> list[Record]:
+        """Every matching record stored before this call."""
+        ...
+
+    async def record(self, sequence: int) -> Record:
+        """Raises NotFound."""
+        ...
+
+    async def subjects(self, filter_subject: str) -> list[str]:
+        """The subjects that hold at least one record."""
+        ...
+
+    async def last_sequence(self) -> int:
+        """Of the whole log; 0 when it is empty."""
+        ...
+
+    async def undeliverable(self, on: Callable[[str, int], None]) -> None:
+        """(queue, sequence) of every record whose deliveries are used up; best effort."""
+        ...
+
+    async def signal(self, subject: str, data: bytes) -> None:
+        """Say something that is not stored, to whoever listens at this moment."""
+        ...
+
+    async def listen(self, subject: str, on: Callable[[str, bytes], None]) -> None:
+        """(subject, data) of every signal; until cancelled."""
+        ...
+
+    async def put_blob(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
+        """Idempotent: the same content has the same name."""
+        ...
+
+    async def get_blob(self, ref: BlobRef) -> bytes:
+        """Raises NotFound, also when the content does not match its name."""
+        ...

@@ -1,0 +1,136 @@
+"""
+The only place where a subject is spelled.
+
+    {prefix}.{panel}.{id}.submitted                   a client, once ever
+    {prefix}.{panel}.{id}.cancel                      a person, once
+    {prefix}.{panel}.{id}.turn.{step}.{persona}       an agent, once ever
+    {prefix}.{panel}.{id}.fired.{step}                the coordinator, when the deadline passed
+    {prefix}.{panel}.{id}.ctl.opened                  the coordinator; all of `ctl` under one guard
+                         .ctl.ask.{step}.{persona}    (`all` for several personas, listed inside)
+                         .ctl.abstained.{step}.{persona}
+                         .ctl.terminated, .ctl.decided, .ctl.closed
+
+Viewers read the same facts from `live.{prefix}.>`, republished by the server after storage.
+"""
+
+from typing import NamedTuple, assert_never
+
+from typing_extensions import override
+
+from parley.bus.contracts.facts import (
+    Abstained,
+    Ask,
+    Asked,
+    CancelRequested,
+    Closed,
+    DeadlineFired,
+    Decided,
+    Fact,
+    Opened,
+    Submitted,
+    Terminated,
+    TurnTaken,
+)
+from parley.bus.contracts.panel import EVERYBODY
+
+LIVE = "live"
+CONTROL = "ctl."
+
+
+class DebateRef(NamedTuple):
+    panel: str
+    id: str
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.panel}/{self.id}"
+
+
+def tail_of(fact: Fact) -> str:  # noqa: C901, PLR0911 - one line a fact is the clearest table
+    """The part of a fact's subject that follows the debate's own."""
+    match fact:
+        case Submitted():
+            return "submitted"
+        case CancelRequested():
+            return "cancel"
+        case TurnTaken():
+            return f"turn.{fact.step}.{fact.persona}"
+        case DeadlineFired():
+            return f"fired.{fact.step}"
+        case Opened():
+            return "ctl.opened"
+        case Asked():
+            return ask_tail(fact)
+        case Abstained():
+            return f"ctl.abstained.{fact.step}.{fact.persona}"
+        case Terminated():
+            return "ctl.terminated"
+        case Decided():
+            return "ctl.decided"
+        case Closed():
+            return "ctl.closed"
+        case _:
+            assert_never(fact)
+
+
+def ask_tail(ask: Ask) -> str:
+    addressee = ask.personas[0] if len(ask.personas) == 1 else EVERYBODY
+    return f"ctl.ask.{ask.step}.{addressee}"
+
+
+class Subjects:
+    """Spells and reads subjects below one prefix."""
+
+    def __init__(self, prefix: str = "debate") -> None:
+        self.prefix = prefix
+        self._skip = len(prefix) + 1
+
+    def parse(self, subject: str) -> tuple[DebateRef, str] | None:
+        """The debate a subject belongs to and the tail behind it; None if it is not one of ours."""
+        if not subject.startswith(self.prefix + "."):
+            return None
+        parts = subject[self._skip :].split(".", 2)
+        if len(parts) != 3:  # noqa: PLR2004 - panel, id, tail
+            return None
+        return DebateRef(parts[0], parts[1]), parts[2]
+
+    def of(self, ref: DebateRef, fact: Fact) -> str:
+        return self.at(ref, tail_of(fact))
+
+    def at(self, ref: DebateRef, tail: str) -> str:
+        return f"{self.prefix}.{ref.panel}.{ref.id}.{tail}"
+
+    def msg_id(self, subject: str) -> str:
+        """What makes a repeated write recognisable: every subject is written once."""
+        return subject[self._skip :]
+
+    def control_of(self, ref: DebateRef) -> str:
+        return self.at(ref, "ctl.>")
+
+    def debate(self, ref: DebateRef) -> str:
+        return self.at(ref, ">")
+
+    def everything(self) -> str:
+        return f"{self.prefix}.>"
+
+    def live(self) -> str:
+        return f"{LIVE}.{self.prefix}.>"
+
+    def facts(self, panel: str = "*", debate: str = "*") -> tuple[str, ...]:
+        """Filters that match every fact."""
+        return (f"{self.prefix}.{panel}.{debate}.>",)
+
+    def submissions(self, panel: str = "*", debate: str = "*") -> str:
+        return f"{self.prefix}.{panel}.{debate}.submitted"
+
+    def closings(self, panel: str = "*") -> str:
+        return f"{self.prefix}.{panel}.*.ctl.closed"
+
+    def asks(self, panel: str, persona: str) -> tuple[str, ...]:
+        """Filters of the asks that concern one persona."""
+        root = f"{self.prefix}.{panel}.*.ctl.ask.*"
+        return (f"{root}.{persona}", f"{root}.{EVERYBODY}")
+
+    def beacons(self) -> str:
+        """Signals (not stored) by which coordinators know of each other."""
+        return f"{LIVE}.{self.prefix}-coordinators"

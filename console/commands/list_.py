@@ -1,0 +1,103 @@
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from parley.bus.contracts.facts import Closed, Decided
+from parley.bus.journal import Journal
+from parley.bus.subjects import DebateRef
+from parley.configs.settings import Settings, load
+from parley.console.logs import keep_quiet
+from parley.console.options import Config, Json, Nats, example
+from parley.console.output import print_line
+from parley.console.system import open_journal, run_async
+from parley.console.text import one_line
+
+OPEN = "open"
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    ref: DebateRef
+    submitted: datetime
+    closed: Closed | None
+    decided: Decided | None
+
+    @property
+    def status(self) -> str:
+        return self.closed.status.value if self.closed is not None else OPEN
+
+
+@app.command("list", epilog=example("parley list", "parley list --status open --json"))
+def list_(
+    status: Annotated[
+        str | None, typer.Option("--status", help="Only open, completed, failed or cancelled.")
+    ] = None,
+    nats: Nats = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """List debates."""
+    keep_quiet()
+    settings = load(config, {"nats.url": nats})
+    listed = [one for one in run_async(lambda: _list(settings)) if status in (None, one.status)]
+    for one in listed:
+        print_line(_as_json(one) if as_json else _in_words(one))
+
+
+async def _list(settings: Settings) -> list[Listed]:
+    async with open_journal(settings, create=False) as journal:
+        subjects = journal.subjects
+        everywhere = DebateRef("*", "*")
+        submitted = await journal.bus.read(subjects.submissions())
+        closed = await _by_debate(journal, subjects.closings())
+        decided = await _by_debate(journal, subjects.at(everywhere, "ctl.decided"))
+    listed = []
+    for record in submitted:
+        address = subjects.parse(record.subject)
+        assert address is not None, "the filter lets only our subjects through"
+        end, decision = closed.get(address[0]), decided.get(address[0])
+        listed.append(
+            Listed(
+                address[0],
+                datetime.fromtimestamp(record.time_ns / 1e9, UTC),
+                end if isinstance(end, Closed) else None,
+                decision if isinstance(decision, Decided) else None,
+            )
+        )
+    return listed
+
+
+async def _by_debate(journal: Journal, filter_subject: str) -> dict[DebateRef, object]:
+    logged, _ = journal.decode_all(await journal.bus.read(filter_subject))
+    return {one.ref: one.fact for one in logged}
+
+
+def _in_words(one: Listed) -> str:
+    moment = one.submitted.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    line = f"{one.ref.id:<12}  {one.ref.panel:<10}  {moment}  {one.status:<9}"
+    if one.decided is not None:
+        decision = one.decided.decision
+        line += f"  {decision.final_verdict.value} {decision.confidence:.2f}"
+    if one.closed is not None:
+        line += f"  ({one_line(one.closed.reason)})"
+    return line.rstrip()
+
+
+def _as_json(one: Listed) -> str:
+    decision = one.decided.decision if one.decided is not None else None
+    return json.dumps(
+        {
+            "debate_id": one.ref.id,
+            "panel": one.ref.panel,
+            "submitted": one.submitted.isoformat(timespec="milliseconds"),
+            "status": one.status,
+            "reason": one.closed.reason if one.closed is not None else None,
+            "final_verdict": decision.final_verdict.value if decision is not None else None,
+            "confidence": decision.confidence if decision is not None else None,
+        }
+    )

@@ -1,0 +1,73 @@
+import json
+from typing import Annotated
+
+import typer
+
+from parley.bus.errors import BadInput
+from parley.configs.panels import PanelFile, panel_path, panel_paths, read_panel
+from parley.configs.settings import load
+from parley.console.exits import warn
+from parley.console.options import Json, Panels, example
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(epilog=example("parley panels", "parley panels forensic"))
+def panels(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The panel to show.")] = None,
+    panels_dir: Panels = None,
+    as_json: Json = False,
+) -> None:
+    """List the panels, or show one."""
+    folder = load(flags={"panels": panels_dir}).panels
+    wanted = [panel_path(name, folder)] if name else list(panel_paths(folder).values())
+    contents, mistakes = [], []
+    for path in wanted:
+        try:
+            content, warnings = read_panel(path)
+        except BadInput as error:
+            mistakes.append(str(error))
+        else:
+            warn(warnings)
+            contents.append(content)
+    if as_json:
+        print(json.dumps([content.model_dump(mode="json") for content in contents]))
+    else:
+        print("\n".join(_described(contents[0]) if name and contents else _listed(contents)))
+    if mistakes:
+        raise BadInput("\n".join(mistakes))
+
+
+def _listed(contents: list[PanelFile]) -> list[str]:
+    width = max((len(content.name) for content in contents), default=0)
+    return [f"{content.name:<{width}}  {content.title}" for content in contents]
+
+
+def _described(content: PanelFile) -> list[str]:
+    seats = content.usual_roster
+    lines = [f"{content.name}: {content.title}", "", "personas (trust):"]
+    width = max(len(persona.name) for persona in content.personas)
+    for persona in content.personas:
+        trust = f"{content.trust[persona.name]:.2f}" if persona.name in content.trust else "-"
+        absent = "" if persona.name in seats else "  [only with --roster]"
+        lines.append(f"  {persona.name:<{width}}  {trust:>4}  {persona.speciality}{absent}")
+    lines += ["", f"a round waits {content.deadline_s:g} s", "", "parameters by preset:"]
+    lines += _presets_table(content)
+    return lines
+
+
+def _presets_table(content: PanelFile) -> list[str]:
+    presets = content.preset_names
+    values = {preset: content.params_of(preset).model_dump() for preset in presets}
+    keys = list(content.params.model_dump())
+    width = max(len(key) for key in keys)
+    head = " " * (width + 4) + "".join(f"{preset:>10}" for preset in presets)
+    rows = [
+        f"  {key:<{width}}  " + "".join(f"{_shown(values[preset][key]):>10}" for preset in presets)
+        for key in keys
+    ]
+    return [head, *rows]
+
+
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value}"

@@ -1,0 +1,40 @@
+import typer
+
+from parley.configs.settings import load
+from parley.console.exits import warn
+from parley.console.logbook import logs_of
+from parley.console.logs import keep_quiet
+from parley.console.options import Config, IdOrFile, Json, Nats, example
+from parley.console.output import model_line, print_line
+from parley.console.story import tell
+from parley.coordinator.reducer import apply
+from parley.coordinator.state import DebateState
+from parley.coordinator.verdicts.result import result_of
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(epilog=example("parley replay 01jd7w2k9xqz", "parley replay debates.jsonl --json"))
+def replay(
+    source: IdOrFile, nats: Nats = None, config: Config = None, as_json: Json = False
+) -> None:
+    """
+    Fold a debate's log again, fact by fact.
+
+    The result is the one that the debate had, because it is a function of its log alone.
+    """
+    keep_quiet()
+    settings = load(config, {"nats.url": nats})
+    for log in logs_of(settings, source):
+        warn(log.broken)
+        state = DebateState()
+        if not as_json:
+            print_line(f"debate {log.ref}")
+        for fact in log.facts:
+            after = apply(state, fact)
+            if not as_json:
+                for line in tell(fact, state, after):
+                    print_line(line)
+            state = after
+        if as_json:
+            print_line(model_line(result_of(log.ref, state)))

@@ -1,0 +1,54 @@
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parley.bus.contracts.panel import DebateInput
+from parley.bus.subjects import DebateRef
+from parley.configs.settings import load
+from parley.console.debates import Wishes, read_script, scripted_panel
+from parley.console.exits import warn
+from parley.console.options import Json, Panels, Preset, Roster, Sets, example, names
+from parley.console.output import model_line, print_line
+from parley.console.rehearsal import play
+from parley.console.story import tell
+from parley.coordinator.state import DebateState
+from parley.coordinator.verdicts.result import result_of
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(
+    epilog=example(
+        "parley simulate debate.yaml",
+        "parley simulate debate.yaml --set max_rounds=5 --json",
+    )
+)
+def simulate(
+    file: Annotated[Path, typer.Argument(metavar="FILE.yaml", help="The script to play.")],
+    preset: Preset = None,
+    sets: Sets = None,
+    roster: Roster = None,
+    panels_dir: Panels = None,
+    as_json: Json = False,
+) -> None:
+    """
+    Play a scripted debate through the real rules.
+
+    No server is needed. The flags win over what the script says, so that one script answers what
+    would have happened under other thresholds.
+    """
+    script = read_script(file)
+    panels = load(flags={"panels": panels_dir}).panels
+    resolution = scripted_panel(script, Wishes(preset, sets or (), names(roster), panels))
+    warn(resolution.warnings)
+    ref = DebateRef(resolution.panel.name, re.sub(r"[^A-Za-z0-9_-]", "-", file.stem)[:64])
+    state = DebateState()
+    for fact, after in play(resolution.panel, script.content, DebateInput()):
+        if not as_json:
+            for line in tell(fact, state, after):
+                print_line(line)
+        state = after
+    if as_json:
+        print_line(model_line(result_of(ref, state)))

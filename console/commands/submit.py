@@ -1,0 +1,69 @@
+import json
+
+import typer
+
+from parley.configs.settings import Settings, load
+from parley.console.brains import parse_brain
+from parley.console.debates import Wishes
+from parley.console.exits import warn
+from parley.console.logs import keep_quiet
+from parley.console.options import (
+    Brain,
+    Config,
+    Id,
+    Inputs,
+    Json,
+    Nats,
+    PanelName,
+    Panels,
+    Preset,
+    Roster,
+    Sets,
+    example,
+    names,
+)
+from parley.console.output import print_line
+from parley.console.submitting import Plan, plan
+from parley.console.submitting import submit as submit_all
+from parley.console.system import open_journal, run_async
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(
+    epilog=example(
+        "parley submit forensic photo.jpg --brain script:debate.yaml",
+        "parley submit forensic photo.jpg --id case-17 --preset precise",
+    )
+)
+def submit(
+    panel: PanelName,
+    inputs: Inputs = None,
+    brain: Brain = "script",
+    preset: Preset = None,
+    sets: Sets = None,
+    roster: Roster = None,
+    given_id: Id = None,
+    nats: Nats = None,
+    panels_dir: Panels = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """
+    Submit a debate to a running system.
+
+    Prints the id of each debate.
+    """
+    keep_quiet()
+    settings = load(config, {"nats.url": nats, "panels": panels_dir})
+    wishes = Wishes(preset, sets or (), names(roster), settings.panels)
+    wanted = plan(panel, inputs or (), parse_brain(brain), wishes, given_id)
+    warn(wanted.warnings)
+    run_async(lambda: _submit(settings, wanted))
+    for ref in wanted.refs:
+        print_line(json.dumps({"debate_id": ref.id, "panel": ref.panel}) if as_json else ref.id)
+
+
+async def _submit(settings: Settings, wanted: Plan) -> None:
+    async with open_journal(settings, create=False) as journal:
+        await submit_all(journal, wanted)

@@ -1,0 +1,83 @@
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Annotated
+
+import anyio
+import typer
+
+from parley.configs.panels import panel_paths, read_panel
+from parley.configs.settings import Settings, load
+from parley.console import logs
+from parley.console.brains import BrainChoice, make_brain, parse_brain
+from parley.console.exits import warn
+from parley.console.options import Brain, Config, NatsOrPrivate, Panels, example
+from parley.console.output import print_line
+from parley.console.serving import serve
+from parley.console.system import Seats, open_journal, private_server, run_async, staffed
+
+DEFAULT_PORT = 4222
+DEFAULT_STORE = Path(".parley")
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(epilog=example("parley up", "parley up --port 4333 --store /var/lib/parley"))
+def up(
+    port: Annotated[int, typer.Option("--port", min=1, max=65535)] = DEFAULT_PORT,
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", metavar="DIR", help="Where debates are kept; .parley otherwise."),
+    ] = None,
+    brain: Brain = "script",
+    nats: NatsOrPrivate = None,
+    panels_dir: Panels = None,
+    config: Config = None,
+) -> None:
+    """
+    Run everything on this machine: server, coordinator, agents.
+
+    Debates stay in the store and go on where they were at the next start.
+    """
+    settings = load(config, {"nats.url": nats, "embedded.store": store, "panels": panels_dir})
+    logs.configure(settings.log.level, settings.log.format)
+    choice = parse_brain(brain)
+    seats = _everybody(settings.panels)
+    raise typer.Exit(run_async(lambda: serve(lambda: _up(settings, port, seats, choice))))
+
+
+def _everybody(panels_dir: Path | None) -> Seats:
+    seats = []
+    for path in panel_paths(panels_dir).values():
+        content, warnings = read_panel(path)
+        warn(warnings)
+        seats += [(content.name, persona) for persona in content.roster]
+    return seats
+
+
+async def _up(settings: Settings, port: int, seats: Seats, choice: BrainChoice) -> None:
+    async with AsyncExitStack() as stack:
+        own_server = not settings.names_a_server
+        if own_server:
+            store = settings.embedded.store or DEFAULT_STORE
+            settings = await stack.enter_async_context(
+                private_server(settings, port=port, store=store)
+            )
+        journal = await stack.enter_async_context(open_journal(settings, create=True))
+        await stack.enter_async_context(staffed(journal, settings, seats, make_brain(choice)))
+        _explain(settings, port, own_server=own_server)
+        await anyio.sleep_forever()
+
+
+def _explain(settings: Settings, port: int, *, own_server: bool) -> None:
+    usual = port == DEFAULT_PORT or not own_server
+    where = "" if usual else f" --nats nats://127.0.0.1:{port}"
+    if own_server:
+        print_line(f"Parley is up at nats://127.0.0.1:{port}. In another terminal:")
+    else:
+        print_line("Parley is up. In another terminal:")
+    print_line(f"  parley submit forensic --brain script:debate.yaml{where}")
+    print_line(f"  parley watch{where}")
+    print_line(f"  parley list{where}")
+    if own_server:
+        print_line(f"Debates are kept in {settings.embedded.store or DEFAULT_STORE}.")
+    print_line("Ctrl-C stops it.")

@@ -1,0 +1,71 @@
+import json
+
+import typer
+
+from parley.configs.settings import load
+from parley.console.exits import FAILED
+from parley.console.logbook import Log, logs_of
+from parley.console.logs import keep_quiet
+from parley.console.options import Config, IdOrFile, Json, Nats, example
+from parley.console.output import print_line
+from parley.console.story import name_of
+from parley.console.text import one_line
+from parley.coordinator.audit import Audit, audit
+
+PROBLEM_WIDTH = 400
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(epilog=example("parley verify 01jd7w2k9xqz", "parley verify debates.jsonl"))
+def verify(
+    source: IdOrFile, nats: Nats = None, config: Config = None, as_json: Json = False
+) -> None:
+    """
+    Recompute every decision of a debate from its log.
+
+    The exit code is 1 if any recorded decision is not the one that the rules arrive at, or if an
+    exported file is not what was exported.
+    """
+    keep_quiet()
+    settings = load(config, {"nats.url": nats})
+    holds = True
+    for log in logs_of(settings, source):
+        found = audit(log.facts)
+        holds = holds and found.holds and not log.broken
+        for line in [_as_json(log, found)] if as_json else _in_words(log, found):
+            print_line(line)
+    if not holds:
+        raise typer.Exit(FAILED)
+
+
+def _in_words(log: Log, found: Audit) -> list[str]:
+    if found.holds and not log.broken:
+        end = "closed" if found.state.closed is not None else "still open"
+        return [f"{log.ref}: holds, {found.checked} decisions recomputed ({end})"]
+    return [
+        f"{log.ref}: DOES NOT HOLD",
+        *(f"  {text}" for text in log.broken),
+        *(
+            f"  fact {one.ordinal} ({name_of(log.facts[one.ordinal])}): {one_line(one.problem, PROBLEM_WIDTH)}"
+            for one in found.discrepancies
+        ),
+    ]
+
+
+def _as_json(log: Log, found: Audit) -> str:
+    return json.dumps(
+        {
+            "debate_id": log.ref.id,
+            "panel": log.ref.panel,
+            "holds": found.holds and not log.broken,
+            "checked": found.checked,
+            "closed": found.state.closed is not None,
+            "broken": log.broken,
+            "discrepancies": [
+                {"ordinal": one.ordinal, "fact": one.fact, "problem": one.problem}
+                for one in found.discrepancies
+            ],
+        },
+        ensure_ascii=False,
+    )

@@ -1,0 +1,71 @@
+"""What is debated, as given on the command line: a file, `-` for stdin, or the text itself."""
+
+import mimetypes
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from parley.agents.script import SCRIPT_BLOB
+from parley.bus.contracts.panel import DebateInput
+from parley.bus.errors import BadInput
+from parley.bus.port import Bus
+from parley.console.debates import ScriptFile
+
+IMAGE_BLOB = "image"
+LONGEST_TEXT = 200_000
+_LOOKS_LIKE_A_FILE = re.compile(r"^\S*/\S*$|^\S+\.[A-Za-z0-9]{2,5}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Either a text or an image's bytes; neither for a debate that only follows its script."""
+
+    text: str = ""
+    image: bytes | None = None
+    media_type: str = ""
+
+
+def read_material(given: str) -> Material:
+    if given == "-":
+        return _text(sys.stdin.buffer.read(), "stdin")
+    path = Path(given)
+    try:
+        is_file = path.is_file()
+    except (OSError, ValueError):
+        is_file = False
+    if not is_file:
+        if path.is_dir() or _LOOKS_LIKE_A_FILE.match(given):
+            raise BadInput(f"{given}: no such file")
+        return _text(given.encode("utf-8", "surrogateescape"), "input")
+    media_type = mimetypes.guess_type(path.name)[0] or ""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
+    if not data:
+        raise BadInput(f"{path}: is empty")
+    if media_type.startswith("image/"):
+        return Material(image=data, media_type=media_type)
+    return _text(data, str(path))
+
+
+async def upload(bus: Bus, material: Material, script: ScriptFile | None) -> DebateInput:
+    blobs = {}
+    if material.image is not None:
+        blobs[IMAGE_BLOB] = await bus.put_blob(material.image, material.media_type)
+    if script is not None:
+        blobs[SCRIPT_BLOB] = await bus.put_blob(script.data, "application/yaml")
+    return DebateInput(text=material.text, blobs=blobs)
+
+
+def _text(data: bytes, source: str) -> Material:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{source}: neither an image (by its name) nor UTF-8 text") from error
+    if not text.strip():
+        raise BadInput(f"{source}: is empty")
+    if len(text) > LONGEST_TEXT:
+        raise BadInput(f"{source}: {len(text)} characters, more than {LONGEST_TEXT}")
+    return Material(text=text)

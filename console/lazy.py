@@ -1,0 +1,59 @@
+"""Commands that are imported when they are called, so that `parley --help` needs none of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar
+
+from typer.core import TyperGroup
+from typer.main import get_command
+from typing_extensions import override
+
+from parley.bus.errors import BadInput
+from parley.configs.names import name_unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Lazy:
+    """A command: the module that holds its `app`, and the line that stands for it in the help."""
+
+    module: str
+    summary: str
+
+
+class LazyGroup(TyperGroup):
+    """`sections` are the headings of the help; every command also takes the group's own options."""
+
+    sections: ClassVar[Mapping[str, Mapping[str, Lazy]]] = {}
+    shared: ClassVar[tuple[str, ...]] = ()
+
+    def _by_name(self) -> dict[str, Lazy]:
+        return {name: lazy for part in self.sections.values() for name, lazy in part.items()}
+
+    @override
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self._by_name())
+
+    @override
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        known = self._by_name()
+        if cmd_name not in known:
+            raise BadInput(name_unknown("command", cmd_name, known))
+        command = get_command(import_module(known[cmd_name].module).app)
+        command.name = cmd_name
+        self._share_options(command)
+        return command
+
+    def _share_options(self, command: Any) -> None:
+        inner = getattr(command, "commands", None)
+        if inner is None:
+            command.params.extend(one for one in self.params if one.name in self.shared)
+        else:
+            for one in inner.values():
+                self._share_options(one)
+
+    @override
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for heading, commands in self.sections.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, lazy.summary) for name, lazy in commands.items()])

@@ -1,0 +1,34 @@
+"""Logs on stderr: JSON for the deployable processes, for people on a terminal."""
+
+import logging
+import sys
+from typing import Literal
+
+import structlog
+
+Level = Literal["debug", "info", "warning", "error"]
+Format = Literal["auto", "json", "console"]
+
+
+def configure(level: Level, shape: Format = "auto") -> None:
+    readable = shape == "console" or (shape == "auto" and sys.stderr.isatty())
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    ending: list[structlog.typing.Processor] = (
+        [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        if readable
+        else [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+    )
+    structlog.configure(
+        processors=[*shared, *ending],
+        wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+
+
+def keep_quiet() -> None:
+    """For commands whose output is for people or pipes: only what went wrong unexpectedly."""
+    configure("error")

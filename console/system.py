@@ -1,0 +1,187 @@
+"""
+The composition root: settings become a server, a bus, coordinators and agents.
+
+Nothing else in Parley knows which bus it runs on or where its options come from.
+"""
+
+import gc
+import math
+import os
+import secrets
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote, urlsplit, urlunsplit
+
+import anyio
+
+from parley.agents.brain import Brain
+from parley.agents.runtime import Worker, WorkerOptions
+from parley.bus.embedded import embedded_server
+from parley.bus.errors import Denied, Unsuitable
+from parley.bus.jetstream.bus import JetStreamBus, open_bus
+from parley.bus.jetstream.connection import Server
+from parley.bus.jetstream.infra import Layout
+from parley.bus.journal import Journal
+from parley.bus.port import Record
+from parley.bus.subjects import Subjects
+from parley.configs.settings import NatsSettings, Settings
+from parley.console.exits import warn
+from parley.coordinator.peers import BEAT_S
+from parley.coordinator.service import Coordinator
+
+Outcome = TypeVar("Outcome")
+
+# (panel, persona) of each agent to run.
+Seats = Sequence[tuple[str, str]]
+
+
+def tune() -> None:
+    """
+    Let the collector rest: facts and states hold no cycles, and looking for some in every few
+    hundred new objects costs a fifth of a busy process's time.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
+
+
+def run_async(main: Callable[[], Awaitable[Outcome]]) -> Outcome:
+    tune()
+    options = {"use_uvloop": os.name != "nt"}
+    return anyio.run(main, backend_options=options)
+
+
+@asynccontextmanager
+async def private_server(
+    settings: Settings, *, port: int | None = None, store: Path | None = None
+) -> AsyncIterator[Settings]:
+    """The settings, pointed at a server of our own that lives as long as the context."""
+    embedded = settings.embedded
+    async with embedded_server(
+        port=port, store=store or embedded.store, binary=embedded.binary
+    ) as url:
+        nats = settings.nats.model_copy(update={"url": url, "user": None, "password": None})
+        yield settings.model_copy(update={"nats": nats})
+
+
+@asynccontextmanager
+async def open_journal(settings: Settings, *, create: bool) -> AsyncIterator[Journal]:
+    """
+    The log of the server that the settings name.
+
+    `create` makes the stream where there is none; without it a missing stream means that nobody
+    runs Parley there. A stream that exists is never changed, only compared.
+    """
+    nats = settings.nats
+    async with open_bus(_server(nats), _layout(nats)) as bus:
+        await _prepare(bus, create=create)
+        yield Journal(bus, Subjects(nats.prefix))
+
+
+@asynccontextmanager
+async def staffed(
+    journal: Journal, settings: Settings, seats: Seats, brain: Brain
+) -> AsyncIterator[None]:
+    """With a coordinator and these agents at work, ready before the body runs."""
+    staff: list[Coordinator | Worker] = [Coordinator(journal, coordinator_name(settings))]
+    staff += agents(journal, settings, seats, brain)
+    async with anyio.create_task_group() as tasks:
+        for one in staff:
+            tasks.start_soon(one.run)
+        for one in staff:
+            await one.ready.wait()
+        yield
+        tasks.cancel_scope.cancel()
+
+
+def agents(journal: Journal, settings: Settings, seats: Seats, brain: Brain) -> list[Worker]:
+    options = WorkerOptions(
+        concurrency=settings.agent.concurrency,
+        ack_wait_s=settings.agent.ack_wait_s,
+        max_deliver=settings.agent.max_deliver,
+        retries=settings.agent.retries,
+    )
+    return [Worker(journal, panel, persona, brain, options) for panel, persona in seats]
+
+
+def coordinator_name(settings: Settings) -> str:
+    unique = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(2)}"
+    return settings.coordinator.name or unique
+
+
+async def somebody_coordinates(journal: Journal) -> bool:
+    """Whether a coordinator gives a sign of life."""
+    with anyio.move_on_after(3 * BEAT_S):
+        async with anyio.create_task_group() as tasks:
+            await journal.bus.listen(
+                journal.subjects.beacons(), lambda _subject, _data: tasks.cancel_scope.cancel()
+            )
+        return True
+    return False
+
+
+async def follow(
+    journal: Journal,
+    filters: Sequence[str],
+    *,
+    start: int,
+    see: Callable[[Record], Awaitable[bool]],
+) -> None:
+    """Hand every record to `see`, in order, until it answers that this was the last one."""
+    send, receive = anyio.create_memory_object_stream[Record](math.inf)
+    async with send, receive, anyio.create_task_group() as tasks:
+        tasks.start_soon(partial(journal.bus.tail, filters, start=start, on=send.send_nowait))
+        async for record in receive:
+            if await see(record):
+                break
+        tasks.cancel_scope.cancel()
+
+
+async def _prepare(bus: JetStreamBus, *, create: bool) -> None:
+    try:
+        differences = await bus.plan()
+    except Denied:
+        # A persona's account sees its own queue and nothing else; `parley infra` made the rest.
+        return
+    missing = [one for one in differences if one.found is None]
+    if missing and not create:
+        raise Unsuitable(
+            f"nobody runs Parley on this server yet (no {missing[0].resource}):"
+            " start `parley up` or `parley coordinator`"
+        )
+    if missing:
+        await bus.apply()
+    warn(f"the server differs from the settings: {one}" for one in differences if one.found)
+
+
+def _server(nats: NatsSettings) -> Server:
+    return Server(
+        urls=tuple(_with_user(url.strip(), nats) for url in nats.url.split(",")),
+        credentials=nats.creds_file,
+        nkey_seed=nats.nkey_seed_file,
+        tls_ca=nats.tls_ca_file,
+        tls_cert=nats.tls_cert_file,
+        tls_key=nats.tls_key_file,
+    )
+
+
+def _with_user(url: str, nats: NatsSettings) -> str:
+    if nats.user is None:
+        return url
+    parts = urlsplit(url)
+    secret = f":{quote(nats.password.get_secret_value(), safe='')}" if nats.password else ""
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{quote(nats.user, safe='')}{secret}@{host}"))
+
+
+def _layout(nats: NatsSettings) -> Layout:
+    return Layout(
+        stream=nats.stream,
+        prefix=nats.prefix,
+        replicas=nats.replicas,
+        max_age_s=(nats.max_age_days or 0.0) * 86_400,
+    )

@@ -1,0 +1,86 @@
+"""Following debates on the bus: fold what arrives, show it, notice when it is over."""
+
+from collections.abc import Sequence
+
+from parley.bus.contracts.facts import Submitted
+from parley.bus.errors import BadInput, DecodeError, NotFound, ProtocolError
+from parley.bus.journal import Journal, Logged
+from parley.bus.port import Record
+from parley.bus.subjects import DebateRef
+from parley.console.exits import complain
+from parley.console.system import follow
+from parley.console.text import is_token
+from parley.console.views import View
+from parley.coordinator.reducer import apply, fold
+from parley.coordinator.state import DebateState
+
+
+class Audience:
+    """The states of the debates seen so far."""
+
+    def __init__(self, journal: Journal, view: View) -> None:
+        self._journal = journal
+        self._view = view
+        self.states: dict[DebateRef, DebateState] = {}
+
+    async def see(self, record: Record) -> Logged | None:
+        """None for a record that counts for nothing."""
+        try:
+            logged = self._journal.decode(record)
+            before = await self._before(logged)
+            after = apply(before, logged.fact)
+        except (DecodeError, ProtocolError) as error:
+            complain(f"warning: record {record.sequence} is left out: {error}")
+            return None
+        self.states[logged.ref] = after
+        self._view.show(logged.ref, logged.fact, before, after)
+        return logged
+
+    async def _before(self, logged: Logged) -> DebateState:
+        """What happened before we came is read back, but not shown."""
+        if logged.ref not in self.states and not isinstance(logged.fact, Submitted):
+            earlier, _ = await self._journal.read(logged.ref)
+            past = (one.fact for one in earlier if one.sequence < logged.sequence)
+            self.states[logged.ref] = fold(past)
+        return self.states.get(logged.ref, DebateState())
+
+
+async def follow_to_the_end(
+    journal: Journal, refs: Sequence[DebateRef], view: View, *, start: int
+) -> dict[DebateRef, DebateState]:
+    """The final states, once all of these debates are closed."""
+    audience = Audience(journal, view)
+    waiting = set(refs)
+
+    async def see(record: Record) -> bool:
+        address = journal.subjects.parse(record.subject)
+        if address is None or address[0] not in waiting:
+            return False
+        await audience.see(record)
+        if audience.states.get(address[0], DebateState()).closed is not None:
+            waiting.discard(address[0])
+        return not waiting
+
+    panel, debate = (refs[0].panel, refs[0].id) if len(refs) == 1 else ("*", "*")
+    await follow(journal, journal.subjects.facts(panel, debate), start=start, see=see)
+    return audience.states
+
+
+async def find(journal: Journal, name: str) -> DebateRef:
+    """The debate by its id, or by `panel/id` where an id stands in several panels."""
+    panel, slash, debate = name.rpartition("/")
+    _check_token(debate, name)
+    if slash:
+        _check_token(panel, name)
+    found = await journal.bus.subjects(journal.subjects.submissions(panel or "*", debate))
+    refs = [address[0] for one in found if (address := journal.subjects.parse(one)) is not None]
+    if not refs:
+        raise NotFound(f"no debate {name!r} on this server (parley list shows them)")
+    if len(refs) > 1:
+        raise BadInput(f"{name!r} stands in several panels: {', '.join(map(str, refs))}")
+    return refs[0]
+
+
+def _check_token(token: str, name: str) -> None:
+    if not is_token(token):
+        raise BadInput(f"{name!r} is no id of a debate: letters, digits, - and _ only")

@@ -1,0 +1,107 @@
+"""
+Recompute a debate from its log alone and compare.
+
+Every control fact says how many facts its decision had seen. Folding exactly those and deciding
+again must give the same fact, byte for byte; anything else means that the log was altered, or
+that the coordinator and this code do not agree.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from parley.bus.codec import encode
+from parley.bus.contracts.facts import (
+    Abstained,
+    AbstainReason,
+    Asked,
+    CancelRequested,
+    ControlFact,
+    DeadlineFired,
+    Fact,
+    RequestByReference,
+    Submitted,
+    TurnTaken,
+)
+from parley.bus.errors import ProtocolError
+from parley.bus.journal import externalise
+from parley.coordinator.policy import FLOWS, Flow, decide
+from parley.coordinator.reducer import apply
+from parley.coordinator.state import DebateState
+
+
+@dataclass(frozen=True, slots=True)
+class Discrepancy:
+    """Where recorded and recomputed part; `ordinal` is the fact's position in the debate."""
+
+    ordinal: int
+    fact: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    state: DebateState
+    checked: int
+    discrepancies: tuple[Discrepancy, ...]
+
+    @property
+    def holds(self) -> bool:
+        return not self.discrepancies
+
+
+def audit(facts: Sequence[Fact], flows: Mapping[str, Flow] = FLOWS) -> Audit:
+    states = [DebateState()]
+    found: list[Discrepancy] = []
+    checked = 0
+    for ordinal, fact in enumerate(facts):
+        if not isinstance(fact, Submitted | CancelRequested | TurnTaken | DeadlineFired):
+            checked += 1
+            problem = _problem(fact, states, flows)
+            if problem:
+                found.append(Discrepancy(ordinal, fact.type, problem))
+        try:
+            states.append(apply(states[-1], fact))
+        except ProtocolError as error:
+            found.append(Discrepancy(ordinal, fact.type, str(error)))
+            break
+    return Audit(states[-1], checked, tuple(found))
+
+
+def _problem(
+    fact: ControlFact, states: Sequence[DebateState], flows: Mapping[str, Flow]
+) -> str | None:
+    if fact.decided_at >= len(states):
+        return f"rests on {fact.decided_at} facts, but only {len(states) - 1} stand before it"
+    if isinstance(fact, Abstained) and fact.reason is AbstainReason.UNDELIVERABLE:
+        return None
+    expected = decide(states[fact.decided_at], flows)
+    if expected is None:
+        return f"the {fact.decided_at} facts it rests on call for no decision"
+    if _travels_by_reference(fact) and isinstance(expected, Asked):
+        expected, _ = externalise(expected)
+    if encode(expected) == encode(fact):
+        return None
+    return _difference(fact, expected)
+
+
+def _travels_by_reference(fact: ControlFact) -> bool:
+    return isinstance(fact, Asked) and isinstance(fact.request, RequestByReference)
+
+
+def _difference(recorded: ControlFact, expected: ControlFact) -> str:
+    if recorded.type != expected.type:
+        return f"recorded {recorded.type!r}, recomputed {expected.type!r}"
+    was, should = recorded.model_dump(mode="json"), expected.model_dump(mode="json")
+    path, old, new = next(_differences(was, should, ""), ("bytes", was, should))
+    return f"{path}: recorded {old!r}, recomputed {new!r}"
+
+
+def _differences(was: object, should: object, path: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
+    if isinstance(was, dict) and isinstance(should, dict):
+        for key in {**was, **should}:
+            yield from _differences(was.get(key), should.get(key), f"{path}.{key}".lstrip("."))
+    elif isinstance(was, list) and isinstance(should, list) and len(was) == len(should):
+        for index, (one, other) in enumerate(zip(was, should, strict=True)):
+            yield from _differences(one, other, f"{path}[{index}]")
+    elif was != should:
+        yield path, was, should

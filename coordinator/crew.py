@@ -1,0 +1,36 @@
+"""Tasks that wait for work: handing them a job is much cheaper than starting a task for it."""
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+import anyio
+from anyio.abc import TaskGroup
+
+Job = TypeVar("Job")
+
+
+class Crew(Generic[Job]):
+    def __init__(self, size: int, do: Callable[[Job], Awaitable[None]]) -> None:
+        self._size = size
+        self._do = do
+        self._jobs: deque[Job] = deque()
+        self._idle: deque[anyio.Event] = deque()
+
+    def start(self, tasks: TaskGroup) -> None:
+        for _ in range(self._size):
+            tasks.start_soon(self._serve)
+
+    def hand(self, job: Job) -> None:
+        """Jobs are begun in the order in which they are handed in."""
+        self._jobs.append(job)
+        if self._idle:
+            self._idle.popleft().set()
+
+    async def _serve(self) -> None:
+        while True:
+            while self._jobs:
+                await self._do(self._jobs.popleft())
+            called = anyio.Event()
+            self._idle.append(called)
+            await called.wait()

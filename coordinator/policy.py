@@ -1,0 +1,51 @@
+"""
+What the coordinator writes next: a pure function of the state, one control fact at a time.
+
+This file knows what all debates share: opening, waiting, deadlines, cancelling. What a panel's
+protocol does between two steps is its flow.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from parley.bus.contracts.facts import Abstained, AbstainReason, ControlFact, Opened, Terminated
+from parley.coordinator.state import DebateState, Phase, Step
+from parley.coordinator.verdicts import flow as verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """`advance` says what follows when no step is open; `cancel` ends a debate on request."""
+
+    advance: Callable[[DebateState], ControlFact]
+    cancel: Callable[[DebateState], Terminated]
+
+
+FLOWS: Mapping[str, Flow] = {
+    "verdicts": Flow(advance=verdicts.advance, cancel=verdicts.cancel),
+}
+
+
+def decide(state: DebateState, flows: Mapping[str, Flow] = FLOWS) -> ControlFact | None:
+    """The control fact that is due, or None while the debate waits for somebody (or is over)."""
+    if state.phase in (Phase.UNKNOWN, Phase.CLOSED):
+        return None
+    if state.phase is Phase.SUBMITTED:
+        return Opened(decided_at=state.facts)
+    flow = flows[state.running_panel.protocol]
+    if state.cancelled_at is not None and state.terminated is None:
+        return flow.cancel(state)
+    if state.open_step is not None:
+        return _overdue(state, state.open_step)
+    return flow.advance(state)
+
+
+def _overdue(state: DebateState, step: Step) -> Abstained | None:
+    if not step.fired:
+        return None
+    return Abstained(
+        decided_at=state.facts,
+        step=step.name,
+        persona=step.waiting_for[0],
+        reason=AbstainReason.DEADLINE,
+    )

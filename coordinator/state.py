@@ -1,0 +1,91 @@
+"""
+A debate's state: what the facts so far amount to. It is never stored, only folded.
+
+A debate is a sequence of steps. A step asks a set of personas and is over when each of them spoke,
+or was written down as abstaining; so a parallel round and one speaker of an ordered round are the
+same thing, asked of many or of one.
+"""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from parley.bus.contracts.facts import Abstained, Asked, Closed, Decided, Terminated, TurnTaken
+from parley.bus.contracts.panel import DebateInput, Panel
+
+NOTHING = DebateInput()
+
+
+class Phase(StrEnum):
+    UNKNOWN = "unknown"
+    SUBMITTED = "submitted"
+    RUNNING = "running"
+    TERMINATED = "terminated"
+    CLOSED = "closed"
+
+
+class Heard(NamedTuple):
+    """A persona's contribution to a step, and its ordinal in the debate."""
+
+    ordinal: int
+    said: TurnTaken | Abstained
+
+
+class Step(NamedTuple):
+    ask: Asked
+    ordinal: int
+    heard: tuple[Heard, ...] = ()
+    fired: bool = False
+    # The debate ended before everybody was heard.
+    abandoned: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.ask.step
+
+    @property
+    def waiting_for(self) -> tuple[str, ...]:
+        heard = {one.said.persona for one in self.heard}
+        return tuple(persona for persona in self.ask.personas if persona not in heard)
+
+    @property
+    def is_over(self) -> bool:
+        return self.abandoned or len(self.heard) == len(self.ask.personas)
+
+    def awaits(self, persona: str) -> bool:
+        return persona in self.ask.personas and self.heard_from(persona) is None
+
+    def heard_from(self, persona: str) -> Heard | None:
+        for one in self.heard:
+            if one.said.persona == persona:
+                return one
+        return None
+
+
+class DebateState(NamedTuple):
+    """`facts` counts what was folded: the ordinal that the next fact will have."""
+
+    phase: Phase = Phase.UNKNOWN
+    facts: int = 0
+    panel: Panel | None = None
+    input: DebateInput = NOTHING
+    steps: tuple[Step, ...] = ()
+    # The step whose deadline has not passed yet.
+    armed: str | None = None
+    cancelled_at: int | None = None
+    terminated: Terminated | None = None
+    decided: Decided | None = None
+    closed: Closed | None = None
+
+    @property
+    def open_step(self) -> Step | None:
+        """The step that still waits for somebody, if any."""
+        return self.steps[-1] if self.steps and not self.steps[-1].is_over else None
+
+    def step(self, name: str) -> Step | None:
+        return next((step for step in self.steps if step.name == name), None)
+
+    @property
+    def running_panel(self) -> Panel:
+        """The panel of a debate that was submitted; the phases let nobody ask before."""
+        assert self.panel is not None
+        return self.panel

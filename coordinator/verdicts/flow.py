@@ -1,0 +1,197 @@
+"""
+The flow of a debate of verdicts.
+
+    opening ─▶ round-1 ─▶ … ─▶ terminated ─▶ (localize, after a deadlock) ─▶ decided ─▶ closed
+
+After the opening and after every round the coordinator declares whether it goes on; the
+declaration rides in the fact it leads to: the next round's ask, or `terminated`.
+"""
+
+from parley.bus.contracts.declaration import TerminationDeclaration
+from parley.bus.contracts.facts import (
+    Asked,
+    Closed,
+    ControlFact,
+    Decided,
+    Request,
+    Status,
+    Terminated,
+    TurnTaken,
+)
+from parley.bus.contracts.panel import VerdictPanel
+from parley.bus.contracts.verdicts import (
+    FollowUp,
+    Localization,
+    LocalizeRequest,
+    ManagerDecision,
+    OpeningRequest,
+    RoundRequest,
+    TerminationReason,
+)
+from parley.coordinator.state import DebateState, Step
+from parley.coordinator.verdicts.board import LOCALIZE, OPENING, Board, board_of, round_step
+from parley.coordinator.verdicts.challenges import challenges
+from parley.coordinator.verdicts.declare import declare, declare_operational
+from parley.coordinator.verdicts.disagreement import disagreement
+from parley.coordinator.verdicts.manager import LOCALIZER, decide_verdict
+from parley.coordinator.verdicts.termination import evaluate
+
+STATUS_OF = {
+    TerminationReason.CANCELLED: Status.CANCELLED,
+    TerminationReason.QUORUM_LOST: Status.FAILED,
+}
+
+
+def advance(state: DebateState) -> ControlFact:
+    if state.terminated is None:
+        return _next_round_or_end(state)
+    if state.decided is not None:
+        return _closed(state, state.terminated.reason)
+    if _localization_is_due(state, state.terminated.reason):
+        return _ask_for_region(state, state.terminated.reason)
+    return _decided(state, state.terminated.reason)
+
+
+def cancel(state: DebateState) -> Terminated:
+    assert state.cancelled_at is not None
+    board = board_of(state)
+    return _stopped(
+        state,
+        TerminationReason.CANCELLED,
+        _operational(state, board, TerminationReason.CANCELLED, basis=(state.cancelled_at,)),
+    )
+
+
+def _next_round_or_end(state: DebateState) -> ControlFact:
+    panel = _panel(state)
+    if not state.steps:
+        return _ask(state, OPENING, panel.roster, OpeningRequest(), None)
+    board = board_of(state)
+    if len(board.positions) < panel.quorum_size:
+        lost = TerminationReason.QUORUM_LOST
+        return _stopped(state, lost, _operational(state, board, lost, basis=board.basis(1)))
+    evaluation = evaluate(board.history, panel.params)
+    declaration = declare(
+        evaluation, basis=board.basis(evaluation.unchanged_streak), axes=_axes(panel, board)
+    )
+    if evaluation.reason is not None:
+        return _stopped(state, evaluation.reason, declaration)
+    return _ask_round(state, board, declaration)
+
+
+def _ask_round(
+    state: DebateState, board: Board, declaration: TerminationDeclaration
+) -> ControlFact:
+    panel = _panel(state)
+    number = board.round + 1
+    challenged = challenges(board.positions)
+    request = RoundRequest(
+        round=number,
+        standing=board.statements(),
+        challenges=challenged,
+        history=board.past(panel.params.history_rounds),
+    )
+    personas = panel.roster
+    if panel.params.skip_unchallenged:
+        called = {challenge.challenged for challenge in challenged}
+        present = {position.agent for position in board.positions}
+        personas = tuple(name for name in personas if name in called or name not in present)
+    return _ask(state, round_step(number), personas, request, declaration)
+
+
+def _ask(
+    state: DebateState,
+    step: str,
+    personas: tuple[str, ...],
+    request: Request,
+    declaration: TerminationDeclaration | None,
+) -> Asked:
+    return Asked(
+        decided_at=state.facts,
+        step=step,
+        personas=personas,
+        input=state.input,
+        request=request,
+        deadline_s=state.running_panel.deadline_s,
+        declaration=declaration,
+    )
+
+
+def _stopped(
+    state: DebateState, reason: TerminationReason, declaration: TerminationDeclaration
+) -> Terminated:
+    return Terminated(decided_at=state.facts, reason=reason, declaration=declaration)
+
+
+def _operational(
+    state: DebateState, board: Board, reason: TerminationReason, basis: tuple[int, ...]
+) -> TerminationDeclaration:
+    return declare_operational(
+        reason,
+        iteration=max(0, board.round),
+        basis=basis,
+        axes=_axes(_panel(state), board),
+        disagreement=disagreement([position.verdict for position in board.positions]),
+    )
+
+
+def _localization_is_due(state: DebateState, reason: TerminationReason) -> bool:
+    return (
+        reason is TerminationReason.HIGH_CONFIDENCE_DEADLOCK
+        and LOCALIZER in state.running_panel.roster
+        and state.step(LOCALIZE) is None
+    )
+
+
+def _ask_for_region(state: DebateState, reason: TerminationReason) -> Asked:
+    request = LocalizeRequest(reason=reason, standing=board_of(state).statements())
+    return _ask(state, LOCALIZE, (LOCALIZER,), request, None)
+
+
+def _decided(state: DebateState, reason: TerminationReason) -> Decided:
+    panel = _panel(state)
+    board = board_of(state)
+    decision = decide_verdict(
+        reason,
+        board.positions,
+        panel.trust,
+        roster=panel.roster,
+        mixed_content_min_confidence=panel.params.mixed_content_min_confidence,
+        evidence={one.position.agent: one.arguments or (one.reasoning,) for one in board.standing},
+    )
+    return Decided(decided_at=state.facts, decision=_answered(decision, state.step(LOCALIZE)))
+
+
+def _answered(decision: ManagerDecision, step: Step | None) -> ManagerDecision:
+    """The decision with the answer to its follow-up attached."""
+    if step is None:
+        return decision
+    return decision.model_copy(
+        update={"follow_ups": tuple(_with_answer(one, step) for one in decision.follow_ups)}
+    )
+
+
+def _with_answer(follow_up: FollowUp, step: Step) -> FollowUp:
+    heard = step.heard_from(follow_up.agent)
+    said = heard.said.content if heard and isinstance(heard.said, TurnTaken) else None
+    if isinstance(said, Localization):
+        return follow_up.model_copy(update={"status": "answered", "answer": said})
+    return follow_up.model_copy(update={"status": "unanswered"})
+
+
+def _closed(state: DebateState, reason: TerminationReason) -> Closed:
+    return Closed(
+        decided_at=state.facts, status=STATUS_OF.get(reason, Status.COMPLETED), reason=reason.value
+    )
+
+
+def _axes(panel: VerdictPanel, board: Board) -> tuple[str, ...]:
+    present = {position.agent for position in board.positions}
+    return tuple(
+        persona.speciality or persona.name for persona in panel.personas if persona.name in present
+    )
+
+
+def _panel(state: DebateState) -> VerdictPanel:
+    """A panel union of one member needs no narrowing; with more, this is where it happens."""
+    return state.running_panel

@@ -1,0 +1,18 @@
+"""Agents that hold the same verdict, the unit in which termination and the manager think."""
+
+from collections.abc import Sequence
+
+from parley.bus.contracts.verdicts import Verdict
+from parley.coordinator.verdicts.position import Position
+
+
+def by_verdict(positions: Sequence[Position]) -> dict[Verdict, tuple[Position, ...]]:
+    """In the order in which the verdicts are first seen, which breaks ties."""
+    groups: dict[Verdict, tuple[Position, ...]] = {}
+    for position in positions:
+        groups[position.verdict] = (*groups.get(position.verdict, ()), position)
+    return groups
+
+
+def mean_confidence(group: Sequence[Position]) -> float:
+    return sum(position.confidence for position in group) / len(group)

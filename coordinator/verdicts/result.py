@@ -1,0 +1,137 @@
+"""The result of a debate of verdicts, as people and machines read it; a view of the state."""
+
+from parley.bus.contracts.base import Contract, Usage
+from parley.bus.contracts.declaration import TerminationDeclaration
+from parley.bus.contracts.facts import Status, TurnTaken
+from parley.bus.contracts.panel import VerdictParams
+from parley.bus.contracts.verdicts import (
+    FollowUp,
+    Standing,
+    Statement,
+    TerminationReason,
+    Verdict,
+)
+from parley.bus.subjects import DebateRef
+from parley.coordinator.state import DebateState
+from parley.coordinator.verdicts.board import OPENING, Board, board_of
+from parley.coordinator.verdicts.disagreement import disagreement
+from parley.coordinator.verdicts.manager import majority_vote
+from parley.coordinator.verdicts.termination import evaluate
+from parley.coordinator.verdicts.turns import DebateTurn, TurnError, errors_of, turns_of
+
+
+class VerdictResult(Contract):
+    debate_id: str
+    panel: str
+    preset: str
+    params: VerdictParams
+    status: Status | None
+    total_rounds: int
+    opening_statements: tuple[Standing, ...]
+    termination_reason: TerminationReason | None
+    consensus_reached: bool
+    disagreement_before: float
+    disagreement_after: float
+    disagreement_history: tuple[float, ...]
+    unchanged_streak: int
+    final_verdicts: dict[str, Verdict]
+    final_verdict: Verdict | None
+    confidence: float | None
+    insufficient_evidence: bool
+    incomplete: bool
+    rationale: str
+    follow_ups: tuple[FollowUp, ...]
+    # The vote before anybody was challenged, and whether the debate moved the result away from it.
+    opening_vote: Verdict | None
+    changed_by_debate: bool
+    nominal_llm_calls: int
+    # What the nominal count would have been with every round played.
+    nominal_llm_calls_without_early_stop: int
+    actual_llm_calls: int
+    usage: Usage
+    declarations: tuple[TerminationDeclaration, ...]
+    turns: tuple[DebateTurn, ...]
+    errors: tuple[TurnError, ...]
+
+
+def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
+    """Also of a debate that still runs: what is not known yet is null."""
+    panel = state.running_panel
+    board = board_of(state)
+    decision = state.decided.decision if state.decided else None
+    reason = state.terminated.reason if state.terminated else None
+    final = decision.final_verdict if decision else None
+    vote = majority_vote(board.history[0], panel.trust) if _somebody_opened(board) else None
+    agents, rounds = len(panel.personas), max(0, board.round)
+    usage = usage_of(state)
+    levels = tuple(disagreement([one.verdict for one in row]) for row in board.history)
+    return VerdictResult(
+        debate_id=ref.id,
+        panel=ref.panel,
+        preset=panel.preset,
+        params=panel.params,
+        status=state.closed.status if state.closed else None,
+        total_rounds=rounds,
+        opening_statements=_openings(state),
+        termination_reason=reason,
+        consensus_reached=reason is TerminationReason.CONSENSUS_REACHED,
+        disagreement_before=levels[0] if levels else 0.0,
+        disagreement_after=levels[-1] if levels else 0.0,
+        disagreement_history=levels,
+        unchanged_streak=evaluate(board.history, panel.params).unchanged_streak if levels else 0,
+        final_verdicts={one.agent: one.verdict for one in board.positions},
+        final_verdict=final,
+        confidence=decision.confidence if decision else None,
+        insufficient_evidence=bool(decision and decision.insufficient_evidence),
+        incomplete=bool(decision and decision.incomplete),
+        rationale=decision.rationale if decision else "",
+        follow_ups=decision.follow_ups if decision else (),
+        opening_vote=vote,
+        changed_by_debate=final is not None and final is not vote,
+        nominal_llm_calls=agents * rounds,
+        nominal_llm_calls_without_early_stop=agents * panel.params.max_rounds,
+        actual_llm_calls=usage.model_calls,
+        usage=usage,
+        declarations=declarations_of(state),
+        turns=turns_of(state),
+        errors=errors_of(state),
+    )
+
+
+def declarations_of(state: DebateState) -> tuple[TerminationDeclaration, ...]:
+    """In order; those that say `continue` ride in the asks they led to."""
+    riding = [step.ask.declaration for step in state.steps if step.ask.declaration is not None]
+    return (*riding, state.terminated.declaration) if state.terminated else tuple(riding)
+
+
+def usage_of(state: DebateState) -> Usage:
+    used = [
+        heard.said.usage
+        for step in state.steps
+        for heard in step.heard
+        if isinstance(heard.said, TurnTaken)
+    ]
+    return Usage(
+        model_calls=sum(one.model_calls for one in used),
+        input_tokens=sum(one.input_tokens for one in used),
+        output_tokens=sum(one.output_tokens for one in used),
+        cost=sum(one.cost for one in used),
+    )
+
+
+def _somebody_opened(board: Board) -> bool:
+    return bool(board.history and board.history[0])
+
+
+def _openings(state: DebateState) -> tuple[Standing, ...]:
+    step = state.step(OPENING)
+    said = {
+        heard.said.persona: heard.said.content
+        for heard in (step.heard if step else ())
+        if isinstance(heard.said, TurnTaken) and isinstance(heard.said.content, Statement)
+    }
+    return tuple(
+        Standing(agent=name, **said[name].model_dump(exclude={"kind"}))
+        for name in state.running_panel.roster
+        if name in said
+    )

@@ -1,0 +1,41 @@
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+
+from parley.bus.virtual import VirtualTimeLoop
+from tests.bus.worlds import NatsServer, World, jetstream_world, memory_world
+
+
+@pytest.fixture(scope="session")
+def nats_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    server = NatsServer(tmp_path_factory.mktemp("nats")).start()
+    yield server.url
+    server.stop()
+
+
+def pytest_asyncio_loop_factories(
+    item: pytest.Function,
+) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """What asks for a world is asked of both buses: of the one in memory on virtual time."""
+    real = {"jetstream": asyncio.new_event_loop}
+    return {"memory": VirtualTimeLoop, **real} if "world" in item.fixturenames else real
+
+
+@pytest.fixture
+def world(nats_url: str) -> Callable[[], AbstractAsyncContextManager[World]]:
+    def open_world() -> AbstractAsyncContextManager[World]:
+        simulated = isinstance(asyncio.get_running_loop(), VirtualTimeLoop)
+        return memory_world() if simulated else jetstream_world(nats_url)
+
+    return open_world
+
+
+@pytest.fixture
+def nats(tmp_path: Path) -> Iterator[NatsServer]:
+    """A server of the test's own."""
+    server = NatsServer(tmp_path).start()
+    yield server
+    server.stop()

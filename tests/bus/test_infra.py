@@ -1,0 +1,88 @@
+"""What has to exist on the server, planned and applied."""
+
+from dataclasses import replace
+
+import pytest
+from nats.js.api import StorageType, StreamConfig
+
+from parley.bus.errors import Unsuitable
+from parley.bus.jetstream.bus import open_bus
+from parley.bus.jetstream.connection import Server
+from parley.bus.jetstream.infra import Difference, Layout
+from parley.bus.port import Entry, Queue
+from tests.bus.worlds import NatsServer
+
+QUEUE = Queue("p-noise", ("debate.p.*.ask.*.noise",))
+
+
+async def test_applying_a_plan_leaves_nothing_to_do(nats: NatsServer) -> None:
+    async with open_bus(Server((nats.url,))) as bus:
+        plan = await bus.plan(QUEUE)
+        assert [str(difference) for difference in plan] == [
+            "stream PARLEY: create",
+            "bucket OBJ_parley-blobs: create",
+            "queue p-noise: create",
+        ]
+        assert await bus.apply(QUEUE) == plan
+        assert await bus.plan(QUEUE) == []
+        assert await bus.apply(QUEUE) == []
+
+
+async def test_changes_are_applied_in_place(nats: NatsServer) -> None:
+    async with open_bus(Server((nats.url,))) as bus:
+        await bus.apply(QUEUE)
+        await bus.append(Entry("debate.p.d.x", b"kept", "m"))
+    older = Layout(max_age_s=3600)
+    async with open_bus(Server((nats.url,)), older) as bus:
+        assert Difference("stream PARLEY", "max_age", "0", "3600000000000") in await bus.plan()
+        patient = replace(QUEUE, ack_wait_s=60.0, filters=("debate.p.>",))
+        await bus.apply(patient)
+        assert await bus.plan(patient) == []
+        await bus.ensure_queue(replace(QUEUE, ack_wait_s=5.0))
+        assert [d.field for d in await bus.plan(patient)] == ["ack_wait", "filter_subjects"]
+        assert [record.data for record in await bus.read("debate.>")] == [b"kept"]
+
+
+async def test_what_cannot_be_changed_in_place_is_refused(nats: NatsServer) -> None:
+    async with open_bus(Server((nats.url,))) as bus:
+        config = StreamConfig(name="PARLEY", subjects=["debate.>"], storage=StorageType.MEMORY)
+        await bus._connection.client.jetstream().add_stream(config)
+        before = await bus.plan()
+        with pytest.raises(Unsuitable, match="storage memory -> file"):
+            await bus.apply()
+        assert await bus.plan() == before
+
+
+async def test_replicas_need_a_cluster(nats: NatsServer) -> None:
+    async with open_bus(Server((nats.url,)), Layout(replicas=3)) as bus:
+        with pytest.raises(Unsuitable, match="stream PARLEY: replicas > 1"):
+            await bus.apply()
+
+
+async def test_a_missing_stream_is_named(nats: NatsServer) -> None:
+    async with open_bus(Server((nats.url,))) as bus:
+        with pytest.raises(Unsuitable, match="PARLEY"):
+            await bus.last_sequence()
+        with pytest.raises(Unsuitable, match="PARLEY"):
+            await bus.tail(["debate.>"], start=1, on=lambda _: None)
+        with pytest.raises(Unsuitable, match="parley-blobs"):
+            await bus.put_blob(b"x")
+
+
+async def test_viewers_see_what_is_stored_with_its_headers(nats: NatsServer) -> None:
+    headers = {
+        "ce-specversion": "1.0",
+        "ce-id": "m",
+        "ce-type": "parley.turn",
+        "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    }
+    async with open_bus(Server((nats.url,))) as bus:
+        await bus.apply()
+        client = bus._connection.client
+        seen = await client.subscribe("live.debate.>")
+        await bus.append(Entry("debate.p.d.x", b"data", "m", headers=headers))
+        message = await seen.next_msg(2)
+        assert (message.subject, message.data) == ("live.debate.p.d.x", b"data")
+        assert message.headers is not None
+        assert headers.items() <= message.headers.items()
+        assert message.headers["Nats-Msg-Id"] == "m"

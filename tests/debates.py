@@ -1,0 +1,65 @@
+"""Small debates for tests: a panel, a script, and a way to play one without a bus."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from parley.agents.script import Script, parse_script, recite
+from parley.bus.contracts.facts import Fact, RequestByReference, Submitted, TurnTaken
+from parley.bus.contracts.panel import DebateInput, Persona, VerdictPanel, VerdictParams
+from parley.coordinator.policy import FLOWS, Flow, decide
+from parley.coordinator.reducer import apply
+from parley.coordinator.state import DebateState
+from parley.coordinator.verdicts.trust import resolve_trust
+
+ROSTER = ("frequency", "noise", "watermark", "spatial")
+
+
+def panel(roster: Sequence[str] = ROSTER, deadline_s: float = 30.0, **params: Any) -> VerdictPanel:
+    return VerdictPanel(
+        name="forensic",
+        personas=tuple(Persona(name=name) for name in roster),
+        params=VerdictParams.model_validate(params),
+        trust=resolve_trust(tuple(roster), {})[0],
+        deadline_s=deadline_s,
+    )
+
+
+DEADLOCK = parse_script(
+    """
+    rounds:
+      - {frequency: [ai_generated, .92], noise: [authentic, .88],
+         watermark: [uncertain, .5], spatial: [ai_generated, .9]}
+      - {watermark: [ai_generated, .9]}
+    """
+)
+STALEMATE = parse_script(
+    """
+    rounds:
+      - {frequency: [ai_generated, .85], noise: [authentic, .80],
+         watermark: [ai_generated, .75], spatial: [ai_generated, .70]}
+    """
+)
+
+
+def play(
+    panel: VerdictPanel, script: Script, flows: Mapping[str, Flow] = FLOWS
+) -> tuple[list[Fact], DebateState]:
+    """Everybody answers at once and nothing is lost."""
+    facts: list[Fact] = [Submitted(panel=panel, input=DebateInput(text="a photograph"))]
+    state = apply(DebateState(), facts[0])
+    while state.closed is None:
+        decision = decide(state, flows)
+        if decision is not None:
+            facts.append(decision)
+            state = apply(state, decision)
+            continue
+        step = state.open_step
+        assert step is not None
+        request = step.ask.request
+        assert not isinstance(request, RequestByReference)
+        for persona in step.waiting_for:
+            content = recite(script, request, persona)
+            turn = TurnTaken(step=step.name, persona=persona, content=content)
+            facts.append(turn)
+            state = apply(state, turn)
+    return facts, state

@@ -1,0 +1,16 @@
+from collections.abc import Iterator
+
+import anyio
+import pytest
+
+from tests.bus.worlds import NatsServer
+from tests.deploy import guarded
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NatsServer]:
+    """With every stream and queue that `parley infra apply` makes; shared by a module's tests."""
+    running = guarded.start(tmp_path_factory.mktemp("guarded"))
+    anyio.run(guarded.prepare, running)
+    yield running
+    running.stop()

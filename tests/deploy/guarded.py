@@ -1,0 +1,163 @@
+"""A nats-server with the configuration of deploy/ and the accounts that Parley generates."""
+
+import itertools
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nats
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import NoRespondersError
+from nats.errors import TimeoutError as NoAnswer
+
+from parley.agents.runtime import WorkerOptions, queue_of
+from parley.bus.jetstream.accounts import SEED_SUFFIX, accounts, save
+from parley.bus.jetstream.bus import JetStreamBus, open_bus
+from parley.bus.jetstream.connection import Server
+from parley.bus.jetstream.infra import Layout
+from parley.bus.journal import Journal
+from parley.bus.subjects import DebateRef, Subjects
+from tests.bus.worlds import NatsServer
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+LAYOUT = Layout()
+BUCKET = f"OBJ_{LAYOUT.bucket}"
+PANELS = {"forensic": ("frequency", "noise", "watermark", "spatial"), "other": ("noise",)}
+COORDINATOR, PERSONA, VIEWER, SUBMITTER = "coordinator", "forensic-noise", "viewer", "submitter"
+ANSWER_WITHIN_S = 0.15
+PULL_WITHIN_S = 0.5
+
+
+_numbers = itertools.count(1)
+
+
+def new_debate() -> DebateRef:
+    return DebateRef("forensic", f"n{next(_numbers)}")
+
+
+def start(home: Path) -> NatsServer:
+    save(accounts(PANELS, LAYOUT), home)
+    config = (DEPLOY / "nats" / "one-node.conf").read_text()
+    elsewhere = config.replace('store_dir: "/data"', "").replace("0.0.0.0:8222", "127.0.0.1:-1")
+    return NatsServer(home, arguments=(), config=elsewhere).start()
+
+
+@asynccontextmanager
+async def journal_of(server: NatsServer, login: str) -> AsyncIterator[Journal]:
+    async with open_bus(_as(server, login), LAYOUT) as bus:
+        yield Journal(bus, Subjects(LAYOUT.prefix))
+
+
+async def prepare(server: NatsServer) -> None:
+    """What the operator does with `parley infra apply`."""
+    async with journal_of(server, COORDINATOR) as journal:
+        bus = journal.bus
+        assert isinstance(bus, JetStreamBus)
+        seats = [(panel, persona) for panel, personas in PANELS.items() for persona in personas]
+        await bus.apply(*(queue_of(journal, *seat, WorkerOptions()) for seat in seats))
+
+
+def _as(server: NatsServer, login: str) -> Server:
+    return Server((server.url,), nkey_seed=server.home / f"{login}{SEED_SUFFIX}")
+
+
+@dataclass
+class Somebody:
+    """A plain client of nats-py with a login: it sends what it likes and keeps what it hears."""
+
+    client: Client
+    heard: list[Msg] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+    async def listen(self, subject: str) -> None:
+        async def keep(message: Msg) -> None:
+            self.heard.append(message)
+
+        await self.client.subscribe(subject, cb=keep)
+        await self.heard_out()
+
+    async def heard_out(self) -> None:
+        """The server has read all that was sent. (The first ping may overtake what is buffered.)"""
+        await self.client.flush()
+        await self.client.flush()
+
+    async def ask(
+        self, subject: str, data: bytes = b"", headers: dict[str, str] | None = None
+    ) -> bytes | None:
+        try:
+            answer = await self.client.request(
+                subject, data, timeout=ANSWER_WITHIN_S, headers=headers
+            )
+        except (NoAnswer, NoRespondersError):
+            return None
+        return answer.data
+
+    async def pull(self, queue: str) -> Msg | None:
+        """The next ask of a queue; it keeps the subject under which it is stored."""
+        inbox = self.client.new_inbox()
+        waiting = await self.client.subscribe(inbox, max_msgs=1)
+        request = json.dumps({"batch": 1, "expires": int(PULL_WITHIN_S * 1e9)}).encode()
+        await self.client.publish(
+            f"$JS.API.CONSUMER.MSG.NEXT.{LAYOUT.stream}.{queue}", request, reply=inbox
+        )
+        try:
+            return await waiting.next_msg(timeout=PULL_WITHIN_S)
+        except NoAnswer:
+            return None
+
+    async def api(self, subject: str, body: object = None) -> Any:
+        answer = await self.client.request(
+            f"$JS.API.{subject}", json.dumps(body).encode() if body else b"", timeout=2
+        )
+        return json.loads(answer.data)
+
+
+@asynccontextmanager
+async def somebody(server: NatsServer, login: str) -> AsyncIterator[Somebody]:
+    refused: list[str] = []
+
+    async def note(error: Exception) -> None:
+        refused.append(str(error))
+
+    client = await nats.connect(
+        server.url, nkeys_seed=str(server.home / f"{login}{SEED_SUFFIX}"), error_cb=note
+    )
+    try:
+        yield Somebody(client, refused=refused)
+    finally:
+        await client.close()
+
+
+async def everything_stored(core: Somebody) -> dict[str, Any]:
+    """Streams with their subjects, configuration and counters; consumers likewise."""
+    await _all_written(core)
+    stored: dict[str, Any] = {}
+    for stream in (await core.api("STREAM.NAMES"))["streams"]:
+        info = await core.api(f"STREAM.INFO.{stream}", {"subjects_filter": ">"})
+        stored[stream] = {key: info[key] for key in ("config", "state")}
+        for consumer in (await core.api(f"CONSUMER.LIST.{stream}"))["consumers"]:
+            del consumer["ts"]
+            # How many requests wait there says nothing about what was handed out.
+            del consumer["num_waiting"]
+            stored[f"{stream}/{consumer['name']}"] = consumer
+    return stored
+
+
+async def subjects_of(core: Somebody) -> dict[str, int]:
+    """The log's subjects, with the number of records under each."""
+    await _all_written(core)
+    info = await core.api(f"STREAM.INFO.{LAYOUT.stream}", {"subjects_filter": ">"})
+    subjects: dict[str, int] = info["state"].get("subjects") or {}
+    return subjects
+
+
+async def _all_written(core: Somebody) -> None:
+    """A stream takes its messages in order: a write that it must refuse comes after all others."""
+    impossible = {"Nats-Expected-Last-Sequence": "999999999"}
+    for subject in (f"{LAYOUT.prefix}.barrier", f"$O.{LAYOUT.bucket}.M.barrier"):
+        answer = await core.client.request(subject, b"", timeout=2, headers=impossible)
+        assert b"10071" in answer.data

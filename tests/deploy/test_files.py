@@ -1,0 +1,224 @@
+"""Everything in deploy/ that can be checked without a container engine."""
+
+import json
+import shutil
+import subprocess
+import sys
+import sysconfig
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from parley.bus.embedded import find_binary
+from parley.bus.jetstream.accounts import CORE, accounts, save
+from parley.configs.panels import panel_path, read_panel
+from tests.bus.worlds import NatsServer
+from tests.deploy.guarded import COORDINATOR, DEPLOY, LAYOUT, PANELS, somebody
+
+FORENSIC, _ = read_panel(panel_path("forensic"))
+SEATS = [f"forensic-{name}" for name in FORENSIC.roster]
+KUBERNETES = DEPLOY / "kubernetes"
+MANIFESTS = sorted(path for path in KUBERNETES.rglob("*.yaml") if path.name != "kustomization.yaml")
+MODEL_DEADLINE_S = 180
+KEDA_FIELDS = {
+    "natsServerMonitoringEndpoint",
+    "account",
+    "stream",
+    "consumer",
+    "lagThreshold",
+    "activationLagThreshold",
+}
+
+
+def run(*command: str | Path, cwd: Path = DEPLOY) -> str:
+    arguments = [str(part) for part in command]
+    done = subprocess.run(arguments, check=False, cwd=cwd, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def documents(text: str) -> list[dict[str, Any]]:
+    return [document for document in yaml.safe_load_all(text) if document]
+
+
+@pytest.mark.parametrize("name", ["one-node", "cluster-1", "cluster-2", "cluster-3"])
+def test_nats_takes_every_configuration(tmp_path: Path, name: str) -> None:
+    for path in (DEPLOY / "nats").glob("*.conf"):
+        shutil.copy(path, tmp_path)
+    save(accounts({"forensic": FORENSIC.roster}, LAYOUT), tmp_path)
+    run(find_binary(), "-t", "-c", tmp_path / f"{name}.conf", cwd=tmp_path)
+
+
+def test_the_compose_file_follows_its_specification() -> None:
+    pytest.importorskip("check_jsonschema")
+    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
+    run(*check, DEPLOY / "compose.yaml")
+
+
+def test_the_compose_file_has_a_service_and_a_secret_for_every_persona() -> None:
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    services = compose["services"]
+    assert set(services) == {"nats", "infra", "coordinator", *SEATS}
+    assert not [name for name, service in services.items() if "container_name" in service]
+    for seat in SEATS:
+        assert services[seat]["command"] == ["agent", seat.replace("-", "/", 1)]
+        assert services[seat]["secrets"] == [{"source": seat, "target": "login"}]
+        assert compose["secrets"][seat] == {"file": f"./secrets/{seat}.nk"}
+        assert int(services[seat]["stop_grace_period"].removesuffix("s")) > MODEL_DEADLINE_S
+
+
+def test_the_dockerfile_has_nothing_to_complain_about() -> None:
+    beside_python = Path(sysconfig.get_path("scripts"))
+    hadolint = shutil.which("hadolint", path=beside_python) or shutil.which("hadolint")
+    if hadolint is None:
+        pytest.skip("hadolint is not installed")
+    run(hadolint, DEPLOY / "Dockerfile")
+
+
+def test_the_dockerfile_runs_as_nobody_special() -> None:
+    lines = (DEPLOY / "Dockerfile").read_text().splitlines()
+    assert [line for line in lines if line.startswith("FROM")] == [
+        "FROM python:3.13-slim AS build",
+        "FROM python:3.13-slim",
+    ]
+    last_user = [line for line in lines if line.startswith("USER")][-1]
+    assert last_user == "USER 10001:10001"
+    assert any(line.startswith("HEALTHCHECK") for line in lines)
+
+
+def test_the_image_gets_everything_the_wheel_is_built_from() -> None:
+    kept = (DEPLOY / "Dockerfile.dockerignore").read_text().splitlines()
+    root = DEPLOY.parent
+    links = [path for path in (root / "src" / "parley").iterdir() if path.is_symlink()]
+    assert links
+    for link in links:
+        assert f"!{link.resolve().relative_to(root)}" in kept
+    for needed in ("src", "pyproject.toml", "constraints.txt", "README.md", "LICENSE"):
+        assert f"!{needed}" in kept
+        assert (root / needed).exists()
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: str(path.relative_to(KUBERNETES)))
+def test_kubernetes_takes_every_manifest(path: Path) -> None:
+    for document in documents(path.read_text()):
+        check(document)
+
+
+@pytest.fixture(scope="module")
+def rendered() -> list[dict[str, Any]]:
+    if shutil.which("kubectl") is None:
+        pytest.skip("kubectl is not installed")
+    return documents(run("kubectl", "kustomize", KUBERNETES / "forensic"))
+
+
+def test_the_rendered_panel_is_valid_and_scales_each_persona_by_its_own_queue(
+    rendered: list[dict[str, Any]],
+) -> None:
+    for document in rendered:
+        check(document)
+        assert document["metadata"]["namespace"] == "parley"
+    by_kind = {
+        kind: {one["metadata"]["name"]: one["spec"] for one in rendered if one["kind"] == kind}
+        for kind in ("Deployment", "ScaledObject", "PodDisruptionBudget")
+    }
+    agents = {f"{seat}-agent" for seat in SEATS}
+    assert set(by_kind["Deployment"]) == {"coordinator", *agents}
+    assert set(by_kind["PodDisruptionBudget"]) == {"coordinator", *agents}
+    assert set(by_kind["ScaledObject"]) == agents
+    for seat in SEATS:
+        deployment = by_kind["Deployment"][f"{seat}-agent"]
+        pod = deployment["template"]["spec"]
+        assert pod["containers"][0]["args"] == ["agent", seat.replace("-", "/", 1)]
+        assert pod["volumes"][0]["secret"]["secretName"] == f"login-{seat}"
+        assert pod["terminationGracePeriodSeconds"] > MODEL_DEADLINE_S
+        selected = deployment["selector"]["matchLabels"]
+        assert selected["app.kubernetes.io/component"] == seat
+        assert (
+            by_kind["PodDisruptionBudget"][f"{seat}-agent"]["selector"]["matchLabels"] == selected
+        )
+        scaled = by_kind["ScaledObject"][f"{seat}-agent"]
+        assert scaled["scaleTargetRef"] == {"name": f"{seat}-agent"}
+        assert scaled["triggers"][0]["metadata"]["consumer"] == seat
+
+
+def check(document: dict[str, Any]) -> None:
+    """KEDA's kind is not one of Kubernetes' own: its trigger's fields are compared instead."""
+    kubernetes_validate = pytest.importorskip("kubernetes_validate")
+    if document["kind"] != "ScaledObject":
+        kubernetes_validate.validate(document, "1.32", strict=True)
+        return
+    assert document["apiVersion"] == "keda.sh/v1alpha1"
+    [trigger] = document["spec"]["triggers"]
+    assert trigger["type"] == "nats-jetstream"
+    assert set(trigger["metadata"]) == KEDA_FIELDS
+    assert all(isinstance(value, str) for value in trigger["metadata"].values())
+    assert trigger["metadata"]["account"] == CORE
+    assert trigger["metadata"]["stream"] == LAYOUT.stream
+
+
+def pods() -> Iterator[tuple[str, dict[str, Any]]]:
+    for path in MANIFESTS:
+        for document in documents(path.read_text()):
+            if "template" in document["spec"]:
+                yield document["metadata"]["name"], document["spec"]["template"]["spec"]
+
+
+def test_no_pod_runs_as_root_or_writes_to_its_root() -> None:
+    seen = set()
+    for name, pod in pods():
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["automountServiceAccountToken"] is False
+        for container in pod["containers"]:
+            assert container["securityContext"]["readOnlyRootFilesystem"] is True
+            assert container["securityContext"]["allowPrivilegeEscalation"] is False
+            assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+        seen.add(name)
+    assert seen == {"infra", "coordinator", "agent"}
+
+
+def test_probes_ask_on_the_port_that_the_settings_name() -> None:
+    for name, pod in pods():
+        if name == "infra":
+            continue
+        [container] = pod["containers"]
+        settings = {one["name"]: one["value"] for one in container["env"]}
+        [port] = container["ports"]
+        assert str(port["containerPort"]) == settings["PARLEY_HEALTH__PORT"]
+        for probe, path in (("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")):
+            assert container[probe]["httpGet"] == {"path": path, "port": port["name"]}
+
+
+async def test_keda_finds_the_lag_of_a_queue_where_the_trigger_points(server: NatsServer) -> None:
+    """Its own question to the server, with the account, stream and consumer of the trigger."""
+    async with somebody(server, COORDINATOR) as core:
+        for number in range(3):
+            await core.ask(f"debate.forensic.lag{number}.ctl.ask.r1.noise", b"{}")
+    [account] = monitored(server, f"jsz?acc={CORE}&consumers=true&config=true")["account_details"]
+    assert account["name"] == CORE
+    [log] = [one for one in account["stream_detail"] if one["name"] == LAYOUT.stream]
+    lags = {
+        one["name"]: one["num_pending"] + one["num_ack_pending"] for one in log["consumer_detail"]
+    }
+    assert set(lags) == {f"{panel}-{name}" for panel, names in PANELS.items() for name in names}
+    assert (lags["forensic-noise"], lags["forensic-frequency"]) == (3, 0)
+
+
+def monitored(server: NatsServer, question: str) -> Any:
+    [ports] = server.home.glob("*.ports")
+    [monitoring] = json.loads(ports.read_text())["monitoring"]
+    with urllib.request.urlopen(f"{monitoring}/{question}") as answer:
+        return json.load(answer)
+
+
+def test_nothing_names_a_registry_or_holds_a_secret() -> None:
+    for path in DEPLOY.rglob("*"):
+        if path.is_dir() or "secrets" in path.parts:
+            continue
+        text = path.read_text()
+        assert "SU" not in [word[:2] for word in text.split() if len(word) == 58], path
+        for image in [line.split()[-1] for line in text.splitlines() if " image:" in line]:
+            assert "/" not in image, (path, image)

@@ -1,0 +1,104 @@
+import pytest
+
+from parley.agents.brain import BrainFailure
+from parley.agents.script import parse_script, recite
+from parley.bus.contracts.verdicts import (
+    Challenge,
+    OpeningRequest,
+    Reply,
+    ResponseType,
+    RoundRequest,
+    Standing,
+    Statement,
+    Verdict,
+)
+from parley.bus.errors import BadInput
+
+
+def a_round(number: int, challenged: str | None = None) -> RoundRequest:
+    challenges = (Challenge(challenger="frequency", challenged=challenged),) if challenged else ()
+    return RoundRequest(
+        round=number,
+        standing=(Standing(agent="noise", verdict=Verdict.AUTHENTIC, confidence=0.8),),
+        challenges=challenges,
+    )
+
+
+SCRIPT = parse_script(
+    """
+    rounds:
+      - {frequency: [AI_GENERATED, 0.9, periodic peaks], noise: {verdict: authentic, confidence: 0.8}}
+      - {noise: {verdict: manipulated, confidence: .6}}
+      - {noise: {confidence: .7}}
+      - {noise: {fail: the sensor model is missing}}
+    """
+)
+
+
+def test_opening_statements_are_read_by_value_or_name():
+    assert recite(SCRIPT, OpeningRequest(), "frequency") == Statement(
+        verdict=Verdict.AI_GENERATED, confidence=0.9, reasoning="periodic peaks"
+    )
+
+
+def test_an_agent_without_an_opening_line_has_nothing_to_say():
+    with pytest.raises(BrainFailure, match="no opening statement for spatial"):
+        recite(SCRIPT, OpeningRequest(), "spatial")
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        (a_round(1), (ResponseType.CONCESSION, True, Verdict.MANIPULATED, 0.6)),
+        (a_round(2), (ResponseType.CLARIFICATION, False, None, 0.7)),
+        (a_round(9, challenged="noise"), (ResponseType.DEFENSE, False, None, None)),
+        (a_round(9), (ResponseType.CLARIFICATION, False, None, None)),
+    ],
+    ids=["changes", "confidence only", "defends when challenged", "not named keeps its statement"],
+)
+def test_replies(request_, expected):
+    said = recite(SCRIPT, request_, "noise")
+    assert isinstance(said, Reply)
+    assert (
+        said.response_type,
+        said.verdict_changed,
+        said.new_verdict,
+        said.new_confidence,
+    ) == expected
+
+
+def test_a_line_can_fail():
+    with pytest.raises(BrainFailure, match="sensor model"):
+        recite(SCRIPT, a_round(3), "noise")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("rounds: []", "rounds"),
+        ("rounds: [{noise: [authentic, 1.2]}]", "rounds.0.noise.confidence"),
+        ("rounds: [{noise: [authentic, .nan]}]", "rounds.0.noise.confidence"),
+        ("rounds: [{noise: [fake, 0.5]}]", "rounds.0.noise.verdict"),
+        ("rounds: [{noise: {verdict: authentic}}]", "noise's opening statement needs"),
+        ("rounds: [{noise: [authentic]}]", "a short line is"),
+        ("rounds: [{noise: {verdikt: authentic}}]", "verdikt"),
+        ("rounds: {", "not YAML"),
+        ("- 1", "file"),
+    ],
+)
+def test_mistakes_are_named(text, says):
+    with pytest.raises(BadInput) as caught:
+        parse_script(text, "drill.yaml")
+    assert str(caught.value).startswith("drill.yaml: ")
+    assert says in str(caught.value)
+
+
+def test_all_mistakes_are_reported_at_once():
+    with pytest.raises(BadInput) as caught:
+        parse_script("rounds: [{noise: [fake, 2]}, {spatial: {confidence: -1}}]")
+    for where in (
+        "rounds.0.noise.verdict",
+        "rounds.0.noise.confidence",
+        "rounds.1.spatial.confidence",
+    ):
+        assert where in str(caught.value)

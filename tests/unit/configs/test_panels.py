@@ -1,0 +1,161 @@
+from pathlib import Path
+
+import pytest
+
+from parley.bus.contracts.panel import VerdictParams
+from parley.bus.errors import BadInput
+from parley.configs.panels import panel_paths, parse_sets, read_panel, resolve
+
+SMALL = """
+protocol: verdicts
+personas: [{name: left}, {name: right}, {name: centre}]
+params: {max_rounds: 4}
+"""
+
+
+@pytest.mark.parametrize(
+    ("preset", "rounds", "consensus", "stalemate"),
+    [("fast", 2, 0.4, 1), ("default", 3, 0.3, 2), ("precise", 5, 0.2, 3)],
+)
+def test_presets_of_the_forensic_panel(
+    preset: str, rounds: int, consensus: float, stalemate: int
+) -> None:
+    panel = resolve("forensic", preset).panel
+    assert panel.preset == preset
+    assert panel.params == VerdictParams(
+        max_rounds=rounds, consensus_threshold=consensus, stalemate_threshold=stalemate
+    )
+    assert panel.params.high_confidence_threshold == 0.85
+
+
+def test_the_forensic_roster_and_trust() -> None:
+    panel = resolve("forensic").panel
+    assert panel.roster == ("frequency", "noise", "watermark", "spatial")
+    assert panel.trust == {"frequency": 0.85, "noise": 0.8, "watermark": 0.85, "spatial": 0.85}
+    assert panel.quorum_size == 3
+
+
+def test_a_roster_picks_and_orders_personas() -> None:
+    panel = resolve("forensic", roster=["spatial", "fatformer"]).panel
+    assert panel.roster == ("spatial", "fatformer")
+    assert panel.trust == {"spatial": 0.85, "fatformer": 0.85}
+    assert panel.personas[0].role == "Spatial analyst"
+
+
+def test_sets_win_over_the_preset() -> None:
+    sets = ["max_rounds=7", "params.stalemate_threshold=4", "trust.noise=.7", "deadline_s=5"]
+    panel = resolve("forensic", "fast", parse_sets(sets)).panel
+    assert panel.params.max_rounds == 7
+    assert panel.params.stalemate_threshold == 4
+    assert panel.params.consensus_threshold == 0.4
+    assert panel.trust["noise"] == 0.7
+    assert panel.trust["frequency"] == 0.85
+    assert panel.deadline_s == 5
+
+
+def test_retired_trust_is_dropped_with_a_warning() -> None:
+    resolution = resolve("forensic", overrides=parse_sets(["trust.semantic=.4"]))
+    assert "semantic" not in resolution.panel.trust
+    assert "trust.semantic" in resolution.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "preset", "roster", "problem"),
+    [
+        ("forensc", "default", (), "unknown panel 'forensc': did you mean 'forensic'?"),
+        ("forensic", "fsat", (), "unknown preset 'fsat': did you mean 'fast'?"),
+        ("forensic", "default", ("noize",), "unknown persona 'noize': did you mean 'noise'?"),
+        ("forensic", "default", ("noise", "noise"), "'noise' stands twice"),
+    ],
+    ids=["panel", "preset", "persona", "twice"],
+)
+def test_unknown_names_are_answered_with_the_known_ones(
+    name: str, preset: str, roster: tuple[str, ...], problem: str
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        resolve(name, preset, roster=roster)
+    assert problem in str(caught.value)
+
+
+def test_all_wrong_sets_are_reported_at_once() -> None:
+    sets = ["max_round=5", "trust.foo=.3", "max_rounds=0", "trust.noise=7", "quorum=9"]
+    with pytest.raises(BadInput) as caught:
+        resolve("forensic", overrides=parse_sets(sets))
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 5
+    for text in sets:
+        assert any(line.startswith(f"--set {text}: ") for line in lines), text
+
+
+@pytest.mark.parametrize("text", ["max_rounds", "=3", "max_rounds=", "max_rounds=[", "a=\x00"])
+def test_a_set_must_be_key_and_value(text: str) -> None:
+    with pytest.raises(BadInput, match="should be key=value"):
+        parse_sets([text])
+
+
+@pytest.mark.parametrize("value", [".nan", ".inf", "-0.1", "1.5", "high"])
+def test_shares_are_finite_and_between_0_and_1(value: str) -> None:
+    with pytest.raises(BadInput, match=f"--set consensus_threshold={value}"):
+        resolve("forensic", overrides=parse_sets([f"consensus_threshold={value}"]))
+
+
+def test_the_users_panels_stand_beside_the_built_in_ones(tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(SMALL)
+    assert list(panel_paths(tmp_path)) == ["forensic", "small"]
+    panel = resolve("small", panels_dir=tmp_path).panel
+    assert panel.name == "small"
+    assert panel.roster == ("left", "right", "centre")
+    assert panel.params.max_rounds == 4
+    assert panel.trust == {}
+
+
+def test_the_users_panel_replaces_a_built_in_one(tmp_path: Path) -> None:
+    (tmp_path / "forensic.yaml").write_text(SMALL)
+    assert resolve("forensic", panels_dir=tmp_path).panel.roster == ("left", "right", "centre")
+
+
+def test_a_directory_of_panels_must_exist(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no such directory"):
+        panel_paths(tmp_path / "missing")
+
+
+def test_every_mistake_of_a_broken_panel_is_reported_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text("""
+name: worse
+personas:
+  - {name: a b, role: 3, speciallity: x}
+  - {name: good}
+order: [good, goood, good]
+trust: {nobody: .5, good: 3}
+params: {max_rounds: 0, max_rond: 2, consensus_threshold: .nan}
+presets: {fast: {max_rounds: x}}
+quorum: 9
+deadline_s: -1
+colour: red
+""")
+    with pytest.raises(BadInput) as caught:
+        read_panel(path)
+    lines = str(caught.value).splitlines()
+    assert all(line.startswith(f"{path}: ") for line in lines)
+    expected = [
+        "personas.0.name: should be 1 to 64 letters",
+        "personas.0.role: should be a valid string",
+        "personas.0: unknown key 'speciallity': did you mean 'speciality'?",
+        "deadline_s: should be greater than 0 (got -1)",
+        "protocol: is missing",
+        "params.max_rounds: should be greater than or equal to 1 (got 0)",
+        "params.consensus_threshold: should be a finite number (got nan)",
+        "params: unknown key 'max_rond': did you mean 'max_rounds'?",
+        "presets.fast.max_rounds: should be a valid integer",
+        "trust.good: should be less than or equal to 1 (got 3)",
+        "unknown key 'colour'",
+        "name: should be 'bad', like the file",
+        "order: unknown persona 'goood': did you mean 'good'?",
+        "trust: unknown persona 'nobody'",
+        "order: good stands twice",
+        "quorum: 9 of 3 personas can never speak",
+    ]
+    assert len(lines) == len(expected)
+    for problem in expected:
+        assert any(line.removeprefix(f"{path}: ").startswith(problem) for line in lines), problem

@@ -1,0 +1,124 @@
+import subprocess
+import sys
+
+import pytest
+
+from parley.bus.errors import (
+    BadInput,
+    Conflict,
+    DecodeError,
+    NotFound,
+    ParleyError,
+    ProtocolError,
+    Unavailable,
+    Unreachable,
+    Unsuitable,
+)
+from parley.console.exits import Ending
+from tests.unit.console.calling import Call
+
+
+def raising(error: BaseException) -> int:
+    def command() -> None:
+        raise error
+
+    return Ending().run(command)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (BadInput("x"), 2),
+        (DecodeError("x"), 2),
+        (NotFound("x"), 2),
+        (Unreachable("x"), 3),
+        (Unsuitable("x"), 3),
+        (Unavailable("x"), 3),
+        (Conflict("x"), 1),
+        (ProtocolError("x"), 1),
+        (KeyboardInterrupt(), 130),
+        (BaseExceptionGroup("tasks", [BaseExceptionGroup("inner", [Unreachable("x")])]), 3),
+        (BaseExceptionGroup("tasks", [KeyboardInterrupt(), BadInput("x")]), 130),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else None,
+)
+def test_exit_codes(error: BaseException, code: int) -> None:
+    assert raising(error) == code
+
+
+def test_one_line_for_each_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    raising(BadInput("a.yaml: first\nb.yaml: second"))
+    assert capsys.readouterr().err == "parley: a.yaml: first\nparley: b.yaml: second\n"
+
+
+def test_errors_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    raising(BadInput("\x1b[2J\x1b]0;title\x07evil\r"))
+    assert capsys.readouterr().err == "parley: evil\n"
+
+
+def test_the_traceback_only_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    ending = Ending()
+    ending.be_verbose(True)
+
+    def command() -> None:
+        raise BadInput("x")
+
+    assert ending.run(command) == 2
+    assert "Traceback" in capsys.readouterr().err
+    raising(BadInput("x"))
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_verbose_may_stand_before_and_after_the_command(parley: Call) -> None:
+    assert "Traceback" in parley("--verbose", "panels", "nix").err
+    assert "Traceback" in parley("panels", "nix", "--verbose").err
+    assert "Traceback" not in parley("panels", "nix").err
+
+
+def test_bugs_are_not_hidden() -> None:
+    with pytest.raises(ZeroDivisionError):
+        raising(ZeroDivisionError())
+    with pytest.raises(BaseExceptionGroup):
+        raising(BaseExceptionGroup("tasks", [ParleyError("x"), ZeroDivisionError()]))
+
+
+def test_a_reader_that_leaves_is_no_reason_to_complain() -> None:
+    code = (
+        "import sys; sys.stdin.readline(); from parley.console.exits import Ending;"
+        "sys.exit(Ending().run(lambda: print('x' * 100_000, flush=True)))"
+    )
+    writer = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert writer.stdout is not None
+    writer.stdout.close()
+    writer.stdout = None
+    _, err = writer.communicate(b"go\n")
+    assert err == b""
+    assert writer.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("lisst",), "unknown command 'lisst': did you mean 'list'?"),
+        (("show",), "Missing argument 'ID'. (see parley show --help)"),
+        (("list", "--bogus"), "No such option: --bogus"),
+        (("rules", "nix"), "unknown rule 'nix' (known: terminate-verdicts, manager, cobra)"),
+        (("panels", "forensc"), "unknown panel 'forensc': did you mean 'forensic'?"),
+        (("config", "chek"), "No such command 'chek'"),
+        (("up", "--port", "0"), "Invalid value for '--port'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_a_wrong_command_line_is_one_line_and_code_2(
+    parley: Call, arguments: tuple[str, ...], problem: str
+) -> None:
+    called = parley(*arguments)
+    assert called.code == 2
+    assert called.out == ""
+    assert problem in called.err
+    assert called.err.count("\n") == 1

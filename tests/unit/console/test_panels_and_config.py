@@ -1,0 +1,85 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from parley.configs.panels import BUILT_IN
+from tests.unit.console.calling import Call
+
+
+@pytest.fixture(autouse=True)
+def empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_panels_are_listed_and_described(parley: Call, tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(
+        "title: Mine\nprotocol: verdicts\npersonas: [{name: me}, {name: you}]"
+    )
+    listed = parley("panels", "--panels", tmp_path).out.splitlines()
+    assert listed == [
+        "forensic  Is this image authentic, manipulated or generated?",
+        "own       Mine",
+    ]
+    described = parley("panels", "forensic").out
+    assert "frequency  0.85  grid and compression artefacts" in described
+    assert "max_rounds                             2         3         5" in described
+    [content] = json.loads(parley("panels", "forensic", "--json").out)
+    assert content["order"] == ["frequency", "noise", "watermark", "spatial"]
+
+
+def test_a_broken_panel_does_not_hide_the_others(parley: Call, tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("personas: []")
+    called = parley("panels", "--panels", tmp_path)
+    assert called.code == 2
+    assert called.out.startswith("forensic  ")
+    assert "bad.yaml: personas: " in called.err
+    assert "bad.yaml: protocol: is missing" in called.err
+
+
+def test_config_check_without_files(parley: Call, tmp_path: Path) -> None:
+    called = parley("config", "check")
+    assert called.code == 0
+    assert called.out == f"{BUILT_IN / 'forensic.yaml'}: good\nsettings: good\n"
+    (tmp_path / "parley.yaml").write_text("nats: {replicas: 7}")
+    assert "parley.yaml: nats.replicas: " in parley("config", "check").err
+
+
+def test_config_check_tells_files_apart_and_reports_all_of_them(
+    parley: Call, tmp_path: Path
+) -> None:
+    (tmp_path / "panel.yaml").write_text("personas: [{name: a}]\nprotocol: verdict")
+    (tmp_path / "script.yaml").write_text("rounds: [{noize: [authentic, .9]}]")
+    (tmp_path / "settings.yaml").write_text("log: {level: loud}\nfoo: 1")
+    (tmp_path / "good.yaml").write_text("log: {level: debug}")
+    called = parley(
+        "config", "check", "panel.yaml", "script.yaml", "settings.yaml", "none.yaml", "good.yaml"
+    )
+    assert called.code == 2
+    starts = [line.split(": ")[1:3] for line in called.err.splitlines()]
+    assert starts == [
+        ["panel.yaml", "protocol"],
+        ["script.yaml", "unknown agent 'noize'"],
+        ["settings.yaml", "log.level"],
+        ["settings.yaml", "unknown key 'foo' (known"],
+        ["none.yaml", "no such file"],
+    ]
+    assert parley("config", "check", "good.yaml").out == "good.yaml: good\n"
+
+
+def test_the_demo_is_well_formed(parley: Call) -> None:
+    scripts = sorted(BUILT_IN.with_name("demo").glob("[!t]*.yaml"))
+    assert len(scripts) == 2
+    assert parley("config", "check", *scripts).code == 0
+    for script in scripts:
+        result = json.loads(parley("simulate", script, "--json").out)
+        assert result["changed_by_debate"] is True
+
+
+def test_the_settings_may_name_the_directory_of_panels(parley: Call, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "own.yaml").write_text("protocol: verdicts\npersonas: [{name: me}]")
+    (tmp_path / "parley.yaml").write_text("panels: mine")
+    (tmp_path / "s.yaml").write_text("panel: own\nrounds: [{me: [authentic, .9]}]")
+    assert "own" in parley("panels").out
+    assert json.loads(parley("simulate", "s.yaml", "--json").out)["panel"] == "own"
