@@ -27,6 +27,8 @@ class Task(NamedTuple):
 class Answer(NamedTuple):
     content: Content
     usage: Usage = FREE
+    # Who thought, where the brain left it to another; empty for itself.
+    brain: str = ""
 
 
 class Brain(Protocol):

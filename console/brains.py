@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from parley.agents.auto import AutoBrain, RuleBrain
 from parley.agents.brain import Brain
 from parley.agents.script import ScriptedBrain
 from parley.bus.errors import BadInput
@@ -10,6 +11,10 @@ from parley.configs.names import name_unknown
 from parley.console.debates import ScriptFile, read_script
 
 SCRIPT = "script"
+# The panel's own rules, whatever came with the debate.
+RULE = "rule"
+# The script that came with the debate, or else the panel's own rules.
+AUTO = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +24,28 @@ class BrainChoice:
     kind: str
     script: ScriptFile | None = None
 
+    @property
+    def follows_rules(self) -> bool:
+        """Whether a debate that brings nothing but its input is argued by rule."""
+        return self.kind in {AUTO, RULE}
+
 
 def parse_brain(text: str) -> BrainChoice:
     kind, colon, file = text.partition(":")
-    if kind != SCRIPT:
-        raise BadInput(f"--brain: {name_unknown('brain', kind, [SCRIPT])}")
+    if kind not in {AUTO, RULE, SCRIPT}:
+        raise BadInput(f"--brain: {name_unknown('brain', kind, [AUTO, RULE, SCRIPT])}")
+    if colon and kind != SCRIPT:
+        raise BadInput(f"--brain: {kind} takes no file")
     if colon and not file:
         raise BadInput("--brain: script: should name a file, for example script:debate.yaml")
     return BrainChoice(kind, read_script(Path(file)) if file else None)
 
 
 def make_brain(choice: BrainChoice) -> Brain:
-    return ScriptedBrain(choice.script.content if choice.script else None)
+    match choice.kind:
+        case "auto":
+            return AutoBrain()
+        case "rule":
+            return RuleBrain()
+        case _:
+            return ScriptedBrain(choice.script.content if choice.script else None)

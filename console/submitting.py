@@ -40,12 +40,16 @@ def plan(
         raise BadInput(f"{script.path}: panel: is {script.content.panel!r}, not {panel!r}")
     resolution = wished_panel(panel, wishes) if script is None else scripted_panel(script, wishes)
     materials = _materials(inputs) if inputs else _nothing_but(script)
-    if given_id is not None and (len(materials) > 1 or not is_token(given_id)):
+    check_id(given_id, len(materials))
+    ids = (given_id,) if given_id is not None else tuple(new_id() for _ in materials)
+    return Plan(resolution.panel, materials, script, ids, resolution.warnings)
+
+
+def check_id(given_id: str | None, inputs: int) -> None:
+    if given_id is not None and (inputs > 1 or not is_token(given_id)):
         raise BadInput(
             f"--id {given_id}: should be letters, digits, - and _, at most 64, for one input"
         )
-    ids = (given_id,) if given_id is not None else tuple(new_id() for _ in materials)
-    return Plan(resolution.panel, materials, script, ids, resolution.warnings)
 
 
 async def submit(journal: Journal, wanted: Plan) -> None:

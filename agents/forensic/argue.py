@@ -41,7 +41,7 @@ CONCESSION_LEAD: Final = 0.05
 EPS: Final = 1e-9
 # Regions that share this much of their joint area are the same place.
 SAME_PLACE: Final = 0.2
-_QUOTED = 4
+_QUOTED = 2
 
 _WORDS: Final = {
     Verdict.AUTHENTIC: "authentic",
@@ -103,7 +103,7 @@ def open_debate(evidence: Evidence) -> Statement:
         confidence=evidence.confidence,
         reasoning=_opening_reason(evidence),
         evidence=case.model_dump(mode="json"),
-        arguments=tuple(_quote(m) for m in case.measurements[:_QUOTED]),
+        arguments=tuple(map(_quote, _worth_quoting(case.measurements))),
     )
 
 
@@ -116,6 +116,11 @@ def _opening_reason(evidence: Evidence) -> str:
     shares = ", ".join(f"{_WORDS[c]} {evidence.belief.of(c):.0%}" for c in CLASSES)
     hesitation = "; too close to call" if evidence.verdict is Verdict.UNCERTAIN else ""
     return f"In {_STATE_WORDS[found.state]} my measurements give: {shares}{hesitation}."
+
+
+def _worth_quoting(measurements: tuple[Measurement, ...]) -> list[Measurement]:
+    """Those that point at a place in the image before those that speak of all of it."""
+    return sorted(measurements, key=lambda one: one.where is None)[:_QUOTED]
 
 
 def _quote(measurement: Measurement) -> str:

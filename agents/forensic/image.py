@@ -100,15 +100,15 @@ def read_file(path: Path, limits: ImageLimits) -> bytes:
         with path.open("rb") as file:
             data = file.read(limits.max_bytes + 1)
     except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror or error}") from error
-    check_size(data, limits)
+        raise BadInput(f"the file cannot be read: {error.strerror or error}") from error
+    check_length(len(data), limits)
     return data
 
 
-def check_size(data: bytes, limits: ImageLimits) -> None:
-    if not data:
+def check_length(length: int, limits: ImageLimits) -> None:
+    if not length:
         raise BadInput("the file is empty")
-    if len(data) > limits.max_bytes:
+    if length > limits.max_bytes:
         raise BadInput(f"the file is larger than {limits.max_bytes / 1e6:g} MB")
 
 
@@ -120,7 +120,7 @@ class Decoder:
         self._worker: subprocess.Popen[bytes] | None = None
 
     def decode(self, data: bytes) -> Picture:
-        check_size(data, self._limits)
+        check_length(len(data), self._limits)
         deadline = time.monotonic() + self._limits.decode_seconds
         worker = self._running()
         try:

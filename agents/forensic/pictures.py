@@ -1,5 +1,6 @@
 """Evidence as pictures, each a PNG: what an agent saw, for people who want to see it too."""
 
+from dataclasses import dataclass
 from typing import Final
 
 import cv2
@@ -9,13 +10,55 @@ from numpy.typing import NDArray
 from parley.agents.forensic.image import Picture
 from parley.agents.forensic.regions import TILE
 from parley.agents.forensic.signal import Plane, luma, residual, tile_spectrum
-from parley.agents.forensic.spatial import SpatialMaps
+from parley.agents.forensic.spatial import SpatialMaps, analyse_spatial
 from parley.bus.contracts.verdicts import Region
 
 _LONGEST_SIDE: Final = 720
 _RESAVE_QUALITY: Final = 90
 _BOX_COLOUR: Final = (40, 40, 255)  # BGR
 _MASK_COLOUR: Final = np.array([60, 60, 255], np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """`name` is fit for a file; `caption` tells a reader what to look for."""
+
+    name: str
+    title: str
+    caption: str
+    png: bytes
+
+
+def draw_all(picture: Picture) -> tuple[Drawing, ...]:
+    """Drawn from the image again: the debate carries measurements and boxes, not pictures."""
+    spatial = analyse_spatial(picture)
+    regions = spatial.findings.regions
+    found = (
+        "Tinted tiles differ from the rest in noise, sharpness or compression history; boxes mark the largest."
+        if regions
+        else "No region stands out."
+    )
+    return (
+        Drawing("regions", "Suspect regions", found, overlay_png(picture, spatial.maps, regions)),
+        Drawing(
+            "noise",
+            "Noise residual",
+            "The grain of the image, amplified. Pasted or retouched material has a different grain.",
+            noise_png(picture),
+        ),
+        Drawing(
+            "error-level",
+            "Error level",
+            "What saving it once more as JPEG would change. It illustrates; alone it proves nothing.",
+            error_level_png(picture),
+        ),
+        Drawing(
+            "spectrum",
+            "Frequency spectrum",
+            "Low frequencies in the middle. Bright dots away from the axes are left by resizing or by a generator.",
+            spectrum_png(picture),
+        ),
+    )
 
 
 def spectrum_png(picture: Picture) -> bytes:

@@ -30,7 +30,7 @@ def agent(
         list[str],
         typer.Argument(metavar="PANEL/PERSONA", help="Whom to run; PANEL alone means everybody."),
     ],
-    brain: Brain = "script",
+    brain: Brain = "auto",
     concurrency: Annotated[
         int | None, typer.Option("--concurrency", help="How many asks to think about at once.")
     ] = None,

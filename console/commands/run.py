@@ -1,12 +1,14 @@
 from contextlib import AsyncExitStack, nullcontext
+from functools import partial
 
 import typer
 
 from parley.bus.contracts.facts import Status
+from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
 from parley.console.brains import BrainChoice, make_brain, parse_brain
-from parley.console.debates import Wishes
+from parley.console.debates import Wishes, wished_panel
 from parley.console.exits import DONE, FAILED, warn
 from parley.console.logs import keep_quiet
 from parley.console.options import (
@@ -16,15 +18,18 @@ from parley.console.options import (
     Inputs,
     Json,
     NatsOrPrivate,
+    Out,
     PanelName,
     Panels,
     Preset,
+    References,
     Roster,
     Sets,
     example,
     names,
 )
 from parley.console.output import model_line, print_line
+from parley.console.photo_files import debates_images, photo_job, photo_runner
 from parley.console.submitting import Plan, plan, submit
 from parley.console.system import (
     open_journal,
@@ -43,14 +48,15 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command(
     epilog=example(
+        "parley run forensic photo.jpg --out report",
+        "parley run forensic photos/ more/*.png --preset precise --json",
         "parley run forensic photo.jpg --brain script:debate.yaml",
-        "parley run forensic *.jpg --brain script:debate.yaml --preset fast --json",
     )
 )
 def run(
     panel: PanelName,
     inputs: Inputs = None,
-    brain: Brain = "script",
+    brain: Brain = "auto",
     preset: Preset = None,
     sets: Sets = None,
     roster: Roster = None,
@@ -58,6 +64,8 @@ def run(
     nats: NatsOrPrivate = None,
     panels_dir: Panels = None,
     config: Config = None,
+    out: Out = None,
+    references: References = None,
     as_json: Json = False,
 ) -> None:
     """
@@ -66,12 +74,21 @@ def run(
     Without --nats everything runs here, on a private server that is gone afterwards. On a server
     where a coordinator is at work the debates are left to it and its agents.
 
-    The exit code is 1 if any debate failed or was cancelled.
+    An image that cannot be looked at is named on stderr, and the others go on. The exit code is 2
+    if there was one, 1 if any debate failed or was cancelled.
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
     choice = parse_brain(brain)
     wishes = Wishes(preset, sets or (), names(roster), settings.panels)
+    if choice.follows_rules:
+        chosen = wished_panel(panel, wishes)
+        if debates_images(chosen.panel):
+            warn(chosen.warnings)
+            job = photo_job(chosen.panel, inputs or (), references or (), given_id, out, as_json)
+            raise typer.Exit(run_async(partial(photo_runner(), settings, job, choice)))
+    if out is not None or references:
+        raise BadInput("--out and --reference go with images, and with --brain auto or rule")
     wanted = plan(panel, inputs or (), choice, wishes, given_id)
     warn(wanted.warnings)
     states = run_async(lambda: run_here(settings, wanted, choice, as_json=as_json))

@@ -39,7 +39,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def submit(
     panel: PanelName,
     inputs: Inputs = None,
-    brain: Brain = "script",
+    brain: Brain = "auto",
     preset: Preset = None,
     sets: Sets = None,
     roster: Roster = None,

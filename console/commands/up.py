@@ -28,7 +28,7 @@ def up(
         Path | None,
         typer.Option("--store", metavar="DIR", help="Where debates are kept; .parley otherwise."),
     ] = None,
-    brain: Brain = "script",
+    brain: Brain = "auto",
     nats: NatsOrPrivate = None,
     panels_dir: Panels = None,
     config: Config = None,

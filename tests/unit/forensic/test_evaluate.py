@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.fixtures_forensic import inpainted, spliced, untouched
+from parley.agents.forensic.specimen import inpainted, spliced, untouched
 
 from parley.agents.forensic.debate import Position
 from parley.agents.forensic.evaluate import (

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from tests.fixtures_forensic import (
+from parley.agents.forensic.specimen import (
     Made,
     copy_moved,
     flat_field,

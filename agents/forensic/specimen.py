@@ -2,8 +2,8 @@
 A synthetic photograph and three forgeries of it, with the true masks; the same on every run.
 
 The photograph is made the way a camera makes one: light, photon and read noise, a fixed pattern per
-pixel, a colour-filter mosaic, interpolation, a tone curve, JPEG. `python tests/fixtures_forensic.py
-DIR` writes all of them.
+pixel, a colour-filter mosaic, interpolation, a tone curve, JPEG. The demo and the tests look at
+them; `python -m parley.agents.forensic.specimen DIR` writes all of them.
 """
 
 import io
