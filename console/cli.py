@@ -21,7 +21,7 @@ class Commands(LazyGroup):
     sections: ClassVar[Mapping[str, Mapping[str, Lazy]]] = {
         "Try it": {
             "demo": Lazy(
-                f"{_AT}.demo", "Watch two debates on a private server, from start to verdict."
+                f"{_AT}.demo", "Watch three debates on a private server, from start to verdict."
             ),
             "simulate": Lazy(f"{_AT}.simulate", "Play a scripted debate through the real rules."),
             "run": Lazy(f"{_AT}.run", "Run debates and print their results."),

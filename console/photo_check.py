@@ -1,9 +1,10 @@
 """Images are looked at before they are submitted: a bad one costs nobody a debate."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from parley.agents.forensic.image import Decoder, ImageLimits, Picture, read_file
+from parley.agents.forensic.image import Decoder, ImageLimits, Picture, decoding, read_file
 from parley.bus.errors import BadInput
 
 
@@ -24,3 +25,14 @@ def check(path: Path, decoder: Decoder, limits: ImageLimits) -> Photo:
         return Photo(path, data, decoder.decode(data))
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from error
+
+
+def mistakes_in(paths: Iterable[Path]) -> Iterator[str]:
+    """One line for each image that cannot be debated."""
+    limits = ImageLimits()
+    with decoding(limits) as decoder:
+        for path in paths:
+            try:
+                check(path, decoder, limits)
+            except BadInput as error:
+                yield str(error)

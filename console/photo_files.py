@@ -54,6 +54,23 @@ def photo_runner() -> Callable[[Settings, Job, BrainChoice], Awaitable[int]]:
     return run_photos
 
 
+def usable_photos(inputs: Iterable[str]) -> list[Path]:
+    """
+    Raises BadInput with one line for each image that cannot be debated.
+
+    Who submits to agents elsewhere needs no packages that look at images: then the agents say it.
+    """
+    photos = photos_in(inputs)
+    try:
+        from parley.console.photo_check import mistakes_in  # noqa: PLC0415 - loads numpy, OpenCV
+    except ModuleNotFoundError:
+        return photos
+    mistakes = list(mistakes_in(photos))
+    if mistakes:
+        raise BadInput("\n".join(mistakes))
+    return photos
+
+
 def debates_images(panel: PanelBase) -> bool:
     """Whether the panel's rules look at an image rather than read a text."""
     return isinstance(panel, VerdictPanel)

@@ -1,12 +1,12 @@
 """
-How good are the agents, alone and together? `python -m parley.agents.forensic.evaluate --data DIR`
+How good are the agents, alone and together, on labelled images?
 
-`--folds shipped` judges with the shipped weights (use it on images they were not fitted to);
-`--folds image` and `--folds source` fit anew for every fold, which then holds images, or whole
-sources, that the weights have not seen.
+The folds `shipped` judge with the shipped weights (for images they were not fitted to); `image` and
+`source` fit anew for every fold, which then holds images, or whole sources, that the weights have
+not seen. The rules that end a debate are the caller's: `parley.console.eval_forensic` brings the
+coordinator's.
 """
 
-import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -21,7 +21,7 @@ from parley.agents.forensic.debate import Position, debate_positions
 from parley.agents.forensic.evidence import CLASSES, Evidence, Skill
 from parley.agents.forensic.image import ImageLimits, decoding, read_file
 from parley.agents.forensic.skills import ANALYSES
-from parley.agents.forensic.training.data import VARIANTS, Sample, load_samples
+from parley.agents.forensic.training.data import VARIANTS, Sample
 from parley.agents.forensic.training.recipe import (
     fit_calibration,
     group_folds,
@@ -170,19 +170,9 @@ def milliseconds_per_megapixel(folder: Path, names: Sequence[str]) -> dict[Skill
     return {skill: 1000 * seconds / pixels for skill, seconds in spent.items()}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder with manifest.csv")
-    parser.add_argument("--cache", type=Path, help="file that keeps the features between runs")
-    parser.add_argument("--folds", choices=("shipped", "image", "source"), default="shipped")
-    options = parser.parse_args()
-    samples = load_samples(options.data, VARIANTS, options.cache)
-    lines = list(report(judge_all(samples, options.folds, last_word)))
+def cost_lines(folder: Path, samples: Sequence[Sample]) -> Iterator[str]:
+    """Over a dozen images, spread over the folder."""
     paths = list(dict.fromkeys(s.path for s in samples))
-    costs = milliseconds_per_megapixel(options.data, paths[:: max(1, len(paths) // _TIMED_IMAGES)])
-    lines += [f"{skill.value}: {cost:.0f} ms per megapixel" for skill, cost in costs.items()]
-    print("\n".join(lines))  # noqa: T201 - the report is this command's output
-
-
-if __name__ == "__main__":
-    main()
+    costs = milliseconds_per_megapixel(folder, paths[:: max(1, len(paths) // _TIMED_IMAGES)])
+    for skill, cost in costs.items():
+        yield f"{skill.value}: {cost:.0f} ms per megapixel"

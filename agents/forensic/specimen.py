@@ -9,6 +9,7 @@ them; `python -m parley.agents.forensic.specimen DIR` writes all of them.
 import io
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import cv2
@@ -78,9 +79,13 @@ def _camera(
     return np.asarray(np.rint(255 * linear ** (1 / 2.2)), np.uint8)
 
 
+@lru_cache(maxsize=8)
 def _photograph(seed: int, photons: float) -> Pixels:
+    """Read-only: every forgery starts from a copy."""
     rng = np.random.default_rng(seed)
-    return _camera(_scene(rng), rng, photons)
+    pixels = _camera(_scene(rng), rng, photons)
+    pixels.flags.writeable = False
+    return pixels
 
 
 def _jpeg(pixels: Pixels, quality: int) -> bytes:

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from parley.agents.forensic.specimen import inpainted, spliced, untouched
-
 from parley.agents.forensic.debate import Position
 from parley.agents.forensic.evaluate import (
     judge_all,
@@ -14,6 +12,7 @@ from parley.agents.forensic.evaluate import (
     trust_weighted,
 )
 from parley.agents.forensic.evidence import Skill
+from parley.agents.forensic.specimen import inpainted, spliced, untouched
 from parley.agents.forensic.training.data import VARIANTS, load_samples
 from parley.bus.contracts.verdicts import Verdict
 

@@ -4,15 +4,6 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from parley.agents.forensic.specimen import (
-    Made,
-    copy_moved,
-    flat_field,
-    inpainted,
-    photograph_by,
-    spliced,
-    untouched,
-)
 
 from parley.agents.forensic.argue import localize
 from parley.agents.forensic.calibration import assess, shipped
@@ -30,6 +21,15 @@ from parley.agents.forensic.regions import TILE
 from parley.agents.forensic.signal import block_mean
 from parley.agents.forensic.skills import analyse_all
 from parley.agents.forensic.spatial import analyse_spatial
+from parley.agents.forensic.specimen import (
+    Made,
+    copy_moved,
+    flat_field,
+    inpainted,
+    photograph_by,
+    spliced,
+    untouched,
+)
 from parley.bus.contracts.verdicts import Verdict
 
 OVERLAP_FLOOR = 0.6
