@@ -32,8 +32,9 @@ class WorkerOptions:
     max_deliver: int = 5
     # Further attempts of a brain that failed; the pause before attempt n is 2**n seconds.
     retries: int = 2
-    # Blobs kept in memory between asks.
+    # Blobs kept in memory between asks: so many, and so many bytes of them.
     blobs_cached: int = 32
+    blob_bytes_cached: int = 64_000_000
 
 
 class Worker:
@@ -142,10 +143,16 @@ class Worker:
     async def _fetch(self, ref: BlobRef) -> bytes:
         if ref.sha256 not in self._blobs:
             data = await self._journal.bus.get_blob(ref)
-            while len(self._blobs) >= self._options.blobs_cached:
-                del self._blobs[next(iter(self._blobs))]
             self._blobs[ref.sha256] = data
+            while len(self._blobs) > 1 and self._caches_too_much():
+                del self._blobs[next(iter(self._blobs))]
         return self._blobs[ref.sha256]
+
+    def _caches_too_much(self) -> bool:
+        held = sum(map(len, self._blobs.values()))
+        return (
+            len(self._blobs) > self._options.blobs_cached or held > self._options.blob_bytes_cached
+        )
 
 
 def queue_of(journal: Journal, panel: str, persona: str, options: WorkerOptions) -> Queue:
