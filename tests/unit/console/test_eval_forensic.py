@@ -25,7 +25,10 @@ def test_debates_end_by_the_panels_rules_and_trust() -> None:
     assert rules([split, split], {}) is None
     assert rules([split] * 3, {}) == (UNCERTAIN, 0.6)
     agreed = row(*[(AI, 0.8)] * 4)
-    assert rules([split, agreed], {}) == (AI, 0.8)
+    settled = rules([split, agreed], {})
+    assert settled is not None
+    assert settled[0] is AI
+    assert settled[1] == pytest.approx(0.8)
     assert rules.reasons == {"stalemate": 1, "consensus_reached": 1}
     sets = ["trust.watermark=0", "trust.spatial=0"]
     assert RulesOf(wished_panel("forensic", Wishes(sets=sets)).panel)([split] * 3, {}) == (AI, 0.6)
