@@ -5,7 +5,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from parley.agents.forensic.image import ImageLimits, decoding
-from parley.agents.forensic.specimen import spliced
+from parley.agents.forensic.specimen import copy_moved
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings
@@ -23,7 +23,7 @@ from parley.coordinator.verdicts.result import result_of
 async def show_photo(journal: Journal, settings: Settings, directory: Path) -> list[str]:
     """What is said about a photograph that was made, and forged, for this purpose."""
     reports = Reports(directory)
-    made = await anyio.to_thread.run_sync(spliced)
+    made = await anyio.to_thread.run_sync(copy_moved)
     path = directory / made.name
     path.write_bytes(made.data)
     limits = ImageLimits()

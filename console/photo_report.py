@@ -2,10 +2,12 @@
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+
+from pydantic import JsonValue
 
 from parley.agents.forensic.argue import Case, case_in
 from parley.agents.forensic.pictures import Drawing, draw_all
@@ -169,14 +171,23 @@ def _said(verdict: Verdict, held: str, text: str, note: str) -> str:
 
 def _declaration(one: TerminationDeclaration) -> str:
     details = one.details
-    compared = ", ".join(f"{name} {value}" for name, value in details.values.items())
-    limits = ", ".join(f"{name} {value}" for name, value in details.thresholds.items())
+    compared, limits = _figures(details.values), _figures(details.thresholds)
     return (
         f"<p><b>{'Opening' if details.iteration == 0 else f'Round {details.iteration}'}: "
         f"{one.termination_status.value}</b>. {_safe(one.justification)}</p>"
         f'<p class="why">Compared: {_safe(compared)}. Thresholds: {_safe(limits)}. '
         f"Rests on facts {_safe(', '.join(map(str, details.basis)))}.</p>"
     )
+
+
+def _figures(values: Mapping[str, JsonValue]) -> str:
+    return ", ".join(f"{name} {_value(value)}" for name, value in values.items())
+
+
+def _value(value: JsonValue) -> str:
+    if isinstance(value, dict):
+        return f"({_figures(value)})"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _held(verdict: Verdict, confidence: float) -> str:

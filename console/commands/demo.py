@@ -84,7 +84,7 @@ async def _show(settings: Settings, tour: Tour, out: Path) -> None:
             for line in await _debate(journal, private, stop):
                 print_line(line)
         print_line("")
-        print_line(f"{len(tour.debates) + 1}. A photograph with something pasted into it")
+        print_line(f"{len(tour.debates) + 1}. A photograph that contains a piece of itself twice")
         print_line("")
         for line in await _look(journal, private, out):
             print_line(line)

@@ -312,6 +312,6 @@ def test_the_demo_ends_with_verdicts_in_plain_words(parley: Call, tmp_path: Path
     assert any(
         line.startswith("=> This image was probably altered after it was taken") for line in lines
     )
-    assert f"The report with pictures: {tmp_path / 'shown' / 'spliced.html'}" in lines
-    assert (tmp_path / "shown" / "spliced.html").stat().st_size > 100_000
+    assert f"The report with pictures: {tmp_path / 'shown' / 'copy_moved.html'}" in lines
+    assert (tmp_path / "shown" / "copy_moved.html").stat().st_size > 100_000
     assert "parley up" in lines[-1]
