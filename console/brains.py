@@ -11,7 +11,7 @@ from parley.configs.names import name_unknown
 from parley.console.debates import ScriptFile, read_script
 
 SCRIPT = "script"
-# The panel's own rules.
+# The panel's own rules, whatever came with the debate.
 RULE = "rule"
 # The script that came with the debate, or else the panel's own rules.
 AUTO = "auto"
@@ -24,13 +24,18 @@ class BrainChoice:
     kind: str
     script: ScriptFile | None = None
 
+    @property
+    def follows_rules(self) -> bool:
+        """Whether a debate that brings nothing but its input is argued by rule."""
+        return self.kind in {AUTO, RULE}
+
 
 def parse_brain(text: str) -> BrainChoice:
     kind, colon, file = text.partition(":")
-    known = [AUTO, RULE, SCRIPT]
-    if kind not in known or (colon and kind != SCRIPT):
-        given = text if kind in known else kind
-        raise BadInput(f"--brain: {name_unknown('brain', given, known)}")
+    if kind not in {AUTO, RULE, SCRIPT}:
+        raise BadInput(f"--brain: {name_unknown('brain', kind, [AUTO, RULE, SCRIPT])}")
+    if colon and kind != SCRIPT:
+        raise BadInput(f"--brain: {kind} takes no file")
     if colon and not file:
         raise BadInput("--brain: script: should name a file, for example script:debate.yaml")
     return BrainChoice(kind, read_script(Path(file)) if file else None)

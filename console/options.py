@@ -44,14 +44,26 @@ Roster = Annotated[
 PanelName = Annotated[str, typer.Argument(metavar="PANEL", help="The panel; see parley panels.")]
 Inputs = Annotated[
     list[str] | None,
-    typer.Argument(metavar="INPUT", help="An image, a question file, a text, or - for stdin."),
+    typer.Argument(
+        metavar="INPUT",
+        help="Images and directories of images, a question file, a text file, a text, - for stdin.",
+    ),
 ]
 Brain = Annotated[
     str,
     typer.Option(
         "--brain",
-        help="Who thinks: script:FILE plays a file, script what came with the debate,"
-        " rule the panel's rules; auto: what came with the debate, or else the rules.",
+        help="Who thinks: auto (the script that came along, or the panel's rules), rule, script:FILE.",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Write a report (HTML) of each image, and evidence."),
+]
+References = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reference", metavar="FILE", help="A photograph by the camera in question; repeatable."
     ),
 ]
 ProtocolName = Annotated[

@@ -50,10 +50,7 @@ def plan(
     chosen = resolution.panel
     read = READERS.get(chosen.protocol, _one_material)
     materials = _materials(inputs, read) if inputs else _nothing_but(script)
-    if given_id is not None and (len(materials) > 1 or not is_token(given_id)):
-        raise BadInput(
-            f"--id {given_id}: should be letters, digits, - and _, at most 64, for one input"
-        )
+    check_id(given_id, len(materials))
     ids = (given_id,) if given_id is not None else tuple(new_id() for _ in materials)
     panels = tuple(panel_for(chosen, one.text, wishes.language) for one in materials)
     return Plan(panels, materials, script, ids, resolution.warnings)
@@ -78,6 +75,13 @@ def check_answerable(wanted: Plan, brain: BrainChoice) -> None:
             "a question in free text needs a model, and none is configured: give a question file"
             " with options, criteria and evidence (see parley run --help),"
             " or play a script with --brain script:FILE"
+        )
+
+
+def check_id(given_id: str | None, inputs: int) -> None:
+    if given_id is not None and (inputs > 1 or not is_token(given_id)):
+        raise BadInput(
+            f"--id {given_id}: should be letters, digits, - and _, at most 64, for one input"
         )
 
 

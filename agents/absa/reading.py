@@ -98,9 +98,9 @@ class SentenceReader(Protocol):
         ...
 
 
-def pooled(first: Chances, second: Chances) -> Chances:
-    """Two opinions held to be independent: their chances multiply."""
-    products = [a * b for a, b in zip(first, second, strict=True)]
+def pooled(first: Chances, second: Chances, weight: float = 1.0) -> Chances:
+    """Two opinions held to be independent: their chances multiply, the second `weight` times."""
+    products = [a * b**weight for a, b in zip(first, second, strict=True)]
     total = sum(products)
     if total <= 0.0:
         return first

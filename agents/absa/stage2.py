@@ -5,12 +5,12 @@ With a debate its final set is what the reviews bring about; what the validator 
 debate's judgement is put back. Without one the reviewers only have their second look.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from parley.agents.absa.bench import Holding, evidence_text, holdings
 from parley.agents.absa.debate_v2 import JUNK, LEAST_GAIN, is_overruled
-from parley.agents.absa.resolution import canonical, spelling
+from parley.agents.absa.resolution import canonical
 from parley.agents.absa.stage1 import as_span
 from parley.agents.absa.text_reading import Skill, TextReading, read_text
 from parley.agents.absa.validator import findings
@@ -144,16 +144,18 @@ def _votes(context: ReviewContext) -> dict[str, Polarity]:
         }
         weight = sum(hint.weight for hint in hints if canonical(hint.polarity_hint) in sides)
         if len(sides) == 1 and weight > 1.0:
-            votes[aspect] = next(side for side in sides if side is not None)
+            votes[aspect] = next(iter(sides))
     return votes
 
 
 def _term_reviews(
     reading: TextReading, request: ReviewRequest, outcome: _Outcome
 ) -> Iterator[AspectReviewItem]:
-    terms = {item.term for item in request.ate.aspects}
-    for term in terms_in_order(request):
+    terms = {item.term for item in request.ate.aspects} - _withdrawn(request)
+    for term in _terms(request):
         stays = term in outcome.polarities
+        if stays and term not in terms:
+            continue
         yield AspectReviewItem(
             term=term,
             action="keep" if stays else "drop",
@@ -172,19 +174,31 @@ def _term_reviews(
             )
 
 
-def terms_in_order(request: ReviewRequest) -> Iterator[str]:
+def _terms(request: ReviewRequest) -> Iterator[str]:
     yield from dict.fromkeys(item.term for item in request.ate.aspects)
 
 
-def _sentiment_reviews(
-    request: ReviewRequest, outcome: _Outcome
-) -> Iterator[SentimentReviewItem]:
+def _withdrawn(request: ReviewRequest) -> set[str]:
+    """Aspects the validator had dropped before these reviews: what stays has to be added again."""
+    return {
+        proposal.target_aspect
+        for proposal in request.validator.correction_proposals
+        if proposal.proposal_type == "DROP_ASPECT"
+    }
+
+
+def _sentiment_reviews(request: ReviewRequest, outcome: _Outcome) -> Iterator[SentimentReviewItem]:
     flipped = {
         proposal.target_aspect
         for proposal in request.validator.correction_proposals
         if proposal.proposal_type == "FLIP_POLARITY"
     }
-    held = {item.key: item.polarity for item in request.atsa.aspect_sentiments}
+    withdrawn = _withdrawn(request)
+    held = {
+        item.key: item.polarity
+        for item in request.atsa.aspect_sentiments
+        if item.key not in withdrawn
+    }
     for key, polarity in held.items():
         final = outcome.polarities.get(key)
         yield SentimentReviewItem(

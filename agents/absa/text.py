@@ -49,6 +49,7 @@ def detect_language(text: str) -> Language:
 
 def resolve_language(code: str, text: str) -> Language:
     """The language asked for, unless its script does not occur in the text or it is unknown."""
+    code = re.split(r"[-_]", code.strip().lower())[0]
     if code == "ko" and _HANGUL.search(text):
         return "ko"
     if code == "en" and not _HANGUL.search(text):

@@ -1,8 +1,10 @@
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from pydantic import ValidationError
 
+from parley.agents.forensic import missing
 from parley.bus.contracts.base import Contract, Text
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import AbsaPanel
@@ -50,15 +52,20 @@ class Tour(Contract):
 
 
 @app.command(epilog=example("parley demo"))
-def demo() -> None:
+def demo(
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where the report about the photo goes.")
+    ] = Path("parley-demo"),
+) -> None:
     """
     Watch debates on a private server, from start to verdict.
 
     Needs no model, no key and no network. Where the agents' lines are scripted, everything else,
-    the server, the coordinator and the rules, is what a real debate runs on.
+    the server, the coordinator and the rules, is what a real debate runs on; in the last of them
+    the agents look at a forged photograph for themselves.
     """
     keep_quiet()
-    run_async(lambda: _show(load(), read_tour(DEMO / "tour.yaml")))
+    run_async(lambda: _show(load(), read_tour(DEMO / "tour.yaml"), out))
     print_line("")
     print_line("Next: parley up (in one terminal), then parley submit, watch and list in another.")
 
@@ -70,7 +77,7 @@ def read_tour(path: Path) -> Tour:
         raise BadInput("\n".join(explain(error, Tour, lambda _: str(path)))) from error
 
 
-async def _show(settings: Settings, tour: Tour) -> None:
+async def _show(settings: Settings, tour: Tour, out: Path) -> None:
     print_line("Four forensic agents look at a picture, each with a method of its own.")
     print_line("They say what they think, challenge each other, and may change their minds.")
     print_line("Then a review is read aspect by aspect, and three correctors argue about it.")
@@ -84,6 +91,19 @@ async def _show(settings: Settings, tour: Tour) -> None:
             print_line("")
             for line in await _debate(journal, private, stop):
                 print_line(line)
+        print_line("")
+        print_line(f"{len(tour.debates) + 1}. A photograph that contains a piece of itself twice")
+        print_line("")
+        for line in await _look(journal, private, out):
+            print_line(line)
+
+
+async def _look(journal: Journal, settings: Settings, out: Path) -> list[str]:
+    try:
+        from parley.console.photo_demo import show_photo  # noqa: PLC0415 - loads numpy, OpenCV
+    except ModuleNotFoundError as error:
+        return [f"Left out: {missing(error)}"]
+    return await show_photo(journal, settings, out)
 
 
 async def _debate(journal: Journal, settings: Settings, stop: Stop) -> list[str]:

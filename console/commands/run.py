@@ -1,12 +1,14 @@
 from contextlib import AsyncExitStack, nullcontext
+from functools import partial
 
 import typer
 
 from parley.bus.contracts.facts import Status
+from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
 from parley.console.brains import BrainChoice, make_brain, parse_brain
-from parley.console.debates import Wishes
+from parley.console.debates import Wishes, wished_panel
 from parley.console.exits import DONE, FAILED, warn
 from parley.console.logs import keep_quiet
 from parley.console.options import (
@@ -17,10 +19,12 @@ from parley.console.options import (
     Json,
     Language,
     NatsOrPrivate,
+    Out,
     PanelName,
     Panels,
     Preset,
     ProtocolName,
+    References,
     Regime,
     Roster,
     Sets,
@@ -30,6 +34,7 @@ from parley.console.options import (
     with_protocol,
 )
 from parley.console.output import model_line, print_line
+from parley.console.photo_files import debates_images, photo_job, photo_runner
 from parley.console.submitting import Plan, check_answerable, plan, submit
 from parley.console.system import (
     open_journal,
@@ -65,6 +70,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command(
     epilog=example(
+        "parley run forensic photo.jpg --out report",
+        "parley run forensic photos/ more/*.png --preset precise --json",
         "parley run forensic photo.jpg --brain script:debate.yaml",
         "parley run forensic *.jpg --brain script:debate.yaml --preset fast --json",
         'parley run absa "The food was great but the service was slow." --protocol v1',
@@ -86,6 +93,8 @@ def run(
     nats: NatsOrPrivate = None,
     panels_dir: Panels = None,
     config: Config = None,
+    out: Out = None,
+    references: References = None,
     as_json: Json = False,
 ) -> None:
     """
@@ -96,7 +105,8 @@ def run(
 
     A deliberation takes a question file; a question in free text needs a model or a script.
 
-    The exit code is 1 if any debate failed or was cancelled.
+    An image that cannot be looked at is named on stderr, and the others go on. The exit code is 2
+    if there was one, 1 if any debate failed or was cancelled.
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
@@ -109,6 +119,14 @@ def run(
         regime,
         language_of(lang),
     )
+    if choice.follows_rules:
+        chosen = wished_panel(panel, wishes)
+        if debates_images(chosen.panel):
+            warn(chosen.warnings)
+            job = photo_job(chosen.panel, inputs or (), references or (), given_id, out, as_json)
+            raise typer.Exit(run_async(partial(photo_runner(), settings, job, choice)))
+    if out is not None or references:
+        raise BadInput("--out and --reference go with images, and with --brain auto or rule")
     wanted = plan(panel, inputs or (), choice, wishes, given_id)
     if not settings.names_a_server:
         check_answerable(wanted, choice)

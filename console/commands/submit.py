@@ -4,7 +4,7 @@ import typer
 
 from parley.configs.settings import Settings, load
 from parley.console.brains import parse_brain
-from parley.console.debates import Wishes
+from parley.console.debates import Wishes, wished_panel
 from parley.console.exits import warn
 from parley.console.logs import keep_quiet
 from parley.console.options import (
@@ -28,6 +28,7 @@ from parley.console.options import (
     with_protocol,
 )
 from parley.console.output import print_line
+from parley.console.photo_files import debates_images, usable_photos
 from parley.console.submitting import Plan, plan
 from parley.console.submitting import submit as submit_all
 from parley.console.system import open_journal, run_async
@@ -37,8 +38,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command(
     epilog=example(
-        "parley submit forensic photo.jpg --brain script:debate.yaml",
         "parley submit forensic photo.jpg --id case-17 --preset precise",
+        "parley submit forensic photo.jpg --brain script:debate.yaml",
     )
 )
 def submit(
@@ -72,7 +73,10 @@ def submit(
         regime,
         language_of(lang),
     )
-    wanted = plan(panel, inputs or (), parse_brain(brain), wishes, given_id)
+    choice = parse_brain(brain)
+    if choice.follows_rules and debates_images(wished_panel(panel, wishes).panel):
+        inputs = [str(path) for path in usable_photos(inputs or ())]
+    wanted = plan(panel, inputs or (), choice, wishes, given_id)
     warn(wanted.warnings)
     run_async(lambda: _submit(settings, wanted))
     for ref in wanted.refs:

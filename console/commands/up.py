@@ -83,7 +83,7 @@ def _explain(settings: Settings, port: int, *, own_server: bool) -> None:
         print_line(f"Parley is up at nats://127.0.0.1:{port}. In another terminal:")
     else:
         print_line("Parley is up. In another terminal:")
-    print_line(f"  parley submit forensic --brain script:debate.yaml{where}")
+    print_line(f"  parley submit forensic photo.jpg{where}")
     print_line(f"  parley watch{where}")
     print_line(f"  parley list{where}")
     if own_server:

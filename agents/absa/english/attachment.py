@@ -53,9 +53,7 @@ class Attachment:
 
     def word_values(self, sentence: Sentence) -> list[Triple]:
         """What each word says whatever it is said of; the same for every aspect."""
-        return [
-            _total(self.values, value_names(sentence, at)) for at in range(len(sentence.forms))
-        ]
+        return [_total(self.values, value_names(sentence, at)) for at in range(len(sentence.forms))]
 
     def read(
         self, view: "AspectView", known: Iterable[str], said_alone: list[Triple]
@@ -207,11 +205,11 @@ def _walk(
             distance = abs(at - anchor)
             borders = abs(sentence.clauses[at] - own)
             opinion = "o" if sentence.scores[at] else "n"
-            aspects, near = path.aspects if path.aspects < 2 else 2, borders if borders < 2 else 2
+            aspects, near = min(2, path.aspects), min(2, borders)
             bucket = _BUCKETS[distance]
             names = [
                 f"{side}{bucket}{opinion}",
-                f"{side}c{borders if borders < 3 else 3}a{aspects}{opinion}",
+                f"{side}c{min(3, borders)}a{aspects}{opinion}",
                 f"{side}C{kind}a{aspects}c{near}",
                 f"{side}{kind}{bucket}",
                 f"{side}v{path.links}{path.verbs}{opinion}a{aspects}",

@@ -7,7 +7,19 @@ from parley.agents.absa.english.sentence import Sentence
 from parley.agents.absa.reading import Cue, CueKind, Place
 
 _CONTRASTS = frozenset(
-    "but however although though whereas while yet despite nevertheless nonetheless except".split()
+    [
+        "but",
+        "however",
+        "although",
+        "though",
+        "whereas",
+        "while",
+        "yet",
+        "despite",
+        "nevertheless",
+        "nonetheless",
+        "except",
+    ]
 )
 _IRONIC = (
     ("exactly", "what", "i"),
@@ -20,7 +32,9 @@ _IRONIC = (
     ("nice", "try"),
     ("what", "a", "joke"),
 )
-_UNITS = frozenset("minute minutes hour hours day days week weeks month months".split())
+_UNITS = frozenset(
+    ["minute", "minutes", "hour", "hours", "day", "days", "week", "weeks", "month", "months"]
+)
 _PRAISE = 2
 _SCOPE_REACH = 6
 
@@ -69,6 +83,4 @@ def _ironies(sentence: Sentence) -> Iterator[Cue]:
 
 def _cue(sentence: Sentence, kind: CueKind, first: int, last: int) -> Cue:
     tokens = sentence.tokens
-    return Cue(
-        kind, Place(tokens[first].start, tokens[last].end), sentence.quote(first, first)
-    )
+    return Cue(kind, Place(tokens[first].start, tokens[last].end), sentence.quote(first, first))

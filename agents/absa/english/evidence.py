@@ -130,9 +130,7 @@ def _has_actor(sentence: Sentence, aspects: Sequence[TokenSpan], opinion: Opinio
     )
 
 
-def _modified(
-    sentence: Sentence, aspects: Sequence[TokenSpan], opinion: Opinion
-) -> int | None:
+def _modified(sentence: Sentence, aspects: Sequence[TokenSpan], opinion: Opinion) -> int | None:
     if opinion.part not in ("adjective", "phrase", "verb", "adverb"):
         return None
     for index, (first, _) in enumerate(aspects):
@@ -178,9 +176,7 @@ def _outermost(sentence: Sentence, aspects: Sequence[TokenSpan], index: int) -> 
     return index
 
 
-def _coordinated_left(
-    sentence: Sentence, aspects: Sequence[TokenSpan], index: int
-) -> list[int]:
+def _coordinated_left(sentence: Sentence, aspects: Sequence[TokenSpan], index: int) -> list[int]:
     joined = [index]
     while index > 0:
         gap = sentence.kinds[aspects[index - 1][1] : aspects[index][0]]
@@ -198,9 +194,7 @@ def _has_and(sentence: Sentence, aspects: Sequence[TokenSpan], joined: list[int]
     return "AND" in sentence.kinds[aspects[first][1] : aspects[last][0]]
 
 
-def _coordinated_right(
-    sentence: Sentence, aspects: Sequence[TokenSpan], index: int
-) -> list[int]:
+def _coordinated_right(sentence: Sentence, aspects: Sequence[TokenSpan], index: int) -> list[int]:
     joined = [index]
     while index + 1 < len(aspects):
         gap = sentence.kinds[aspects[index][1] : aspects[index + 1][0]]

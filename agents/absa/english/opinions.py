@@ -10,7 +10,22 @@ from parley.agents.absa.english.words import Word, verb_forms
 # How far a negation reaches, in words, unless punctuation or a contrast ends it first.
 NEGATION_REACH = 5
 BREAKS = frozenset(
-    [".", ";", "!", "?", ":", "but", "however", "although", "though", "whereas", "while", "yet", "except", "because"]
+    [
+        ".",
+        ";",
+        "!",
+        "?",
+        ":",
+        "but",
+        "however",
+        "although",
+        "though",
+        "whereas",
+        "while",
+        "yet",
+        "except",
+        "because",
+    ]
 )
 _STRONG = 2
 
@@ -20,7 +35,17 @@ _UNREAL = frozenset(("could", "should", "would"))
 _UNREAL_TAILS = frozenset(("be", "have", "been", "also", "really", "use", "a", "bit", "little"))
 _OWN_NEGATION = frozenset(("not", "n't", "no", "never", "nothing", "without", "wo"))
 _DEGREE = frozenset(
-    ["pretty", "awfully", "terribly", "incredibly", "amazingly", "ridiculously", "insanely", "wonderfully", "perfectly"]
+    [
+        "pretty",
+        "awfully",
+        "terribly",
+        "incredibly",
+        "amazingly",
+        "ridiculously",
+        "insanely",
+        "wonderfully",
+        "perfectly",
+    ]
 )
 _DESCRIBING = frozenset(("ADJ", "ADJo", "ADJu", "ADVo", "ADVu", "INT"))
 

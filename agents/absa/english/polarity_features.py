@@ -32,8 +32,12 @@ def polarity_features(
     first, end = aspect
     head = sentence.words[end - 1]
     names = list(_local(sentence, first, end))
-    right, right_names = _side(sentence, mask, range(end, min(len(mask), end + REACH_RIGHT)), end - 1)
-    left, left_names = _side(sentence, mask, range(first - 1, max(-1, first - 1 - REACH_LEFT), -1), first)
+    right, right_names = _side(
+        sentence, mask, range(end, min(len(mask), end + REACH_RIGHT)), end - 1
+    )
+    left, left_names = _side(
+        sentence, mask, range(first - 1, max(-1, first - 1 - REACH_LEFT), -1), first
+    )
     names += right_names
     names += left_names
     names += (

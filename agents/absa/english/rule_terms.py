@@ -17,7 +17,21 @@ UNKNOWN_WITH_OPINION = 0.45
 _NOUNS = frozenset(("N", "NOUu", "UNK"))
 _MODIFIERS = frozenset(("N", "NOUu", "UNK", "INGu", "NOUo"))
 _CONTAINERS = frozenset(
-    ["bottle", "glass", "cup", "slice", "piece", "plate", "bowl", "selection", "variety", "quality", "range", "glasses", "pieces"]
+    [
+        "bottle",
+        "glass",
+        "cup",
+        "slice",
+        "piece",
+        "plate",
+        "bowl",
+        "selection",
+        "variety",
+        "quality",
+        "range",
+        "glasses",
+        "pieces",
+    ]
 )
 _SUBJECT_VERBS = frozenset(("BE", "AUX", "VRB", "VRBo", "EDu"))
 _NEVER = frozenset(["etc", "ok", "oh", "wow", "lol", "thanks", "please", "yes"])

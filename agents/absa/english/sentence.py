@@ -7,7 +7,25 @@ from parley.agents.absa import lexicon
 from parley.agents.absa.english.opinions import BREAKS, Opinion, find_opinions, negation_scope
 from parley.agents.absa.english.words import Token, Word, normalise, tokenise, word
 
-_SOFT_BREAKS = frozenset([",", "-", "(", ")", "–", "—", "…", "when", "which", "who", "where", "if", "after", "before", "as"])
+_SOFT_BREAKS = frozenset(
+    [
+        ",",
+        "-",
+        "(",
+        ")",
+        "–",
+        "—",
+        "…",
+        "when",
+        "which",
+        "who",
+        "where",
+        "if",
+        "after",
+        "before",
+        "as",
+    ]
+)
 _SENSES = frozenset(("smell", "taste", "look", "looks", "feel", "sound", "turn"))
 _NOUN_OPENERS = frozenset(("DET", "ADJ", "ADJo", "ADJu"))
 _JOINTS = frozenset(("and", "so", "or"))

@@ -53,7 +53,7 @@ def _mended(morphs: list[Morph]) -> Iterator[Morph]:
     """`-지만` (but) is sometimes taken for `-지 만` (do not)."""
     at = 0
     while at < len(morphs):
-        one, two, three = morphs[at], *(morphs[at + 1 : at + 3] + [None, None])[:2]
+        one, two, three = morphs[at], *[*morphs[at + 1 : at + 3], None, None][:2]
         if (
             two is not None
             and three is not None
@@ -70,7 +70,7 @@ def _mended(morphs: list[Morph]) -> Iterator[Morph]:
 @cache
 def _analyser() -> _Analyser:
     try:
-        from kiwipiepy import Kiwi  # noqa: PLC0415  half a gigabyte, only where Korean is read
+        from kiwipiepy import Kiwi  # type: ignore[import-untyped]  # noqa: PLC0415  half a gigabyte, only where Korean is read
     except ImportError as error:
         raise KoreanSupportMissing(
             "Korean needs a morphological analyser: install parley-debate[korean]"

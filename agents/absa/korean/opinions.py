@@ -54,10 +54,10 @@ def _at(scene: Scene, clause: Clause, at: int) -> Iterator[KoreanOpinion]:
     unit = scene.units[at]
     if unit.kind == "adverb":
         yield from _adverb(scene, clause, at)
-    if unit.kind != "predicate" or _is_helper(scene, clause, at):
+    if unit.kind != "predicate" or _is_helper(scene, at):
         return
     found = (
-        _wish(scene, clause, at)
+        _wish(scene, at)
         or _thing(scene, clause, at)
         or _waiting(scene, clause, at)
         or _plain(scene, clause, at)
@@ -66,7 +66,7 @@ def _at(scene: Scene, clause: Clause, at: int) -> Iterator[KoreanOpinion]:
         yield found
 
 
-def _is_helper(scene: Scene, clause: Clause, at: int) -> bool:
+def _is_helper(scene: Scene, at: int) -> bool:
     """The second half of `-지 못하다`, of `-면 좋겠다`, of `-ㄹ 것 같다`, of `-는 건 아니다`."""
     units = scene.units
     if at == 0:
@@ -79,7 +79,7 @@ def _is_helper(scene: Scene, clause: Clause, at: int) -> bool:
     return units[at].lemma == "좋" and _is_wished(before) and _is_wishing(units[at])
 
 
-def _wish(scene: Scene, clause: Clause, at: int) -> KoreanOpinion | None:
+def _wish(scene: Scene, at: int) -> KoreanOpinion | None:
     """`더 저렴하면 좋겠다`: what is wished for is missing."""
     units = scene.units
     if at + 1 >= len(units) or not _is_wished(units[at]) or not _is_wishing(units[at + 1]):
@@ -231,14 +231,17 @@ def _joined(scene: Scene, clause: Clause, at: int) -> tuple[int, int] | None:
     units, known = scene.units, knowledge()
     for place in range(at - 1, max(clause.first, at - 3) - 1, -1):
         before = units[place]
-        if before.kind == "adverb" and (before.lemma in _NEGATORS or place < at - 1):
-            if before.lemma in _NEGATORS or before.lemma in ("쏙", "정말", "너무", "아주", "꽤"):
-                continue
+        emphatic = place < at - 1 and before.lemma in ("쏙", "정말", "너무", "아주", "꽤")
+        if before.kind == "adverb" and (before.lemma in _NEGATORS or emphatic):
+            continue
         if before.kind not in ("noun", "adverb", "predicate"):
             return None
         ending = "게" if before.last_ending[0] == "게" else ""
         with_particle = "".join(form for form, tag in before.particles if tag == "JKB")
-        for spelt in (before.lemma + ending + units[at].lemma, before.lemma + with_particle + units[at].lemma):
+        for spelt in (
+            before.lemma + ending + units[at].lemma,
+            before.lemma + with_particle + units[at].lemma,
+        ):
             if spelt in known.predicates:
                 return known.predicates[spelt], place
         return None
@@ -253,9 +256,9 @@ def _denials(scene: Scene, clause: Clause, at: int) -> list[int]:
         found.append(at - 1)
     if _DENIALS.intersection(units[at].helpers):
         found.append(at)
-    if units[at].last_ending[0] == "지" and at + 1 < len(units):
-        if units[at + 1].lemma in ("못", "않"):
-            found.append(min(at + 2, len(units) - 1) if units[at + 1].lemma == "못" else at + 1)
+    denied_next = at + 1 < len(units) and units[at + 1].lemma in ("못", "않")
+    if units[at].last_ending[0] == "지" and denied_next:
+        found.append(min(at + 2, len(units) - 1) if units[at + 1].lemma == "못" else at + 1)
     if units[at].last_ending[1] in ("ETM", "ETN") and at + 1 < len(units):
         denied = _denied_as_noun(units, at)
         if denied is not None:
@@ -288,7 +291,9 @@ def _noun_before(scene: Scene, clause: Clause, at: int) -> int | None:
 
 
 def _is_adverbial(unit: Unit) -> bool:
-    return any(form in ("보다", "으로", "로", "과", "와", "처럼", "만큼") for form, _ in unit.particles)
+    return any(
+        form in ("보다", "으로", "로", "과", "와", "처럼", "만큼") for form, _ in unit.particles
+    )
 
 
 def _is_excessive(scene: Scene, clause: Clause, at: int) -> bool:

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 Polar = dict[str, str | list[str]]
 _OPINIONS = TypeAdapter(dict[str, Polar])
 _GRAMMAR = TypeAdapter(dict[str, str | list[str] | dict[str, str]])
+_PHRASES = TypeAdapter(dict[str, str])
 _GROUPS = TypeAdapter(dict[str, dict[str, str]])
 
 
@@ -45,6 +46,11 @@ def groups(name: str) -> dict[str, dict[str, tuple[str, ...]]]:
         group: {key: _entries(value) for key, value in classes.items()}
         for group, classes in raw.items()
     }
+
+
+@cache
+def phrases(name: str) -> dict[str, str]:
+    return _PHRASES.validate_python(_read(name))
 
 
 def _entries(value: str | list[str]) -> tuple[str, ...]:
