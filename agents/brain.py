@@ -28,6 +28,8 @@ class Task:
 class Answer:
     content: Content
     usage: Usage = field(default_factory=Usage)
+    # Who thought, where the brain that was asked left it to another one.
+    brain: str = ""
 
 
 class Brain(Protocol):

@@ -104,7 +104,7 @@ class Worker:
             step=ask.step,
             persona=self._persona,
             content=answer.content,
-            brain=self._brain.name,
+            brain=answer.brain or self._brain.name,
             seconds=round(anyio.current_time() - began, 6),
             usage=answer.usage,
         )

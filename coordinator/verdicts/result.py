@@ -14,6 +14,7 @@ from parley.bus.contracts.verdicts import (
 from parley.bus.subjects import DebateRef
 from parley.coordinator.state import DebateState
 from parley.coordinator.verdicts.board import OPENING, Board, board_of
+from parley.coordinator.verdicts.budget import usage_of
 from parley.coordinator.verdicts.disagreement import disagreement
 from parley.coordinator.verdicts.manager import majority_vote
 from parley.coordinator.verdicts.termination import evaluate
@@ -102,21 +103,6 @@ def declarations_of(state: DebateState) -> tuple[TerminationDeclaration, ...]:
     """In order; those that say `continue` ride in the asks they led to."""
     riding = [step.ask.declaration for step in state.steps if step.ask.declaration is not None]
     return (*riding, state.terminated.declaration) if state.terminated else tuple(riding)
-
-
-def usage_of(state: DebateState) -> Usage:
-    used = [
-        heard.said.usage
-        for step in state.steps
-        for heard in step.heard
-        if isinstance(heard.said, TurnTaken)
-    ]
-    return Usage(
-        model_calls=sum(one.model_calls for one in used),
-        input_tokens=sum(one.input_tokens for one in used),
-        output_tokens=sum(one.output_tokens for one in used),
-        cost=sum(one.cost for one in used),
-    )
 
 
 def _somebody_opened(board: Board) -> bool:

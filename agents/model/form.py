@@ -1,0 +1,90 @@
+"""Forms as JSON schemas, and what a model wrote as a filled-in form."""
+
+import json
+from functools import cache
+
+import json_repair
+from pydantic import JsonValue, ValidationError
+
+from parley.agents.model.question import Form, FormT, Unusable
+
+_SILENT_KEYS = ("title", "default", "description")
+# Beyond this a text is not worth the repair: its time grows faster than its length.
+_REPAIRABLE_CHARS = 100_000
+_MISTAKES_SHOWN = 8
+
+
+@cache
+def schema_of(form: type[Form]) -> dict[str, JsonValue]:
+    """As strict endpoints want it: every field required, no other allowed."""
+    return _strict(form.model_json_schema())
+
+
+@cache
+def compact_schema(form: type[Form]) -> str:
+    return json.dumps(schema_of(form), ensure_ascii=False, separators=(",", ":"))
+
+
+def _strict(node: JsonValue) -> dict[str, JsonValue]:
+    assert isinstance(node, dict)
+    result = {key: _walked(key, value) for key, value in node.items() if key not in _SILENT_KEYS}
+    properties = result.get("properties")
+    if isinstance(properties, dict):
+        result |= {"required": list(properties), "additionalProperties": False}
+    return result
+
+
+def _walked(key: str, value: JsonValue) -> JsonValue:
+    if key in {"properties", "$defs"} and isinstance(value, dict):
+        return {name: _strict(inner) for name, inner in value.items()}
+    if isinstance(value, dict):
+        return _strict(value)
+    if isinstance(value, list):
+        return [_strict(one) if isinstance(one, dict) else one for one in value]
+    return value
+
+
+def filled_in(form: type[FormT], text: str, *, cut_off: bool = False) -> FormT:
+    """
+    The form as the model filled it in, repaired where the JSON is slightly broken.
+
+    A text that was cut off is not repaired: nobody knows how it would have gone on. Nor is one
+    with several objects: nobody knows which of them is meant. Raises Unusable with the mistakes.
+    """
+    try:
+        return form.model_validate_json(text)
+    except ValidationError as error:
+        if cut_off:
+            raise Unusable("The answer was cut off. Answer again, much shorter.") from error
+    found = _repaired(text)
+    try:
+        return form.model_validate(found)
+    except ValidationError as error:
+        raise Unusable(_mistakes(error)) from error
+
+
+def _repaired(text: str) -> dict[str, object]:
+    if not text.strip():
+        raise Unusable("The answer is empty. Answer with one JSON object.")
+    if len(text) > _REPAIRABLE_CHARS:
+        raise Unusable("The answer is far too long. Answer with one short JSON object.")
+    try:
+        found = json_repair.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, list) and len(found) == 1:
+        found = found[0]
+    if isinstance(found, list):
+        raise Unusable("There are several JSON values in the answer. Answer with exactly one.")
+    if not isinstance(found, dict):
+        raise Unusable("The answer is not a JSON object. Answer with one JSON object only.")
+    return found
+
+
+def _mistakes(error: ValidationError) -> str:
+    items = error.errors(include_url=False, include_input=False, include_context=False)
+    lines = [
+        f"- {'.'.join(str(part) for part in item['loc']) or 'answer'}: {item['msg']}"
+        for item in items[:_MISTAKES_SHOWN]
+    ]
+    return "\n".join(lines)
