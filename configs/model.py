@@ -106,9 +106,9 @@ class ModelSettings(ModelOptions):
                 raise ValueError(f"seats: should be PANEL or PANEL/PERSONA (got {seat!r})")
         return self
 
-    def choice_for(self, panel: str, persona: str) -> ModelChoice:
+    def options_for(self, panel: str, persona: str) -> ModelOptions:
         """
-        Raises BadInput that says what to set.
+        What is set for a seat, complete or not.
 
         A seat with an address of its own does not inherit the key: a key is never sent to an
         endpoint it was not given for.
@@ -121,13 +121,18 @@ class ModelSettings(ModelOptions):
             if "base_url" in closer.model_fields_set:
                 chosen["api_key"] = None
             chosen |= {key: getattr(closer, key) for key in closer.model_fields_set}
-        if chosen["name"] is None:
+        return ModelOptions.model_validate(chosen)
+
+    def choice_for(self, panel: str, persona: str) -> ModelChoice:
+        """Raises BadInput that says what to set."""
+        options = self.options_for(panel, persona)
+        key = options.api_key.get_secret_value().strip() if options.api_key else ""
+        if options.name is None:
             raise BadInput(f"no model is named for {panel}/{persona}: {SET_NAME}")
-        key = chosen["api_key"]
-        if not isinstance(key, SecretStr) or not key.get_secret_value().strip():
-            if chosen["base_url"] is None:
-                raise BadInput(f"no key for the model of {panel}/{persona}: {SET_KEY}")
-            chosen["api_key"] = SecretStr(NO_KEY)
-        elif not _travels_in_a_header(key.get_secret_value()):
+        if not key and options.base_url is None:
+            raise BadInput(f"no key for the model of {panel}/{persona}: {SET_KEY}")
+        if not _travels_in_a_header(key):
             raise BadInput(f"the key of {panel}/{persona} holds characters no key has: {SET_KEY}")
-        return ModelChoice.model_validate(chosen)
+        return ModelChoice.model_validate(
+            {**dict(options), "api_key": SecretStr(key or NO_KEY)},
+        )

@@ -48,6 +48,7 @@ class Commands(LazyGroup):
         "Set it up": {
             "panels": Lazy(f"{_AT}.panels", "List the panels, or show one."),
             "config": Lazy(f"{_AT}.config", "Check settings, panels and scripts."),
+            "prompts": Lazy(f"{_AT}.prompts", "Show what language models are told."),
         },
     }
 

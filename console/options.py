@@ -40,7 +40,9 @@ Inputs = Annotated[
 Brain = Annotated[
     str,
     typer.Option(
-        "--brain", help="Who thinks: script:FILE plays a file, script what came with the debate."
+        "--brain",
+        help="Who thinks: script:FILE plays a file, script what came with the debate,"
+        " model asks a language model (PARLEY_MODEL__NAME, __BASE_URL, __API_KEY).",
     ),
 ]
 Id = Annotated[str | None, typer.Option("--id", help="The debate's id; made up otherwise.")]

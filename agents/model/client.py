@@ -16,7 +16,8 @@ import structlog
 from pydantic import JsonValue
 
 from parley.agents.brain import BrainFailure
-from parley.agents.model.form import compact_schema, filled_in, schema_of
+from parley.agents.model.body import messages_of, parameters_of, sent_back
+from parley.agents.model.form import filled_in
 from parley.agents.model.manners import Manners, names_the_format
 from parley.agents.model.question import Form, FormT, Prompt, Question, Unusable
 from parley.agents.model.wire import PASSING, Completion, Fault, FaultKind, Wire, open_wire
@@ -25,7 +26,6 @@ from parley.bus.contracts.facts import Content, FailureReason
 from parley.bus.errors import BadInput, Unreachable, Unsuitable
 from parley.configs.model import SET_ADDRESS, SET_KEY, SET_NAME, ModelChoice, ModelSettings, Prices
 
-_QUOTED_BACK_CHARS = 4000
 _MILLION = 1_000_000
 
 log = structlog.get_logger()
@@ -142,7 +142,7 @@ class ModelClient:
                 self._log.debug("answer_sent_back", attempt=attempt, problem=str(problem))
                 if attempt == self._settings.reasks:
                     raise
-                messages = [*messages, *_sent_back(completion.text, str(problem), question.form)]
+                messages = [*messages, *sent_back(completion.text, str(problem), question.form)]
         raise AssertionError
 
     async def _meet(self, bill: Bill) -> Manners:
@@ -171,7 +171,7 @@ class ModelClient:
         bill: Bill,
     ) -> Completion:
         """Wait out what may pass. Raises Fault."""
-        parameters = self._parameters(form, manners)
+        parameters = parameters_of(self._choice, form, manners)
         attempt = 0
         while True:
             bill.calls += 1
@@ -187,6 +187,8 @@ class ModelClient:
                 await anyio.sleep(pause_s)
             else:
                 bill.add(completion)
+                if completion.filtered:
+                    raise Fault(FaultKind.FILTERED, "the content filter held the answer back")
                 return completion
 
     def _pause(self, fault: Fault, attempt: int) -> float | None:
@@ -197,20 +199,6 @@ class ModelClient:
         if fault.retry_after_s is None:
             return min(2.0**attempt, longest)
         return fault.retry_after_s if fault.retry_after_s <= longest else None
-
-    def _parameters(self, form: type[Form], manners: Manners) -> dict[str, JsonValue]:
-        choice = self._choice
-        wanted: dict[str, JsonValue] = {
-            "temperature": choice.temperature,
-            "seed": choice.seed,
-            manners.tokens_field: choice.max_output_tokens,
-            "response_format": manners.response_format("answer", schema_of(form)),
-        }
-        return {
-            key: value
-            for key, value in wanted.items()
-            if value is not None and key not in manners.leaves_out
-        }
 
     def _explain(self, fault: Fault) -> NoReturn:
         match fault.kind:
@@ -232,36 +220,6 @@ async def open_client(
         choice, timeout_s=settings.timeout_s, max_reply_kib=settings.max_reply_kib
     ) as wire:
         yield ModelClient(wire, choice, settings, slots)
-
-
-def messages_of(prompt: Prompt, form: type[Form], manners: Manners) -> list[JsonValue]:
-    """
-    Exactly what is sent.
-
-    The schema stands in the text only where the endpoint does not enforce it.
-    """
-    system = prompt.system
-    if not manners.dialect.enforces_schema:
-        system = f"{system}\n\nAnswer with one JSON object of this schema:\n{compact_schema(form)}"
-    said: JsonValue = prompt.user
-    if prompt.images:
-        pictures: list[JsonValue] = [
-            {"type": "image_url", "image_url": {"url": uri}} for uri in prompt.images
-        ]
-        said = [*pictures, {"type": "text", "text": prompt.user}]
-    return [{"role": "system", "content": system}, {"role": "user", "content": said}]
-
-
-def _sent_back(text: str, problem: str, form: type[Form]) -> list[JsonValue]:
-    again = (
-        f"This answer cannot be used:\n{problem}\n"
-        f"Answer again, with one JSON object of this schema and nothing else:\n"
-        f"{compact_schema(form)}"
-    )
-    return [
-        {"role": "assistant", "content": text[:_QUOTED_BACK_CHARS]},
-        {"role": "user", "content": again},
-    ]
 
 
 def _after(manners: Manners, fault: Fault) -> Manners | None:

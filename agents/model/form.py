@@ -1,6 +1,7 @@
 """Forms as JSON schemas, and what a model wrote as a filled-in form."""
 
 import json
+import re
 from functools import cache
 
 import json_repair
@@ -12,6 +13,7 @@ _SILENT_KEYS = ("title", "default", "description")
 # Beyond this a text is not worth the repair: its time grows faster than its length.
 _REPAIRABLE_CHARS = 100_000
 _MISTAKES_SHOWN = 8
+_BRACES_AND_STRINGS = re.compile(r'[{}]|"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 @cache
@@ -69,16 +71,27 @@ def _repaired(text: str) -> dict[str, object]:
     if len(text) > _REPAIRABLE_CHARS:
         raise Unusable("The answer is far too long. Answer with one short JSON object.")
     try:
-        found = json_repair.loads(text)
+        found = json_repair.loads(_only_object(text))
     except (ValueError, RecursionError):
         found = None
-    if isinstance(found, list) and len(found) == 1:
-        found = found[0]
-    if isinstance(found, list):
-        raise Unusable("There are several JSON values in the answer. Answer with exactly one.")
     if not isinstance(found, dict):
         raise Unusable("The answer is not a JSON object. Answer with one JSON object only.")
     return found
+
+
+def _only_object(text: str) -> str:
+    """From the first brace to the one that closes it, if that is all there is."""
+    start = text.find("{")
+    if start < 0:
+        raise Unusable("There is no JSON object in the answer. Answer with one JSON object only.")
+    depth = 0
+    for token in _BRACES_AND_STRINGS.finditer(text, start):
+        depth += {"{": 1, "}": -1}.get(token[0], 0)
+        if depth == 0 and token[0] == "}":
+            if "{" in text[token.end() :]:
+                raise Unusable("There are several JSON objects in the answer. Answer with one.")
+            return text[start : token.end()]
+    return text[start:]
 
 
 def _mistakes(error: ValidationError) -> str:

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from parley.agents.model.question import Form, Unusable
 from parley.agents.model.untrusted import plain
@@ -32,6 +33,11 @@ _PLACEHOLDERS = frozenset(
 _VERDICTS = ", ".join(Verdict)
 
 
+# Endpoints that enforce the schema are held to the known words; what others say is read anyway.
+VerdictWord = Annotated[str, Field(json_schema_extra={"enum": list(Verdict)})]
+ResponseWord = Annotated[str, Field(json_schema_extra={"enum": list(ResponseType)})]
+
+
 class Quote(Form):
     source: str
     quote: str
@@ -41,16 +47,16 @@ class OpeningForm(Form):
     reasoning: str
     evidence: list[Quote]
     arguments: list[str]
-    verdict: str
+    verdict: VerdictWord
     confidence: float
 
 
 class RoundForm(Form):
-    response_type: str
+    response_type: ResponseWord
     content: str
     evidence: list[Quote]
     arguments: list[str]
-    verdict: str
+    verdict: VerdictWord
     confidence: float
 
 

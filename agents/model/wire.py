@@ -87,6 +87,7 @@ class Fault(ParleyError):
 class Completion:
     text: str
     cut_off: bool
+    filtered: bool
     input_tokens: int
     output_tokens: int
 
@@ -150,12 +151,12 @@ class Wire:
         choice = choices[0]
         # The package trusts endpoints to send what their protocol says.
         message: ChatCompletionMessage | None = getattr(choice, "message", None)
-        if choice.finish_reason == "content_filter" or (message is not None and message.refusal):
-            raise Fault(FaultKind.FILTERED, "the endpoint's content filter held the answer back")
+        refused = message is not None and bool(message.refusal)
         usage = completion.usage
         return Completion(
             text=self._without_key(message.content or "" if message is not None else ""),
             cut_off=choice.finish_reason == "length",
+            filtered=refused or choice.finish_reason == "content_filter",
             input_tokens=_count(usage.prompt_tokens if usage else 0),
             output_tokens=_count(usage.completion_tokens if usage else 0),
         )
@@ -178,7 +179,7 @@ class Wire:
             case FaultKind.MODEL:
                 detail = f"{host} knows no model {self._choice.name!r} ({status})"
             case FaultKind.FILTERED:
-                detail = "the endpoint's content filter held the question back"
+                detail = "the content filter held the question back"
             case _:
                 detail = f"{host} answered {status}: {self._said(error)}"
         return Fault(kind, detail, _retry_after(error.response.headers))

@@ -10,7 +10,7 @@ from parley.configs.names import name_unknown
 from parley.configs.panels import panel_path, read_panel
 from parley.configs.settings import Settings, load
 from parley.console import logs
-from parley.console.brains import BrainChoice, make_brain, parse_brain
+from parley.console.brains import BrainChoice, open_brain, parse_brain
 from parley.console.exits import warn
 from parley.console.options import Brain, Config, Nats, Panels, example
 from parley.console.serving import serve
@@ -74,7 +74,8 @@ def seats_of(who: Sequence[str], panels_dir: Path | None) -> Seats:
 async def _speak(settings: Settings, seats: Seats, choice: BrainChoice) -> None:
     async with (
         open_journal(settings, create=True) as journal,
+        open_brain(choice, settings, seats) as brain,
         anyio.create_task_group() as tasks,
     ):
-        for worker in agents(journal, settings, seats, make_brain(choice)):
+        for worker in agents(journal, settings, seats, brain):
             tasks.start_soon(worker.run)

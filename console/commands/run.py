@@ -1,11 +1,12 @@
 from contextlib import AsyncExitStack, nullcontext
+from dataclasses import replace
 
 import typer
 
 from parley.bus.contracts.facts import Status
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
-from parley.console.brains import BrainChoice, make_brain, parse_brain
+from parley.console.brains import BrainChoice, open_brain, parse_brain, with_patience
 from parley.console.debates import Wishes
 from parley.console.exits import DONE, FAILED, warn
 from parley.console.logs import keep_quiet
@@ -45,6 +46,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
     epilog=example(
         "parley run forensic photo.jpg --brain script:debate.yaml",
         "parley run forensic *.jpg --brain script:debate.yaml --preset fast --json",
+        "PARLEY_MODEL__NAME=gpt-5-mini parley run forensic photo.jpg --brain model",
     )
 )
 def run(
@@ -73,6 +75,7 @@ def run(
     choice = parse_brain(brain)
     wishes = Wishes(preset, sets or (), names(roster), settings.panels)
     wanted = plan(panel, inputs or (), choice, wishes, given_id)
+    wanted = replace(wanted, panel=with_patience(wanted.panel, choice, wishes.sets))
     warn(wanted.warnings)
     states = run_async(lambda: run_here(settings, wanted, choice, as_json=as_json))
     if as_json:
@@ -92,8 +95,8 @@ async def run_here(
         journal = await stack.enter_async_context(open_journal(settings, create=True))
         if own_server or not await somebody_coordinates(journal):
             seats = [(wanted.panel.name, persona) for persona in wanted.panel.roster]
-            staff = staffed(journal, settings, seats, make_brain(choice))
-            await stack.enter_async_context(staff)
+            brain = await stack.enter_async_context(open_brain(choice, settings, seats))
+            await stack.enter_async_context(staffed(journal, settings, seats, brain))
         start = await journal.bus.last_sequence() + 1
         await submit(journal, wanted)
         with nullcontext(Silence()) if as_json else view_for(several=several) as view:

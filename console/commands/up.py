@@ -8,7 +8,7 @@ import typer
 from parley.configs.panels import panel_paths, read_panel
 from parley.configs.settings import Settings, load
 from parley.console import logs
-from parley.console.brains import BrainChoice, make_brain, parse_brain
+from parley.console.brains import BrainChoice, open_brain, parse_brain
 from parley.console.exits import warn
 from parley.console.options import Brain, Config, NatsOrPrivate, Panels, example
 from parley.console.output import print_line
@@ -63,7 +63,8 @@ async def _up(settings: Settings, port: int, seats: Seats, choice: BrainChoice) 
                 private_server(settings, port=port, store=store)
             )
         journal = await stack.enter_async_context(open_journal(settings, create=True))
-        await stack.enter_async_context(staffed(journal, settings, seats, make_brain(choice)))
+        brain = await stack.enter_async_context(open_brain(choice, settings, seats))
+        await stack.enter_async_context(staffed(journal, settings, seats, brain))
         _explain(settings, port, own_server=own_server)
         await anyio.sleep_forever()
 
