@@ -35,7 +35,7 @@ app = typer.Typer(
 )
 
 
-@app.callback()
+@app.callback(epilog=example("parley prompts show forensic/noise --input photo.jpg"))
 def prompts() -> None:
     """Show what language models are told."""
 

@@ -1,44 +1,46 @@
 """A budget ends a debate from the log alone, with the best verdict so far."""
 
+from typing import Any
+
 import pytest
 
-from parley.agents.script import recite
+from parley.agents.script import Script, recite
 from parley.bus.contracts.base import Usage
-from parley.bus.contracts.facts import Status, Submitted, TurnTaken
+from parley.bus.contracts.facts import Fact, RequestByReference, Status, Submitted, TurnTaken
 from parley.bus.contracts.panel import DebateInput, VerdictParams
 from parley.bus.contracts.verdicts import TerminationReason, Verdict
 from parley.bus.subjects import DebateRef
 from parley.coordinator.audit import audit
 from parley.coordinator.policy import decide
 from parley.coordinator.reducer import apply
-from parley.coordinator.state import DebateState
-from parley.coordinator.verdicts.result import result_of
+from parley.coordinator.state import DebateState, Step
+from parley.coordinator.verdicts.result import VerdictResult, result_of
 from tests.debates import DEADLOCK, STALEMATE, panel
 
 COST = Usage(model_calls=2, input_tokens=300, output_tokens=100, cost=0.5)
 
 
-def play(script, **params):
-    facts = [Submitted(panel=panel(**params), input=DebateInput(text="a photograph"))]
+def turns(script: Script, step: Step) -> list[Fact]:
+    request = step.ask.request
+    assert not isinstance(request, RequestByReference)
+    return [
+        TurnTaken(
+            step=step.name,
+            persona=one,
+            content=recite(script, request, one),
+            usage=COST,
+            seconds=3.0,
+        )
+        for one in step.waiting_for
+    ]
+
+
+def play(script: Script, **params: Any) -> VerdictResult:
+    facts: list[Fact] = [Submitted(panel=panel(**params), input=DebateInput(text="a photograph"))]
     state = apply(DebateState(), facts[0])
     while state.closed is None:
-        due = decide(state)
-        step = state.open_step
-        turns = (
-            [due]
-            if due is not None
-            else [
-                TurnTaken(
-                    step=step.name,
-                    persona=one,
-                    content=recite(script, step.ask.request, one),
-                    usage=COST,
-                    seconds=3.0,
-                )
-                for one in step.waiting_for
-            ]
-        )
-        for fact in turns:
+        due, step = decide(state), state.open_step
+        for fact in [due] if due is not None else turns(script, step) if step else []:
             facts.append(fact)
             state = apply(state, fact)
     report = audit(facts)
