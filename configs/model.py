@@ -85,7 +85,7 @@ class ModelSettings(ModelOptions):
     # By panel, or by panel/persona; the closer one wins, key by key.
     seats: dict[str, ModelOptions] = Field(default_factory=dict)
     language: Literal["en", "ko"] = "en"
-    timeout_s: Annotated[float, Field(gt=0, le=3600)] = 60.0
+    timeout_s: Annotated[float, Field(gt=0, le=3600)] = 45.0
     # Further attempts after a fault that may pass; the pause before attempt n is 2**n seconds.
     retries: Annotated[int, Field(ge=0, le=10)] = 2
     # The longest pause; an endpoint that asks for a longer one is not asked again.

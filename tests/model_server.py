@@ -66,6 +66,13 @@ def agreeable(_body: Body) -> str:
     return json.dumps(GOOD)
 
 
+def noise_concedes(body: Body) -> str:
+    """Noise opens alone and gives in when it is challenged: two steps for each debate."""
+    opening = "content" not in json.dumps(body.get("response_format", {}))
+    alone = opening and "`noise`" in body["messages"][0]["content"]
+    return json.dumps(GOOD | ({"verdict": "authentic"} if alone else {}))
+
+
 @dataclass
 class ModelServer:
     mind: Mind = agreeable

@@ -4,34 +4,33 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from parley.agents.model.form import compact_schema, schema_of
 from parley.agents.model.manners import Manners
 from parley.agents.model.question import Form, Prompt
+from parley.agents.model.schema import compact_schema, schema_of
 from parley.configs.model import ModelOptions
+from parley.prompts import prompt, render
 
 _QUOTED_BACK_CHARS = 4000
 
 
-def messages_of(prompt: Prompt, form: type[Form], manners: Manners) -> list[JsonValue]:
+def messages_of(asked: Prompt, form: type[Form], manners: Manners) -> list[JsonValue]:
     """The schema stands in the text only where the endpoint does not enforce it."""
-    system = prompt.system
+    system = asked.system
     if not manners.dialect.enforces_schema:
-        system = f"{system}\n\nAnswer with one JSON object of this schema:\n{compact_schema(form)}"
-    said: JsonValue = prompt.user
-    if prompt.images:
+        system = f"{system}\n\n{prompt('answer-schema')}\n{compact_schema(form)}"
+    said: JsonValue = asked.user
+    if asked.images:
         pictures: list[JsonValue] = [
-            {"type": "image_url", "image_url": {"url": uri}} for uri in prompt.images
+            {"type": "image_url", "image_url": {"url": uri}} for uri in asked.images
         ]
-        said = [*pictures, {"type": "text", "text": prompt.user}]
+        said = [*pictures, {"type": "text", "text": asked.user}]
     return [{"role": "system", "content": system}, {"role": "user", "content": said}]
 
 
 def sent_back(text: str, problem: str, form: type[Form]) -> list[JsonValue]:
     """The answer that cannot be used, and why not."""
-    again = (
-        f"This answer cannot be used:\n{problem}\n"
-        f"Answer again, with one JSON object of this schema and nothing else:\n"
-        f"{compact_schema(form)}"
+    again = render(
+        [("", prompt("answer-again")), ("Mistakes", problem), ("Schema", compact_schema(form))]
     )
     return [
         {"role": "assistant", "content": text[:_QUOTED_BACK_CHARS]},

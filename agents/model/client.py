@@ -25,8 +25,10 @@ from parley.bus.contracts.base import Usage
 from parley.bus.contracts.facts import Content, FailureReason
 from parley.bus.errors import BadInput, Unreachable, Unsuitable
 from parley.configs.model import SET_ADDRESS, SET_KEY, SET_NAME, ModelChoice, ModelSettings, Prices
+from parley.prompts import prompt
 
 _MILLION = 1_000_000
+_TRIAL = '{"ready": true}'
 
 log = structlog.get_logger()
 
@@ -67,9 +69,6 @@ class _Ready(Form):
     """The form of the trial question: any endpoint that takes it takes all others."""
 
     ready: bool
-
-
-_TRIAL = Prompt("Answer with JSON only.", 'Answer with {"ready": true}.')
 
 
 class ModelClient:
@@ -123,8 +122,8 @@ class ModelClient:
         try:
             return await self._converse(question, bill), bill.usage
         except Fault as fault:
-            usable = fault.kind in {FaultKind.FILTERED, FaultKind.TOO_LARGE}
-            reason = FailureReason.UNUSABLE_ANSWER if usable else FailureReason.BRAIN_ERROR
+            answered = fault.kind in {FaultKind.FILTERED, FaultKind.TOO_LARGE}
+            reason = FailureReason.UNUSABLE_ANSWER if answered else FailureReason.BRAIN_ERROR
             raise Unanswered(reason, f"{fault.kind.value}: {fault}", bill.usage) from None
         except Unusable as problem:
             detail = f"no usable answer after {bill.calls} calls: {problem}"
@@ -151,7 +150,7 @@ class ModelClient:
             manners: Manners | None = self._manners or Manners()
             while self._manners is None:
                 assert manners is not None
-                messages = messages_of(_TRIAL, _Ready, manners)
+                messages = messages_of(Prompt(prompt("trial"), _TRIAL), _Ready, manners)
                 try:
                     await self._persist(messages, _Ready, manners, bill)
                 except Fault as fault:

@@ -1,49 +1,16 @@
-"""Forms as JSON schemas, and what a model wrote as a filled-in form."""
+"""What a model wrote, as a filled-in form."""
 
-import json
 import re
-from functools import cache
 
 import json_repair
-from pydantic import JsonValue, ValidationError
+from pydantic import ValidationError
 
-from parley.agents.model.question import Form, FormT, Unusable
+from parley.agents.model.question import FormT, Unusable
 
-_SILENT_KEYS = ("title", "default", "description")
 # Beyond this a text is not worth the repair: its time grows faster than its length.
 _REPAIRABLE_CHARS = 100_000
 _MISTAKES_SHOWN = 8
 _BRACES_AND_STRINGS = re.compile(r'[{}]|"(?:[^"\\]|\\.)*"', re.DOTALL)
-
-
-@cache
-def schema_of(form: type[Form]) -> dict[str, JsonValue]:
-    """As strict endpoints want it: every field required, no other allowed."""
-    return _strict(form.model_json_schema())
-
-
-@cache
-def compact_schema(form: type[Form]) -> str:
-    return json.dumps(schema_of(form), ensure_ascii=False, separators=(",", ":"))
-
-
-def _strict(node: JsonValue) -> dict[str, JsonValue]:
-    assert isinstance(node, dict)
-    result = {key: _walked(key, value) for key, value in node.items() if key not in _SILENT_KEYS}
-    properties = result.get("properties")
-    if isinstance(properties, dict):
-        result |= {"required": list(properties), "additionalProperties": False}
-    return result
-
-
-def _walked(key: str, value: JsonValue) -> JsonValue:
-    if key in {"properties", "$defs"} and isinstance(value, dict):
-        return {name: _strict(inner) for name, inner in value.items()}
-    if isinstance(value, dict):
-        return _strict(value)
-    if isinstance(value, list):
-        return [_strict(one) if isinstance(one, dict) else one for one in value]
-    return value
 
 
 def filled_in(form: type[FormT], text: str, *, cut_off: bool = False) -> FormT:

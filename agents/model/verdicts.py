@@ -56,7 +56,8 @@ class VerdictQuestions(Questions):
         image = await _image_of(task)
         measured = await self._measure(task.persona, image) if image is not None else ""
         uris = _pictures(image, abilities)
-        material = _material(task, image, measured, shown=bool(uris))
+        unseen = "" if uris else prompt("verdicts-unseen", abilities.language)
+        material = _material(task, image, measured, unseen)
         request = task.request
         debate = _debate(request, task.persona)
         user = render(
@@ -103,15 +104,19 @@ def _pictures(image: bytes | None, abilities: Abilities) -> tuple[str, ...]:
     return (pictures.data_uri(image, kind),) if kind is not None else ()
 
 
-def _material(task: Task, image: bytes | None, measured: str, *, shown: bool) -> str:
-    """Raises NotFound when there is nothing to speak about."""
+def _material(task: Task, image: bytes | None, measured: str, unseen: str) -> str:
+    """
+    `unseen` holds what to say of an image that is not shown.
+
+    Raises NotFound when there is nothing to speak about.
+    """
     parts = []
     if image is not None:
         parts.append(fenced("the image's file", pictures.described(image)))
     if measured:
         parts.append(fenced("your measurements", measured))
-    if image is not None and not shown:
-        parts.append("You cannot see the image itself: judge by what stands here.")
+    if image is not None and unseen:
+        parts.append(unseen)
     if task.input.text.strip():
         parts.append(fenced("whoever submitted the debate", task.input.text))
     if not parts:

@@ -7,12 +7,14 @@ import pytest
 from parley.console.cli import Commands
 from tests.unit.console.calling import Call
 
+# Groups show the options that all commands share in the help of their members.
+GROUPS = {"config": ("config", "check"), "prompts": ("prompts", "show")}
 COMMANDS = {name: lazy for part in Commands.sections.values() for name, lazy in part.items()}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself_with_an_example(parley: Call, name: str) -> None:
-    arguments = ("config", "check") if name == "config" else (name,)
+    arguments = GROUPS.get(name, (name,))
     called = parley(*arguments, "--help")
     assert called.code == 0
     assert "Example:" in called.out
