@@ -8,7 +8,11 @@ from parley.console.cli import Commands
 from tests.unit.console.calling import Call
 
 # Groups show the options that all commands share in the help of their members.
-GROUPS = {"config": ("config", "check"), "prompts": ("prompts", "show")}
+GROUPS = {
+    "config": ("config", "check"),
+    "prompts": ("prompts", "show"),
+    "models": ("models", "fetch"),
+}
 COMMANDS = {name: lazy for part in Commands.sections.values() for name, lazy in part.items()}
 
 
