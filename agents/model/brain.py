@@ -15,6 +15,8 @@ from parley.configs.model import ModelChoice, ModelSettings
 
 MODEL = "model"
 _LONGEST_DETAIL = 2000
+# The share of a deadline after which it is better to say why there is no answer.
+_TIME_TO_THINK = 0.9
 
 log = structlog.get_logger()
 
@@ -47,7 +49,8 @@ class ModelBrain:
         name = f"{MODEL}:{choice.name}"
         try:
             question = await questions.ask(task, abilities_of(choice, self._settings))
-            content, usage = await client.answer(question)
+            within_s = task.deadline_s * _TIME_TO_THINK
+            content, usage = await client.answer(question, within_s)
         except Unanswered as failure:
             log.warning(
                 "model_abstains",

@@ -5,6 +5,7 @@ A fault that may pass is waited out; an answer that cannot be used goes back wit
 the end there is an answer or a reason. Whatever it comes to, every call made is counted.
 """
 
+import math
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -102,25 +103,33 @@ class ModelClient:
         except Fault as fault:
             self._explain(fault)
 
-    async def answer(self, question: Question[FormT]) -> tuple[Content, Usage]:
+    async def answer(
+        self, question: Question[FormT], within_s: float = math.inf
+    ) -> tuple[Content, Usage]:
         """As `ask`; a question that was answered before costs nothing, if answers are kept."""
         if not self._settings.cached_answers:
-            return await self.ask(question)
+            return await self.ask(question, within_s)
         key = question.prompt.digest
         if key in self._remembered:
             self._remembered.move_to_end(key)
             return self._remembered[key], Usage()
-        content, usage = await self.ask(question)
+        content, usage = await self.ask(question, within_s)
         self._remembered[key] = content
         while len(self._remembered) > self._settings.cached_answers:
             self._remembered.popitem(last=False)
         return content, usage
 
-    async def ask(self, question: Question[FormT]) -> tuple[Content, Usage]:
+    async def ask(
+        self, question: Question[FormT], within_s: float = math.inf
+    ) -> tuple[Content, Usage]:
         """Raises Unanswered."""
         bill = Bill(self._choice.prices)
         try:
-            return await self._converse(question, bill), bill.usage
+            with anyio.fail_after(within_s):
+                return await self._converse(question, bill), bill.usage
+        except TimeoutError:
+            detail = f"no answer within {within_s:g} s"
+            raise Unanswered(FailureReason.BRAIN_ERROR, detail, bill.usage) from None
         except Fault as fault:
             answered = fault.kind in {FaultKind.FILTERED, FaultKind.TOO_LARGE}
             reason = FailureReason.UNUSABLE_ANSWER if answered else FailureReason.BRAIN_ERROR

@@ -5,6 +5,7 @@ It is found out by asking: a refusal that names a parameter means that the next 
 is tried. What an endpoint accepted is remembered for as long as the process lives.
 """
 
+import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
@@ -60,7 +61,8 @@ class Manners:
         if "max_completion_tokens" in complaint and self.tokens_field == "max_tokens":
             return replace(self, tokens_field="max_completion_tokens")
         for parameter in _DROPPABLE:
-            if parameter in complaint and parameter not in self.leaves_out:
+            named = re.search(rf"\b{parameter}\b", complaint)
+            if named and parameter not in self.leaves_out:
                 return replace(self, leaves_out=self.leaves_out | {parameter})
         return self.down()
 

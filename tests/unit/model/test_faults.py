@@ -1,6 +1,7 @@
 """Every way a call can go wrong, over real HTTP."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -102,6 +103,14 @@ async def test_an_answer_that_drips_is_cut_at_the_timeout():
         assert time.monotonic() - began < 2
     assert isinstance(said.content, Failure)
     assert "did not answer within 0.2 s" in said.content.detail
+
+
+async def test_before_the_deadline_there_is_a_reason_and_a_bill():
+    async with model_server(plan=[None, "prose", "slow"]) as server, brain(server.url) as opened:
+        said = await opened.speak(replace(task(), deadline_s=0.5))
+    assert isinstance(said.content, Failure)
+    assert said.content.detail == "no answer within 0.45 s"
+    assert (said.usage.model_calls, said.usage.output_tokens) == (2, 20)
 
 
 async def test_answers_are_remembered_only_if_wanted():
