@@ -8,7 +8,7 @@ from parley.agents.model.manners import Manners
 from parley.agents.model.question import Form, Prompt
 from parley.agents.model.schema import compact_schema, schema_of
 from parley.configs.model import ModelOptions
-from parley.prompts import prompt, render
+from parley.prompts import FALLBACK, Section, instructions, render
 
 _QUOTED_BACK_CHARS = 4000
 
@@ -17,7 +17,7 @@ def messages_of(asked: Prompt, form: type[Form], manners: Manners) -> list[JsonV
     """The schema stands in the text only where the endpoint does not enforce it."""
     system = asked.system
     if not manners.dialect.enforces_schema:
-        system = f"{system}\n\n{prompt('answer-schema')}\n{compact_schema(form)}"
+        system = f"{system}\n\n{_told('schema')}\n{compact_schema(form)}"
     said: JsonValue = asked.user
     if asked.images:
         pictures: list[JsonValue] = [
@@ -29,13 +29,17 @@ def messages_of(asked: Prompt, form: type[Form], manners: Manners) -> list[JsonV
 
 def sent_back(text: str, problem: str, form: type[Form]) -> list[JsonValue]:
     """The answer that cannot be used, and why not."""
-    again = render(
-        [("", prompt("answer-again")), ("Mistakes", problem), ("Schema", compact_schema(form))]
-    )
+    mistakes = [Section("MISTAKES", problem), Section("SCHEMA", compact_schema(form))]
+    again = render(_told("again"), mistakes)
     return [
         {"role": "assistant", "content": text[:_QUOTED_BACK_CHARS]},
         {"role": "user", "content": again},
     ]
+
+
+def _told(role: str) -> str:
+    """How to answer is said in English, whatever the answer's language."""
+    return instructions("model", role, FALLBACK)
 
 
 def parameters_of(

@@ -26,7 +26,7 @@ from parley.bus.contracts.base import Usage
 from parley.bus.contracts.facts import Content, FailureReason
 from parley.bus.errors import BadInput, Unreachable, Unsuitable
 from parley.configs.model import SET_ADDRESS, SET_KEY, SET_NAME, ModelChoice, ModelSettings, Prices
-from parley.prompts import prompt
+from parley.prompts import FALLBACK, instructions
 
 _MILLION = 1_000_000
 _TRIAL = '{"ready": true}'
@@ -157,9 +157,10 @@ class ModelClient:
         """Down the ladder, once, until the endpoint accepts. Raises Fault."""
         async with self._introducing:
             manners: Manners | None = self._manners or Manners()
+            trial = Prompt(instructions("model", "trial", FALLBACK), _TRIAL)
             while self._manners is None:
                 assert manners is not None
-                messages = messages_of(Prompt(prompt("trial"), _TRIAL), _Ready, manners)
+                messages = messages_of(trial, _Ready, manners)
                 try:
                     await self._persist(messages, _Ready, manners, bill)
                 except Fault as fault:

@@ -27,9 +27,11 @@ from parley.bus.contracts.verdicts import (
     Standing,
 )
 from parley.bus.errors import NotFound
-from parley.prompts import prompt, render
+from parley.prompts import Section, instructions, render
 
 IMAGE = "image"
+# Where the prompts stand that all panels of verdicts share.
+FAMILY = "verdicts"
 # What a persona measures in an image, as text that it may quote; empty if it measures nothing.
 Measure: TypeAlias = Callable[[str, bytes], Awaitable[str]]
 
@@ -56,17 +58,13 @@ class VerdictQuestions(Questions):
         image = await _image_of(task)
         measured = await self._measure(task.persona, image) if image is not None else ""
         uris = _pictures(image, abilities)
-        unseen = "" if uris else prompt("verdicts-unseen", abilities.language)
+        unseen = "" if uris else instructions(FAMILY, "unseen", abilities.language)
         material = _material(task, image, measured, unseen)
         request = task.request
         debate = _debate(request, task.persona)
-        user = render(
-            [
-                ("Material", material),
-                ("Task", prompt(f"verdicts-{request.kind}", abilities.language)),
-                ("The debate so far", debate),
-            ]
-        )
+        told = Section("TASK", instructions(FAMILY, request.kind, abilities.language))
+        said = [Section("DEBATE", debate)] if debate else []
+        user = render(f"[MATERIAL]\n{material}", [told, *said])
         asked = Prompt(_system(task, abilities.language), user, uris)
         given = Given(f"{material}\n{debate}", saw_image=bool(uris))
         match request:
@@ -83,13 +81,11 @@ class VerdictQuestions(Questions):
 def _system(task: Task, language: str) -> str:
     """The same for every debate of this persona."""
     try:
-        role = prompt(f"{task.ref.panel}-{task.persona}", language)
-    except NotFound:
-        role = prompt("verdicts-persona", language)
-    named = (
-        f"You speak as `{task.persona}`." if language == "en" else f"당신은 `{task.persona}`입니다."
-    )
-    return render([("", prompt("verdicts", language)), ("Role", f"{named} {role}")])
+        role = instructions(task.ref.panel, task.persona, language)
+    except FileNotFoundError:
+        role = instructions(FAMILY, "persona", language)
+    name = instructions(FAMILY, "name", language).replace("{persona}", task.persona)
+    return render(instructions(FAMILY, "rules", language), [Section("ROLE", f"{name} {role}")])
 
 
 async def _image_of(task: Task) -> bytes | None:

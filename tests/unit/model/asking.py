@@ -39,7 +39,10 @@ async def brain(url: str, **options: Any) -> AsyncIterator[ModelBrain]:
 
 
 def task(
-    request: Request = OPENING, text: str = "a photograph", image: bytes | None = None
+    request: Request = OPENING,
+    text: str = "a photograph",
+    image: bytes | None = None,
+    **fields: Any,
 ) -> Task:
     blobs = {"image": BlobRef(sha256="0" * 64, size=len(image))} if image is not None else {}
 
@@ -47,14 +50,15 @@ def task(
         assert image is not None
         return image
 
-    return Task(
-        ref=DebateRef("forensic", "d1"),
-        persona="noise",
-        step="opening" if request is OPENING else "round-1",
-        request=request,
-        input=DebateInput(text=text, blobs=blobs),
-        fetch=fetch,
-    )
+    usual: dict[str, Any] = {
+        "ref": DebateRef("forensic", "d1"),
+        "persona": "noise",
+        "step": "opening" if request is OPENING else "round-1",
+        "request": request,
+        "input": DebateInput(text=text, blobs=blobs),
+        "fetch": fetch,
+    }
+    return Task(**usual | fields)
 
 
 async def answer(url: str, request: Request = OPENING, **options: Any) -> Answer:

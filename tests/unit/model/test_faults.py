@@ -1,7 +1,6 @@
 """Every way a call can go wrong, over real HTTP."""
 
 import time
-from dataclasses import replace
 
 import pytest
 
@@ -107,7 +106,7 @@ async def test_an_answer_that_drips_is_cut_at_the_timeout():
 
 async def test_before_the_deadline_there_is_a_reason_and_a_bill():
     async with model_server(plan=[None, "prose", "slow"]) as server, brain(server.url) as opened:
-        said = await opened.speak(replace(task(), deadline_s=0.5))
+        said = await opened.speak(task(deadline_s=0.5))
     assert isinstance(said.content, Failure)
     assert said.content.detail == "no answer within 0.45 s"
     assert (said.usage.model_calls, said.usage.output_tokens) == (2, 20)

@@ -12,7 +12,7 @@ from parley.agents.model.verdicts import VerdictQuestions
 from parley.bus.contracts.verdicts import LocalizeRequest
 from parley.bus.errors import NotFound
 from parley.configs.panels import panel_path, read_panel
-from parley.prompts import prompt, render
+from parley.prompts import instructions
 from tests.model_server import model_server
 from tests.unit.console.calling import Call
 from tests.unit.model.asking import OPENING, PNG, ROUND, brain, task
@@ -29,19 +29,16 @@ async def asked(request=OPENING, language="en", **options):
 @pytest.mark.parametrize("language", ["en", "ko"])
 @pytest.mark.parametrize("persona", FORENSIC)
 def test_every_persona_of_the_forensic_panel_has_its_prompt(persona, language):
-    text = prompt(f"forensic-{persona}", language)
+    text = instructions("forensic", persona, language)
     assert len(text) > 100
     assert any("가" <= letter <= "힣" for letter in text) == (language == "ko")
 
 
-def test_a_language_without_a_prompt_falls_back():
-    assert prompt("verdicts", "fr") == prompt("verdicts")
-    with pytest.raises(NotFound, match="no prompt 'nobody'"):
-        prompt("nobody")
-
-
-def test_sections_without_text_are_left_out():
-    assert render([("", "first"), ("Empty", ""), ("Last", "words")]) == "first\n\n## Last\nwords"
+async def test_a_persona_without_a_prompt_is_a_generalist():
+    stranger = task(persona="oracle")
+    asked = (await VerdictQuestions().ask(stranger, Abilities())).prompt
+    assert "You speak as `oracle`." in asked.system
+    assert "no speciality" in asked.system
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
@@ -49,10 +46,10 @@ async def test_what_stays_the_same_comes_first(language):
     opening, round_ = await asked(language=language), await asked(ROUND, language)
     localize = await asked(LOCALIZE, language)
     assert opening.system == round_.system == localize.system
-    material = opening.user.partition("## Task")[0]
+    material = opening.user.partition("[TASK]")[0]
     assert round_.user.startswith(material)
     assert localize.user.startswith(material)
-    assert round_.user.index("## Task") < round_.user.index("a hard edge")
+    assert round_.user.index("[TASK]") < round_.user.index("a hard edge")
     assert round_.user.rstrip().endswith("Challenged by: spatial. Round 1.")
 
 
