@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from parley.bus.contracts.base import BlobRef, Usage
 from parley.bus.contracts.facts import Content, FailureReason, Request
@@ -11,11 +10,12 @@ from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import ParleyError
 from parley.bus.subjects import DebateRef
 
+FREE = Usage()
+
 FetchBlob = Callable[[BlobRef], Awaitable[bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     ref: DebateRef
     persona: str
     step: str
@@ -27,10 +27,9 @@ class Task:
     deadline_s: float = math.inf
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     content: Content
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = FREE
     # Who thought, where the brain that was asked left it to another one.
     brain: str = ""
 

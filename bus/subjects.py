@@ -4,18 +4,19 @@ The only place where a subject is spelled.
     {prefix}.{panel}.{id}.submitted                   a client, once ever
     {prefix}.{panel}.{id}.cancel                      a person, once
     {prefix}.{panel}.{id}.turn.{step}.{persona}       an agent, once ever
-    {prefix}.{panel}.{id}.timer.{step}                the coordinator: a schedule, gone once fired
-    {prefix}.{panel}.{id}.fired.{step}                the server, when the schedule is due
+    {prefix}.{panel}.{id}.fired.{step}                the coordinator, when the deadline passed
     {prefix}.{panel}.{id}.ctl.opened                  the coordinator; all of `ctl` under one guard
                          .ctl.ask.{step}.{persona}    (`all` for several personas, listed inside)
                          .ctl.abstained.{step}.{persona}
                          .ctl.terminated, .ctl.decided, .ctl.closed
 
+    redrive.{prefix}.{panel}.{id}.{step}.{persona}    an operator: an ask once more, for one persona
+
+A redrive stands in the same stream, where the persona's queue finds it, but in no debate's log.
 Viewers read the same facts from `live.{prefix}.>`, republished by the server after storage.
 """
 
-from dataclasses import dataclass
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from typing_extensions import override
 
@@ -36,11 +37,11 @@ from parley.bus.contracts.facts import (
 from parley.bus.contracts.panel import EVERYBODY
 
 LIVE = "live"
+REDRIVE = "redrive"
 CONTROL = "ctl."
 
 
-@dataclass(frozen=True, slots=True)
-class DebateRef:
+class DebateRef(NamedTuple):
     panel: str
     id: str
 
@@ -104,11 +105,8 @@ class Subjects:
         return f"{self.prefix}.{ref.panel}.{ref.id}.{tail}"
 
     def msg_id(self, subject: str) -> str:
-        """What makes a repeated write recognisable: every subject but a timer's is written once."""
+        """What makes a repeated write recognisable: every subject is written once."""
         return subject[self._skip :]
-
-    def timer(self, ref: DebateRef, step: str) -> str:
-        return self.at(ref, f"timer.{step}")
 
     def control_of(self, ref: DebateRef) -> str:
         return self.at(ref, "ctl.>")
@@ -123,9 +121,8 @@ class Subjects:
         return f"{LIVE}.{self.prefix}.>"
 
     def facts(self, panel: str = "*", debate: str = "*") -> tuple[str, ...]:
-        """Filters that match every fact and no timer."""
-        root = f"{self.prefix}.{panel}.{debate}"
-        return tuple(f"{root}.{t}" for t in ("submitted", "cancel", "ctl.>", "turn.>", "fired.>"))
+        """Filters that match every fact."""
+        return (f"{self.prefix}.{panel}.{debate}.>",)
 
     def submissions(self, panel: str = "*", debate: str = "*") -> str:
         return f"{self.prefix}.{panel}.{debate}.submitted"
@@ -136,7 +133,21 @@ class Subjects:
     def asks(self, panel: str, persona: str) -> tuple[str, ...]:
         """Filters of the asks that concern one persona."""
         root = f"{self.prefix}.{panel}.*.ctl.ask.*"
-        return (f"{root}.{persona}", f"{root}.{EVERYBODY}")
+        again = self.redrive(DebateRef(panel, "*"), "*", persona)
+        return (f"{root}.{persona}", f"{root}.{EVERYBODY}", again)
+
+    def redrive(self, ref: DebateRef, step: str, persona: str) -> str:
+        return f"{REDRIVE}.{self.prefix}.{ref.panel}.{ref.id}.{step}.{persona}"
+
+    def redrives(self) -> str:
+        return f"{REDRIVE}.{self.prefix}.>"
+
+    def parse_ask(self, subject: str) -> tuple[DebateRef, str] | None:
+        """Like `parse`; the tail of a redriven ask is that of an ask to its persona."""
+        address = self.parse(subject.removeprefix(f"{REDRIVE}."))
+        if address is None or not subject.startswith(f"{REDRIVE}."):
+            return address
+        return address[0], f"ctl.ask.{address[1]}"
 
     def beacons(self) -> str:
         """Signals (not stored) by which coordinators know of each other."""

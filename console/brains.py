@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from parley.agents.auto import AutoBrain, RuleBrain
 from parley.agents.brain import Brain
 from parley.agents.model.question import Questions
 from parley.agents.model.verdicts import VerdictQuestions
@@ -16,6 +17,10 @@ from parley.configs.settings import Settings
 from parley.console.debates import ScriptFile, read_script
 
 SCRIPT = "script"
+# The panel's own rules.
+RULE = "rule"
+# The script that came with the debate, or else the panel's own rules.
+AUTO = "auto"
 MODEL = "model"
 # Models think longer than scripts; a panel that says nothing else waits this long for them.
 MODEL_DEADLINE_S = 180.0
@@ -31,10 +36,12 @@ class BrainChoice:
 
 def parse_brain(text: str) -> BrainChoice:
     kind, colon, file = text.partition(":")
-    if kind not in (SCRIPT, MODEL):
-        raise BadInput(f"--brain: {name_unknown('brain', kind, [SCRIPT, MODEL])}")
+    known = [AUTO, RULE, SCRIPT, MODEL]
     if kind == MODEL and colon:
         raise BadInput("--brain: model takes no name here: set PARLEY_MODEL__NAME")
+    if kind not in known or (colon and kind != SCRIPT):
+        given = text if kind in known else kind
+        raise BadInput(f"--brain: {name_unknown('brain', given, known)}")
     if colon and not file:
         raise BadInput("--brain: script: should name a file, for example script:debate.yaml")
     return BrainChoice(kind, read_script(Path(file)) if file else None)
@@ -42,6 +49,10 @@ def parse_brain(text: str) -> BrainChoice:
 
 def make_brain(choice: BrainChoice) -> Brain:
     """Of the brains that need nothing but themselves."""
+    if choice.kind == AUTO:
+        return AutoBrain()
+    if choice.kind == RULE:
+        return RuleBrain()
     return ScriptedBrain(choice.script.content if choice.script else None)
 
 

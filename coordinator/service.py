@@ -17,12 +17,28 @@ import structlog
 from anyio.abc import TaskGroup
 from pydantic import ValidationError
 
-from parley.bus.contracts.facts import Abstained, AbstainReason, Asked, ControlFact, Fact
-from parley.bus.errors import Conflict, DecodeError, NotFound, ProtocolError, Unavailable
+from parley.bus.contracts.facts import (
+    Abstained,
+    AbstainReason,
+    Asked,
+    ControlFact,
+    DeadlineFired,
+    Fact,
+)
+from parley.bus.errors import (
+    Conflict,
+    DecodeError,
+    NotFound,
+    ProtocolError,
+    Unavailable,
+    Unsuitable,
+)
 from parley.bus.journal import Draft, Journal
-from parley.bus.port import Record
+from parley.bus.port import Presence, Record
 from parley.bus.subjects import CONTROL, DebateRef
+from parley.bus.tally import QUARANTINED, Tally
 from parley.coordinator.crew import Crew
+from parley.coordinator.figures import count, presence
 from parley.coordinator.peers import BEAT_S, Beacon, Peers
 from parley.coordinator.policy import FLOWS, Flow, decide
 from parley.coordinator.reducer import apply
@@ -30,12 +46,17 @@ from parley.coordinator.state import DebateState
 
 # A debate of somebody else's that shows no decision for this long after a fact is looked into.
 STALL_S = 5.0
-# How long after its deadline a step may wait for the server's timer before it is armed again.
+# How often deadlines are looked at: one passes at most this much too late. Replicas use their own
+# clocks, from when they saw the step open, so that it does not matter what the clocks show.
+TICK_S = 0.25
+# How long a passed deadline may be missing in the log before it is written again.
 OVERDUE_S = 5.0
 # Control facts on their way at the same time.
 WRITES_AT_ONCE = 256
 # Debates read back from the log at the same time.
 READS_AT_ONCE = 32
+# How long the writes under way may take after a stop.
+DRAIN_S = 10.0
 
 log = structlog.get_logger()
 
@@ -55,7 +76,7 @@ class Watched:
     acting_after: int | None = None
     # What we wrote last: it comes back through the log, and need not be read then.
     sent: Draft | None = None
-    timer_due: float | None = None
+    deadline: float | None = None
     looked_into: int = -1
 
 
@@ -66,7 +87,6 @@ class Write(NamedTuple):
     watched: Watched
     draft: Draft
     after: int
-    closes: str | None
 
 
 class Coordinator:
@@ -81,25 +101,42 @@ class Coordinator:
         self._now = anyio.current_time()
         self._tasks: TaskGroup
         self.ready = anyio.Event()
+        self.tally = Tally()
 
     @property
     def open_debates(self) -> int:
         return len(self._debates)
 
-    async def run(self) -> None:
-        """Until cancelled."""
+    def describe(self) -> Presence:
+        mine = sum(watched.mine for watched in self._debates.values())
+        return presence(self._peers.me, mine, self.tally)
+
+    async def run(self, stop: anyio.Event | None = None) -> None:
+        """Until cancelled, or until what was decided before `stop` stands in the log."""
         bus = self._journal.bus
         async with anyio.create_task_group() as self._tasks:
             self._tasks.start_soon(bus.listen, self._subjects.beacons(), self._on_beacon)
             self._tasks.start_soon(bus.undeliverable, self._on_undeliverable)
             self._tasks.start_soon(self._beat)
+            self._tasks.start_soon(bus.announce, self.describe)
             self._writers.start(self._tasks)
             start = await bus.last_sequence() + 1
             await self._find_open_debates()
             self._tasks.start_soon(self._sweep)
             log.info("coordinator_ready", name=self._peers.me, open_debates=len(self._debates))
             self.ready.set()
-            await bus.tail(self._subjects.facts(), start=start, on=self._on_record)
+            with anyio.CancelScope() as following:
+                if stop is not None:
+                    self._tasks.start_soon(self._stop_following, stop, following)
+                await bus.tail(self._subjects.facts(), start=start, on=self._on_record)
+            with anyio.move_on_after(DRAIN_S):
+                await self._writers.finished()
+            log.info("coordinator_drained", open_debates=len(self._debates))
+            self._tasks.cancel_scope.cancel()
+
+    async def _stop_following(self, stop: anyio.Event, following: anyio.CancelScope) -> None:
+        await stop.wait()
+        following.cancel()
 
     async def _find_open_debates(self) -> None:
         closed = {
@@ -128,13 +165,10 @@ class Coordinator:
             return
         ref, tail = address
         watched = self._debates.get(ref)
-        if watched is None:
-            if tail != "submitted":
-                return
+        if watched is None and tail == "submitted":
             watched = self._watch(ref)
-            if watched.mine:
-                watched.state = DebateState()
-        if record.sequence <= watched.sequence:
+            watched.state = DebateState() if watched.mine else None
+        if watched is None or record.sequence <= watched.sequence:
             return
         if watched.loading:
             watched.arrived.append(record)
@@ -162,6 +196,8 @@ class Coordinator:
             watched.state = apply(watched.state, fact)
         except DecodeError as error:
             log.warning("quarantined", debate=str(ref), sequence=record.sequence, reason=str(error))
+            self.tally.add(QUARANTINED, "coordinator")
+            self._tasks.start_soon(self._bury, record.sequence, str(error))
             return
         except ProtocolError:
             log.exception("illegal_fact", debate=str(ref), sequence=record.sequence)
@@ -171,7 +207,13 @@ class Coordinator:
             return
         watched.control = record.sequence
         if isinstance(fact, Asked):
-            watched.timer_due = self._now + fact.deadline_s + OVERDUE_S
+            watched.deadline = self._now + fact.deadline_s + TICK_S
+
+    async def _bury(self, sequence: int, reason: str) -> None:
+        try:
+            await self._journal.bus.bury(sequence, reason)
+        except (Unavailable, Unsuitable) as error:
+            log.warning("not_buried", sequence=sequence, reason=str(error))
 
     def _fact(self, watched: Watched, record: Record) -> Fact:
         sent = watched.sent
@@ -187,21 +229,19 @@ class Coordinator:
             return False
         watched.acting_after = watched.control
         watched.sent = self._journal.draft(ref, fact)
-        closes = watched.state.armed
-        self._writers.hand(Write(ref, watched, watched.sent, watched.control, closes))
+        self._writers.hand(Write(ref, watched, watched.sent, watched.control))
         return True
 
     async def _act(self, write: Write) -> None:
         while write.watched.control == write.after:
             try:
-                await self._journal.control(
-                    write.ref, write.draft, after=write.after, closes=write.closes
-                )
+                await self._journal.control(write.ref, write.draft, after=write.after)
             except Conflict:
                 return
             except Unavailable as error:
                 log.warning("control_write_undecided", debate=str(write.ref), reason=str(error))
             else:
+                count(self.tally, write.ref.panel, write.draft.fact)
                 return
 
     def _load(self, ref: DebateRef, watched: Watched) -> None:
@@ -214,7 +254,7 @@ class Coordinator:
         watched.state, watched.sequence, watched.control = DebateState(), 0, 0
         watched.acting_after = None
         for record in (*records, *watched.arrived):
-            if record.sequence > watched.sequence and not self._journal.is_timer(record):
+            if record.sequence > watched.sequence:
                 self._fold(ref, watched, record)
         watched.loading = False
         watched.arrived.clear()
@@ -265,15 +305,15 @@ class Coordinator:
 
     async def _sweep(self) -> None:
         while True:
-            await anyio.sleep(1.0)
-            now = self._now
+            await anyio.sleep(TICK_S)
+            now = self._now = anyio.current_time()
             for ref, watched in list(self._debates.items()):
                 if watched.loading:
                     continue
                 if watched.state is None:
                     self._look_into_stalled(ref, watched, now)
-                elif watched.timer_due is not None and now > watched.timer_due:
-                    self._rearm_lost_timer(ref, watched, now)
+                elif watched.deadline is not None and now > watched.deadline:
+                    self._pass_deadline(ref, watched, now)
 
     def _look_into_stalled(self, ref: DebateRef, watched: Watched, now: float) -> None:
         stalled = now - watched.touched > STALL_S and watched.looked_into != watched.sequence
@@ -282,21 +322,22 @@ class Coordinator:
             watched.looked_into = watched.sequence
             self._load(ref, watched)
 
-    def _rearm_lost_timer(self, ref: DebateRef, watched: Watched, now: float) -> None:
+    def _pass_deadline(self, ref: DebateRef, watched: Watched, now: float) -> None:
         assert watched.state is not None
         step = watched.state.open_step
         if step is None or watched.state.armed is None:
-            watched.timer_due = None
+            watched.deadline = None
             return
-        log.warning("timer_lost", debate=str(ref), step=step.name)
-        watched.timer_due = now + OVERDUE_S
-        self._tasks.start_soon(self._rearm, ref, step.ask)
+        watched.deadline = now + OVERDUE_S
+        self._tasks.start_soon(self._fire, ref, DeadlineFired(step=step.name))
 
-    async def _rearm(self, ref: DebateRef, ask: Asked) -> None:
+    async def _fire(self, ref: DebateRef, fact: DeadlineFired) -> None:
         try:
-            await self._journal.rearm(ref, ask)
+            await self._journal.fire(ref, fact)
+        except Conflict:
+            log.debug("already_fired", debate=str(ref), step=fact.step)
         except Unavailable as error:
-            log.warning("rearm_undecided", debate=str(ref), step=ask.step, reason=str(error))
+            log.warning("deadline_undecided", debate=str(ref), step=fact.step, reason=str(error))
 
     def _on_undeliverable(self, queue: str, sequence: int) -> None:
         self._tasks.start_soon(self._abstain_for, queue, sequence)
@@ -315,10 +356,11 @@ class Coordinator:
         while (fact := self._abstention(watched, ask.step, persona)) is not None:
             try:
                 draft = self._journal.draft(logged.ref, fact)
-                await self._journal.control(logged.ref, draft, after=watched.control, closes=None)
+                await self._journal.control(logged.ref, draft, after=watched.control)
             except Conflict:
                 await anyio.sleep(0.05)
             else:
+                count(self.tally, logged.ref.panel, fact)
                 return
 
     def _abstention(self, watched: Watched, step: str, persona: str) -> Abstained | None:

@@ -69,7 +69,7 @@ class DebateState(NamedTuple):
     panel: Panel | None = None
     input: DebateInput = NOTHING
     steps: tuple[Step, ...] = ()
-    # The step whose timer may still be waiting at the server.
+    # The step whose deadline has not passed yet.
     armed: str | None = None
     cancelled_at: int | None = None
     terminated: Terminated | None = None

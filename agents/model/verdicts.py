@@ -76,6 +76,8 @@ class VerdictQuestions(Questions):
                 )
             case LocalizeRequest():
                 return Question(asked, LocalizeForm, read_localization)
+            case _:
+                raise NotFound(f"no question for {request.kind}")
 
 
 def _system(task: Task, language: str) -> str:

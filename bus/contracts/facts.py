@@ -2,7 +2,7 @@
 Everything that can stand in a debate's log.
 
 Three kinds of writer: a client (`Submitted`, `CancelRequested`), agents (`TurnTaken`) and the
-coordinator (control facts, the `ctl` subjects). The server itself writes `DeadlineFired`.
+coordinator (control facts, the `ctl` subjects, and `DeadlineFired` when a step took too long).
 A control fact says with `decided_at` how many facts of its debate the decision had seen, so that
 anybody can fold that many and must arrive at the same fact.
 """
@@ -14,6 +14,12 @@ from pydantic import ConfigDict, Field
 
 from parley.bus.contracts.base import BlobRef, Contract, Text, Token, Usage
 from parley.bus.contracts.declaration import TerminationDeclaration
+from parley.bus.contracts.deliberation import (
+    DeliberationContent,
+    DeliberationDecision,
+    DeliberationRequest,
+    RegimeReason,
+)
 from parley.bus.contracts.panel import DebateInput, Panel
 from parley.bus.contracts.verdicts import (
     Localization,
@@ -43,8 +49,13 @@ class Failure(Contract):
 
 
 # What a persona is asked, and what it answers; each panel family adds its own members.
-Request = Annotated[OpeningRequest | RoundRequest | LocalizeRequest, Field(discriminator="kind")]
-Content = Annotated[Statement | Reply | Localization | Failure, Field(discriminator="kind")]
+Request = Annotated[
+    OpeningRequest | RoundRequest | LocalizeRequest | DeliberationRequest,
+    Field(discriminator="kind"),
+]
+Content = Annotated[
+    Statement | Reply | Localization | DeliberationContent | Failure, Field(discriminator="kind")
+]
 
 
 class RequestByReference(Contract):
@@ -55,7 +66,7 @@ class RequestByReference(Contract):
 
 
 CarriedRequest = Annotated[
-    OpeningRequest | RoundRequest | LocalizeRequest | RequestByReference,
+    OpeningRequest | RoundRequest | LocalizeRequest | DeliberationRequest | RequestByReference,
     Field(discriminator="kind"),
 ]
 
@@ -139,13 +150,13 @@ class Abstained(ControlBase):
 
 class Terminated(ControlBase):
     type: Literal["terminated"] = "terminated"
-    reason: TerminationReason
+    reason: TerminationReason | RegimeReason
     declaration: TerminationDeclaration
 
 
 class Decided(ControlBase):
     type: Literal["decided"] = "decided"
-    decision: ManagerDecision
+    decision: ManagerDecision | DeliberationDecision
 
 
 class Closed(ControlBase):

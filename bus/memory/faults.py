@@ -11,6 +11,8 @@ import anyio.lowlevel
 class Faults:
     # Every delivery and every answer takes up to this long.
     delay_s: float = 0.0
+    # The entry is never stored, and its writer is not told.
+    lost_writes: float = 0.0
     # The entry is stored, but its writer is never told.
     lost_answers: float = 0.0
     # A queue hands the record out once more, as if its acknowledgement had been lost.

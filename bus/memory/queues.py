@@ -1,15 +1,16 @@
 """A queue in memory: who holds which record, until when, and how often it was handed out."""
 
-import math
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import anyio
+import anyio.lowlevel
 
 from parley.bus.memory.faults import Chance
 from parley.bus.memory.index import matches
 from parley.bus.memory.log import TOLERANCE_S, MemoryLog
-from parley.bus.port import Queue, Record
+from parley.bus.port import USED_UP, Queue, Record
 
 
 class MemoryQueue:
@@ -19,33 +20,50 @@ class MemoryQueue:
         queue: Queue,
         chance: Chance,
         on_undeliverable: Callable[[str, int], None],
+        on_dead: Callable[[str, int, str, int], None],
     ) -> None:
         self.queue = queue
         self.chance = chance
         self._log = log
         self._on_undeliverable = on_undeliverable
+        self._on_dead = on_dead
         self._attempts: dict[int, int] = {}
         # Sequence -> when the loan runs out.
         self._loans: dict[int, float] = {}
         self._settled: set[int] = set()
-        self._send, self._receive = anyio.create_memory_object_stream[int](math.inf)
+        self._ready: deque[int] = deque()
+        self._takers: deque[Taker] = deque()
         for record in log.read(">", 1):
             self.offer(record)
         log.on_record.append(self.offer)
 
-    def close(self) -> None:
-        self._send.close()
-        self._receive.close()
-
     def offer(self, record: Record) -> None:
         if any(matches(wanted, record.subject) for wanted in self.queue.filters):
-            self._send.send_nowait(record.sequence)
+            self._hand_out(record.sequence)
 
-    async def take(self) -> "MemoryDelivery":
-        while True:
-            sequence = await self._receive.receive()
+    async def take(self, taker: "Taker") -> "MemoryDelivery | None":
+        """None if the taker is sent away empty-handed."""
+        await anyio.lowlevel.checkpoint()
+        self._takers.append(taker)
+        self._serve()
+        try:
+            await taker.served.wait()
+        finally:
+            if taker.delivery is None:
+                self._takers.remove(taker)
+        return taker.delivery
+
+    def _hand_out(self, sequence: int) -> None:
+        self._ready.append(sequence)
+        self._serve()
+
+    def _serve(self) -> None:
+        while self._takers and self._ready:
+            sequence = self._ready.popleft()
             if sequence not in self._settled and self._log.holds(sequence):
-                return self._lend(sequence)
+                taker = self._takers.popleft()
+                taker.delivery = self._lend(sequence)
+                taker.served.set()
 
     def _lend(self, sequence: int) -> "MemoryDelivery":
         attempt = self._attempts[sequence] = self._attempts.get(sequence, 0) + 1
@@ -54,6 +72,9 @@ class MemoryQueue:
         if self.chance.happens(self.chance.faults.duplicates):
             self._log.at(self.chance.moment(self.queue.ack_wait_s), lambda: self._repeat(sequence))
         return MemoryDelivery(self._log.record(sequence), attempt, self)
+
+    def bury(self, sequence: int, reason: str) -> None:
+        self._on_dead(self.queue.name, sequence, reason, self._attempts[sequence])
 
     def settle(self, sequence: int) -> None:
         self._loans.pop(sequence, None)
@@ -81,16 +102,54 @@ class MemoryQueue:
     def _repeat(self, sequence: int) -> None:
         if self._attempts[sequence] < self.queue.max_deliver:
             self._settled.discard(sequence)
-            self._send.send_nowait(sequence)
+            self._hand_out(sequence)
 
     def _offer_again(self, sequence: int) -> None:
         if sequence in self._settled:
             return
         if self._attempts[sequence] < self.queue.max_deliver:
-            self._send.send_nowait(sequence)
+            self._hand_out(sequence)
         else:
             self._settled.add(sequence)
+            self.bury(sequence, USED_UP)
             self._on_undeliverable(self.queue.name, sequence)
+
+
+@dataclass(slots=True, eq=False)
+class Taker:
+    """
+    A client's standing request. What it is handed is on loan from that moment, so that it comes
+    again even if the client is cancelled or frozen before it sees it.
+    """
+
+    served: anyio.Event = field(default_factory=anyio.Event)
+    delivery: "MemoryDelivery | None" = None
+
+
+class Stand:
+    """One worker at a queue, with a taker for each of its free slots."""
+
+    def __init__(self, queue: MemoryQueue, stop: anyio.Event | None) -> None:
+        self._queue = queue
+        self._stop = stop
+        self._waiting: dict[Taker, None] = {}
+
+    async def take(self) -> "MemoryDelivery | None":
+        """None once the worker is to stop."""
+        if self._stop is not None and self._stop.is_set():
+            return None
+        taker = Taker()
+        self._waiting[taker] = None
+        try:
+            return await self._queue.take(taker)
+        finally:
+            del self._waiting[taker]
+
+    async def close_when_told(self) -> None:
+        assert self._stop is not None
+        await self._stop.wait()
+        for taker in self._waiting:
+            taker.served.set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,5 +170,6 @@ class MemoryDelivery:
         await self.queue.chance.delay()
         self.queue.extend(self.record.sequence)
 
-    async def term(self) -> None:
+    async def term(self, reason: str) -> None:
         await self.ack()
+        self.queue.bury(self.record.sequence, reason)

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from parley.bus.contracts.base import Usage
 from parley.bus.contracts.facts import TurnTaken
 from parley.bus.contracts.panel import VerdictParams
 from parley.coordinator.state import DebateState, Step
+from parley.coordinator.tally import usage_of
 from parley.coordinator.tolerance import at_least
 
 
@@ -18,21 +18,6 @@ class Spent(NamedTuple):
     tokens: int
     cost: float
     seconds: float
-
-
-def usage_of(state: DebateState) -> Usage:
-    used = [
-        heard.said.usage
-        for step in state.steps
-        for heard in step.heard
-        if isinstance(heard.said, TurnTaken)
-    ]
-    return Usage(
-        model_calls=sum(one.model_calls for one in used),
-        input_tokens=sum(one.input_tokens for one in used),
-        output_tokens=sum(one.output_tokens for one in used),
-        cost=sum(one.cost for one in used),
-    )
 
 
 def spent_in(state: DebateState) -> Spent:

@@ -9,7 +9,7 @@ import pytest
 
 from parley.bus.errors import Conflict, Unavailable
 from parley.bus.memory import Faults, MemoryServer, open_memory_server
-from parley.bus.port import Delivery, Guard, Queue, Record, Schedule
+from parley.bus.port import Delivery, Guard, Queue, Record
 from parley.bus.virtual import Deadlock, VirtualTimeLoop
 from tests.bus.worlds import entry
 
@@ -157,21 +157,52 @@ def test_signals_can_be_lost() -> None:
     assert 55 < simulate(main) < 85
 
 
-def test_a_crashed_client_leaves_the_log_and_its_timers() -> None:
-    async def main() -> list[tuple[str, bytes]]:
-        async with open_memory_server(epoch_ns=1_700_000_000 * 10**9) as server:
-            async with anyio.create_task_group() as tasks:
-                doomed = server.client()
-                tasks.start_soon(lambda: doomed.tail(["debate.>"], start=1, on=lambda _: None))
-                schedule = Schedule("debate.p.d.fired.1", 180.0)
-                await doomed.append(entry("debate.p.d.timer.1", "t", b"due", schedule=schedule))
-                tasks.cancel_scope.cancel()
-            await anyio.sleep(200)
-            (fired,) = await server.client().read("debate.>")
-            assert fired.time_ns == pytest.approx(1_700_000_180 * 10**9, abs=10**6)
-            return [(fired.subject, fired.data)]
+def test_what_was_handed_to_a_client_that_crashed_comes_again() -> None:
+    async def main() -> list[tuple[int, float]]:
+        handed: list[tuple[int, float]] = []
 
-    assert simulate(main) == [("debate.p.d.fired.1", b"due")]
+        async def work(delivery: Delivery) -> None:
+            handed.append((delivery.attempt, anyio.current_time()))
+            await delivery.ack()
+
+        async with open_memory_server() as server:
+            bus = server.client()
+            await bus.ensure_queue(Queue("q", ("debate.>",), ack_wait_s=5.0))
+            async with anyio.create_task_group() as doomed:
+                doomed.start_soon(server.client().work, "q", 1, work)
+                await anyio.sleep(1)
+                server.log.write(entry("debate.p.d.ask", "a"))
+                doomed.cancel_scope.cancel()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(bus.work, "q", 1, work)
+                await anyio.sleep(10)
+                tasks.cancel_scope.cancel()
+        return handed
+
+    attempt, moment = simulate(main)[-1]
+    assert attempt == 2
+    assert moment == pytest.approx(6.0)
+
+
+def test_what_follows_a_lost_entry_is_lost_with_it() -> None:
+    async def main() -> list[int]:
+        stored = []
+        async with open_memory_server(Faults(lost_writes=0.3), seed=6) as server:
+            bus = server.client()
+            for n in range(200):
+                both = [entry(f"debate.p.{n}.{half}", f"{n}.{half}") for half in "ab"]
+                try:
+                    await bus.append(*both)
+                except Unavailable:
+                    stored.append(len(await bus.read(f"debate.p.{n}.>")))
+                else:
+                    assert len(await bus.read(f"debate.p.{n}.>")) == 2
+            for later in await bus.subjects("debate.p.*.b"):
+                assert await bus.read(later.removesuffix("b") + "a")
+        return stored
+
+    outcomes = simulate(main)
+    assert set(outcomes) == {0, 1}
 
 
 def test_repetitions_are_forgotten_after_the_window() -> None:

@@ -56,6 +56,9 @@ WRITES = (
     "debate.forensic.d1.turn.r1.x.noise",
     f"$O.{LAYOUT.bucket}.C.upload",
     f"$O.{LAYOUT.bucket}.M.description",
+    "redrive.debate.forensic.d1.r1.spatial",
+    "dead.debate.1",
+    f"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.{LAYOUT.stream}.forensic-noise",
 )
 CONSUMER = {"durable_name": "mine", "name": "mine", "ack_policy": "explicit"}
 REQUESTS: dict[str, object] = {
@@ -282,6 +285,18 @@ async def test_a_submitter_submits_and_cancels_and_writes_nothing_else(server: N
             f"{debate}.submitted": len(FORGED_TAILS),
             f"{debate}.cancel": 1,
         }
+
+
+async def test_a_submitter_cannot_wipe_the_blobs(server: NatsServer) -> None:
+    chunk = f"$O.{LAYOUT.bucket}.C.upload"
+    async with somebody(server, COORDINATOR) as core, somebody(server, SUBMITTER) as submitter:
+        await core.ask(chunk, b"{}")
+        before = await everything_stored(core)
+        for scope in ("all", "sub"):
+            answer = await submitter.ask(chunk, b"{}", {"Nats-Rollup": scope})
+            assert answer is not None
+            assert b"rollup not permitted" in answer
+        assert await everything_stored(core) == before
 
 
 @pytest.mark.parametrize("user", ["", "coordinator:guess@"], ids=["anonymous", "guessing"])
