@@ -212,6 +212,7 @@ class Worker:
                     request=await self._journal.request_of(ask),
                     input=ask.input,
                     fetch=self._fetch,
+                    deadline_s=ask.deadline_s,
                 )
                 return await self._brain.speak(task)
             except BrainFailure as failure:

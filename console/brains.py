@@ -1,13 +1,19 @@
 """`--brain`: who thinks for the agents."""
 
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from parley.agents.auto import AutoBrain, RuleBrain
 from parley.agents.brain import Brain
+from parley.agents.model.question import Questions
+from parley.agents.model.verdicts import VerdictQuestions
 from parley.agents.script import ScriptedBrain
+from parley.bus.contracts.panel import Panel
 from parley.bus.errors import BadInput
 from parley.configs.names import name_unknown
+from parley.configs.settings import Settings
 from parley.console.debates import ScriptFile, read_script
 
 SCRIPT = "script"
@@ -15,6 +21,9 @@ SCRIPT = "script"
 RULE = "rule"
 # The script that came with the debate, or else the panel's own rules.
 AUTO = "auto"
+MODEL = "model"
+# Models think longer than scripts; a panel that says nothing else waits this long for them.
+MODEL_DEADLINE_S = 180.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +41,11 @@ class BrainChoice:
 
 def parse_brain(text: str) -> BrainChoice:
     kind, colon, file = text.partition(":")
-    if kind not in {AUTO, RULE, SCRIPT}:
-        raise BadInput(f"--brain: {name_unknown('brain', kind, [AUTO, RULE, SCRIPT])}")
+    known = [AUTO, RULE, SCRIPT, MODEL]
+    if kind not in known:
+        raise BadInput(f"--brain: {name_unknown('brain', kind, known)}")
+    if kind == MODEL and colon:
+        raise BadInput("--brain: model takes no name here: set PARLEY_MODEL__NAME")
     if colon and kind != SCRIPT:
         raise BadInput(f"--brain: {kind} takes no file")
     if colon and not file:
@@ -42,8 +54,41 @@ def parse_brain(text: str) -> BrainChoice:
 
 
 def make_brain(choice: BrainChoice) -> Brain:
+    """Of the brains that need nothing but themselves."""
     if choice.kind == AUTO:
         return AutoBrain()
     if choice.kind == RULE:
         return RuleBrain()
     return ScriptedBrain(choice.script.content if choice.script else None)
+
+
+def questions() -> Sequence[Questions]:
+    """How each panel family asks a language model."""
+    return (VerdictQuestions(),)
+
+
+@asynccontextmanager
+async def open_brain(
+    choice: BrainChoice, settings: Settings, seats: Sequence[tuple[str, str]]
+) -> AsyncIterator[Brain]:
+    """Raises BadInput or Unreachable for a model that cannot be asked."""
+    if choice.kind != MODEL:
+        yield make_brain(choice)
+        return
+    try:
+        # The package for models is large and optional.
+        from parley.agents.model.brain import open_model_brain  # noqa: PLC0415
+    except ImportError as error:
+        raise BadInput(
+            f"--brain model: {error.name} is not installed: pip install 'parley-debate[model]'"
+        ) from error
+    async with open_model_brain(settings.model, seats, questions()) as brain:
+        yield brain
+
+
+def with_patience(panel: Panel, choice: BrainChoice, sets: Sequence[str]) -> Panel:
+    """The panel with time enough for a model, unless somebody set its deadline."""
+    told = any(one.partition("=")[0].strip() == "deadline_s" for one in sets)
+    if choice.kind != MODEL or told or panel.deadline_s >= MODEL_DEADLINE_S:
+        return panel
+    return panel.model_copy(update={"deadline_s": MODEL_DEADLINE_S})

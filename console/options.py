@@ -53,7 +53,8 @@ Brain = Annotated[
     str,
     typer.Option(
         "--brain",
-        help="Who thinks: auto (the script that came along, or the panel's rules), rule, script:FILE.",
+        help="Who thinks: auto (the script that came along, or the panel's rules), rule, script:FILE,"
+        " model (PARLEY_MODEL__NAME, __BASE_URL, __API_KEY).",
     ),
 ]
 Out = Annotated[

@@ -2,7 +2,13 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import (
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from parley.bus.contracts.absa.debate import DebatePersona
 from parley.bus.contracts.absa.params import AbsaParams, LanguagePatterns, OverrideEffective
@@ -55,6 +61,18 @@ class VerdictParams(Contract):
     skip_unchallenged: bool = False
     # How many rounds before the last travel with an ask; the standing statements always do.
     history_rounds: Annotated[int, Field(ge=0)] = 0
+    # A debate that has used this much is not asked for another round; None sets no limit.
+    budget_calls: Annotated[int, Field(ge=1)] | None = None
+    # Read and written together.
+    budget_tokens: Annotated[int, Field(ge=1)] | None = None
+    # In the currency of the prices.
+    budget_cost: Annotated[float, Field(gt=0)] | None = None
+    # Of waiting for the personas: each step counts for its slowest.
+    budget_seconds: Annotated[float, Field(gt=0)] | None = None
+
+    @model_serializer(mode="wrap")
+    def _only_limits_there_are(self, dump: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
+        return {name: value for name, value in dump(self).items() if value is not None}
 
 
 class VerdictPanel(PanelBase):

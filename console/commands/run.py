@@ -1,4 +1,5 @@
 from contextlib import AsyncExitStack, nullcontext
+from dataclasses import replace
 from functools import partial
 
 import typer
@@ -7,7 +8,7 @@ from parley.bus.contracts.facts import Status
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
-from parley.console.brains import BrainChoice, make_brain, parse_brain
+from parley.console.brains import BrainChoice, open_brain, parse_brain, with_patience
 from parley.console.debates import Wishes, wished_panel
 from parley.console.exits import DONE, FAILED, warn
 from parley.console.logs import keep_quiet
@@ -75,6 +76,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         "parley run forensic photo.jpg --brain script:debate.yaml",
         "parley run forensic *.jpg --brain script:debate.yaml --preset fast --json",
         'parley run absa "The food was great but the service was slow." --protocol v1',
+        "PARLEY_MODEL__NAME=gpt-5-mini parley run forensic photo.jpg --brain model",
         "parley run deliberation question.yaml --regime L3 --set cooldown=3",
     )
     + QUESTION_FILE
@@ -128,6 +130,8 @@ def run(
     if out is not None or references:
         raise BadInput("--out and --reference go with images, and with --brain auto or rule")
     wanted = plan(panel, inputs or (), choice, wishes, given_id)
+    patient = tuple(with_patience(one, choice, wishes.sets) for one in wanted.panels)
+    wanted = replace(wanted, panels=patient)
     if not settings.names_a_server:
         check_answerable(wanted, choice)
     warn(wanted.warnings)
@@ -149,8 +153,8 @@ async def run_here(
         journal = await stack.enter_async_context(open_journal(settings, create=True))
         if own_server or not await somebody_coordinates(journal):
             seats = [(wanted.panel.name, persona) for persona in wanted.panel.roster]
-            staff = staffed(journal, settings, seats, make_brain(choice))
-            await stack.enter_async_context(staff)
+            brain = await stack.enter_async_context(open_brain(choice, settings, seats))
+            await stack.enter_async_context(staffed(journal, settings, seats, brain))
         start = await journal.bus.last_sequence() + 1
         await submit(journal, wanted)
         with nullcontext(Silence()) if as_json else view_for(several=several) as view:

@@ -65,7 +65,7 @@ def link_opinions(
         if main is not None and main.role in ("subject", "topic"):
             last, last_clause = [main], index
         for opinion in _of_clause(scene, opinions, clause):
-            targets = _targets(scene, clause, opinion, inside)
+            targets = _targets(scene, opinion, inside)
             weight = DIRECT
             if not targets and not inside and _leads_on(scene, last_clause, index):
                 targets, weight = last, CARRIED
@@ -140,9 +140,7 @@ def _of_clause(scene: Scene, opinions: list[KoreanOpinion], clause: Clause) -> l
     ]
 
 
-def _targets(
-    scene: Scene, clause: Clause, opinion: KoreanOpinion, inside: list[NounPhrase]
-) -> list[NounPhrase]:
+def _targets(scene: Scene, opinion: KoreanOpinion, inside: list[NounPhrase]) -> list[NounPhrase]:
     if opinion.subject is not None:
         return [phrase for phrase in inside if phrase.unit == opinion.subject]
     before = [phrase for phrase in inside if phrase.unit < opinion.unit]
