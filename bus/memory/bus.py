@@ -115,7 +115,7 @@ class MemoryBus:
             return record.sequence >= start and any(matches(f, record.subject) for f in filters)
 
         backlog = [record for record in self._log.read(">", start) if wanted(record)]
-        inbox = Inbox[Record](backlog)
+        inbox = Inbox[Record](self._chance, backlog)
 
         def note(record: Record) -> None:
             if wanted(record):
@@ -123,9 +123,7 @@ class MemoryBus:
 
         with registered(self._log.on_record, note):
             while True:
-                record = await inbox.get()
-                await self._travel()
-                on(record)
+                on(await inbox.get())
 
     async def work(
         self, queue: str, slots: int, handle: Callable[[Delivery], Awaitable[None]]
@@ -141,7 +139,8 @@ class MemoryBus:
     ) -> None:
         while True:
             delivery = await queue.take()
-            await self._travel()
+            if self._chance.faults.delay_s > 0:
+                await self._chance.delay()
             await handle(delivery)
 
     async def read(self, filter_subject: str, *, start: int = 1) -> list[Record]:
@@ -161,16 +160,14 @@ class MemoryBus:
         return self._log.last_sequence
 
     async def undeliverable(self, on: Callable[[str, int], None]) -> None:
-        inbox = Inbox[tuple[str, int]]()
+        inbox = Inbox[tuple[str, int]](self._chance)
 
         def note(queue: str, sequence: int) -> None:
             inbox.put((queue, sequence))
 
         with registered(self._server.on_undeliverable, note):
             while True:
-                queue, sequence = await inbox.get()
-                await self._travel()
-                on(queue, sequence)
+                on(*await inbox.get())
 
     async def signal(self, subject: str, data: bytes) -> None:
         await self._chance.delay()
@@ -179,7 +176,7 @@ class MemoryBus:
                 notify(subject, data)
 
     async def listen(self, subject: str, on: Callable[[str, bytes], None]) -> None:
-        inbox = Inbox[tuple[str, bytes]]()
+        inbox = Inbox[tuple[str, bytes]](self._chance)
 
         def note(said: str, data: bytes) -> None:
             if matches(subject, said):
@@ -187,9 +184,7 @@ class MemoryBus:
 
         with registered(self._server.on_signal, note):
             while True:
-                said, data = await inbox.get()
-                await self._travel()
-                on(said, data)
+                on(*await inbox.get())
 
     async def put_blob(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
         await self._chance.delay()
@@ -204,7 +199,3 @@ class MemoryBus:
         if ref.sha256 not in self._server.blobs:
             raise NotFound(f"blob {ref.sha256} is not here")
         return self._server.blobs[ref.sha256]
-
-    async def _travel(self) -> None:
-        if self._chance.faults.delay_s > 0:
-            await self._chance.delay()
