@@ -9,6 +9,7 @@ and the loser learns of it from the log like everybody else.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import anyio
 import structlog
@@ -55,6 +56,19 @@ class Watched:
     sent: Draft | None = None
     timer_due: float | None = None
     looked_into: int = -1
+
+
+class Decision(NamedTuple):
+    """
+    A control fact to be written while `after` is still the last one's sequence. The debate goes on
+    being folded until a writer is free: what the decision rested on has to travel with it.
+    """
+
+    ref: DebateRef
+    watched: Watched
+    draft: Draft
+    after: int
+    closes: str | None
 
 
 class Coordinator:
@@ -175,13 +189,13 @@ class Coordinator:
             return False
         watched.acting_after = watched.control
         watched.sent = self._journal.draft(ref, fact)
-        self._writers.hand((ref, watched, watched.sent))
+        self._writers.hand(
+            Decision(ref, watched, watched.sent, watched.control, watched.state.armed)
+        )
         return True
 
-    async def _act(self, job: tuple[DebateRef, Watched, Draft]) -> None:
-        ref, watched, draft = job
-        after = watched.control
-        closes = watched.state.armed if watched.state else None
+    async def _act(self, decision: Decision) -> None:
+        ref, watched, draft, after, closes = decision
         while watched.control == after:
             try:
                 await self._journal.control(ref, draft, after=after, closes=closes)
