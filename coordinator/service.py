@@ -8,6 +8,7 @@ and the loser learns of it from the log like everybody else.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -211,8 +212,14 @@ class Coordinator:
         self._tasks.start_soon(self._read_back, ref, watched)
 
     async def _read_back(self, ref: DebateRef, watched: Watched) -> None:
-        async with self._reads:
-            records = await self._journal.bus.read(self._subjects.debate(ref))
+        try:
+            async with self._reads:
+                records = await self._journal.bus.read(self._subjects.debate(ref))
+        except Unavailable as error:
+            log.warning("read_back_failed", debate=str(ref), reason=str(error))
+            watched.loading, watched.state, watched.looked_into = False, None, -1
+            watched.arrived.clear()
+            return
         watched.state, watched.sequence, watched.control = DebateState(), 0, 0
         watched.acting_after = None
         for record in (*records, *watched.arrived):
@@ -229,22 +236,23 @@ class Coordinator:
             watched.state = None
 
     async def _beat(self) -> None:
-        beacon = Beacon(name=self._peers.me)
         try:
             while True:
                 self._now = anyio.current_time()
-                await self._journal.bus.signal(
-                    self._subjects.beacons(), beacon.model_dump_json().encode()
-                )
+                await self._say(Beacon(name=self._peers.me))
                 if self._peers.forget_silent(self._now):
                     self._share_out()
                 await anyio.sleep(BEAT_S)
         finally:
-            leaving = Beacon(name=self._peers.me, leaving=True)
             with anyio.CancelScope(shield=True), anyio.move_on_after(1):
-                await self._journal.bus.signal(
-                    self._subjects.beacons(), leaving.model_dump_json().encode()
-                )
+                await self._say(Beacon(name=self._peers.me, leaving=True))
+
+    async def _say(self, beacon: Beacon) -> None:
+        """A beacon that cannot be sent is like one that is lost: the others take over."""
+        with suppress(Unavailable):
+            await self._journal.bus.signal(
+                self._subjects.beacons(), beacon.model_dump_json().encode()
+            )
 
     def _on_beacon(self, _subject: str, data: bytes) -> None:
         try:
@@ -306,7 +314,8 @@ class Coordinator:
         """Write the abstention of a persona that its queue has given up on."""
         try:
             logged = self._journal.decode(await self._journal.bus.record(sequence))
-        except (NotFound, DecodeError):
+        except (NotFound, DecodeError, Unavailable) as error:
+            log.warning("undeliverable", queue=queue, sequence=sequence, reason=str(error))
             return
         watched = self._debates.get(logged.ref)
         ask, persona = logged.fact, queue.removeprefix(f"{logged.ref.panel}-")
@@ -317,7 +326,7 @@ class Coordinator:
             try:
                 draft = self._journal.draft(logged.ref, fact)
                 await self._journal.control(logged.ref, draft, after=watched.control, closes=None)
-            except Conflict:
+            except (Conflict, Unavailable):
                 await anyio.sleep(0.05)
             else:
                 return

@@ -7,12 +7,20 @@ import anyio
 from tests.debates import ROSTER, panel
 from typing_extensions import override
 
-from parley.bus.contracts.facts import ControlFact, Submitted, TurnTaken
+from parley.agents.runtime import WorkerOptions, queue_of
+from parley.bus.contracts.facts import (
+    Abstained,
+    AbstainReason,
+    ControlFact,
+    Submitted,
+    TurnTaken,
+)
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts import Statement, Verdict
+from parley.bus.errors import Unavailable
 from parley.bus.journal import Journal
 from parley.bus.memory import MemoryBus, MemoryServer, open_memory_server
-from parley.bus.port import Record
+from parley.bus.port import Delivery, Entry, Record
 from parley.bus.subjects import DebateRef, Subjects
 from parley.bus.virtual import VirtualTimeLoop
 from parley.coordinator.audit import audit
@@ -97,3 +105,57 @@ def test_a_decision_is_void_once_another_control_fact_was_seen() -> None:
             assert report.state.closed is not None
 
     simulate(main)
+
+
+class Hiccups(MemoryBus):
+    """Every kind of request fails once before it succeeds."""
+
+    def __init__(self, server: MemoryServer) -> None:
+        super().__init__(server)
+        self.failed: list[str] = []
+
+    def _fail_once(self, what: str) -> None:
+        if what not in self.failed:
+            self.failed.append(what)
+            raise Unavailable(f"{what}: no answer")
+
+    @override
+    async def append(self, *entries: Entry) -> int:
+        self._fail_once(entries[-1].subject)
+        return await super().append(*entries)
+
+    @override
+    async def read(self, filter_subject: str, *, start: int = 1) -> list[Record]:
+        self._fail_once(f"read {filter_subject}")
+        return await super().read(filter_subject, start=start)
+
+    @override
+    async def signal(self, subject: str, data: bytes) -> None:
+        self._fail_once(f"signal {subject}")
+        await super().signal(subject, data)
+
+
+def test_a_coordinator_outlives_requests_that_fail() -> None:
+    async def main() -> None:
+        async with open_memory_server() as server:
+            client = Journal(server.client(), Subjects())
+            await client.submit(REF, SUBMITTED)
+            bus = Hiccups(server)
+            async with coordinated(server, bus) as journal:
+                noise = queue_of(client, "forensic", "noise", WorkerOptions(max_deliver=1))
+                await journal.bus.ensure_queue(noise)
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(journal.bus.work, noise.name, 1, give_back)
+                    await anyio.sleep(60)
+                    tasks.cancel_scope.cancel()
+                logged, _ = await journal.read(REF)
+                reasons = {one.fact.reason for one in logged if isinstance(one.fact, Abstained)}
+                assert reasons == {AbstainReason.UNDELIVERABLE, AbstainReason.DEADLINE}
+                assert {one.split(" ")[0] for one in bus.failed} > {"read", "signal"}
+                assert logged[-1].fact.type == "closed"
+
+    simulate(main)
+
+
+async def give_back(delivery: Delivery) -> None:
+    await delivery.nak()
