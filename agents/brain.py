@@ -1,8 +1,7 @@
 """Who thinks: a typed task in, a typed answer out. Rule, model and script brains all fit this."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from parley.bus.contracts.base import BlobRef, Usage
 from parley.bus.contracts.facts import Content, FailureReason, Request
@@ -10,11 +9,12 @@ from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import ParleyError
 from parley.bus.subjects import DebateRef
 
+FREE = Usage()
+
 FetchBlob = Callable[[BlobRef], Awaitable[bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     ref: DebateRef
     persona: str
     step: str
@@ -24,10 +24,9 @@ class Task:
     fetch: FetchBlob
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     content: Content
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = FREE
 
 
 class Brain(Protocol):

@@ -8,6 +8,7 @@ ParleyError
 └── BusError
     ├── Unreachable   the person who deployed: no server answers there (exit code 3)
     ├── Unsuitable    the person who deployed: the server answers, but cannot serve us (exit code 3)
+    │   └── Denied    the person who deployed: our account may not do this
     ├── Conflict      the writer: somebody else wrote first; read the log and decide again
     ├── Unavailable   the writer: still undecided after every retry; try again later
     └── NotFound      the caller: the blob, message or debate is not there
@@ -42,6 +43,10 @@ class Unreachable(BusError):
 
 
 class Unsuitable(BusError):
+    pass
+
+
+class Denied(Unsuitable):
     pass
 
 

@@ -4,12 +4,14 @@ Facts on the bus: the few writes that exist, each with the guard that makes it s
     submit   once ever per debate
     cancel   once per debate
     speak    once ever per (step, persona)
+    fire     once ever per step
     control  only while no other control fact was written since (`after`)
 """
 
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from pydantic import TypeAdapter
@@ -29,20 +31,16 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.errors import DecodeError
-from parley.bus.port import Bus, Entry, Guard, Record, Schedule
+from parley.bus.port import Bus, Entry, Guard, Record
 from parley.bus.subjects import DebateRef, Subjects
 
 # A request larger than this travels as a blob, so that long debates stay below the payload limit.
 INLINE_REQUEST_BYTES = 128 * 1024
 
-# A deadline that has passed already is armed again with this delay.
-REARM_DELAY_S = 1.0
-
 REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
 
 
-@dataclass(frozen=True, slots=True)
-class Logged:
+class Logged(NamedTuple):
     """A fact with its place in the log."""
 
     sequence: int
@@ -87,30 +85,19 @@ class Journal:
     def draft(self, ref: DebateRef, fact: ControlFact) -> Draft:
         return Draft(self.subjects.of(ref, fact), encode(fact), fact)
 
-    async def control(
-        self, ref: DebateRef, draft: Draft, *, after: int, closes: str | None
-    ) -> None:
-        """
-        Write a control fact if `after` is still the last one's sequence; Conflict if it is not.
+    async def fire(self, ref: DebateRef, fact: DeadlineFired) -> None:
+        """Raises Conflict when the step's deadline is already in the log."""
+        await self._write_once(ref, fact)
 
-        The deadline of a step that opens is armed first: a stray timer is harmless, a missing
-        one is not. The timer of the step that this fact closes is cancelled in the same write.
-        """
-        fact, entries = draft.fact, []
-        if isinstance(fact, Asked):
-            if len(draft.data) > INLINE_REQUEST_BYTES:
-                fact, request = externalise(fact)
-                draft = self.draft(ref, fact)
-                await self.bus.put_blob(request, "application/json")
-            entries.append(self._timer(ref, fact, fact.deadline_s))
+    async def control(self, ref: DebateRef, draft: Draft, *, after: int) -> None:
+        """Write a control fact if `after` is still the last one's sequence; Conflict if it is not."""
+        fact = draft.fact
+        if isinstance(fact, Asked) and len(draft.data) > INLINE_REQUEST_BYTES:
+            fact, request = externalise(fact)
+            draft = self.draft(ref, fact)
+            await self.bus.put_blob(request, "application/json")
         guard = Guard(self.subjects.control_of(ref), after)
-        cancels = self.subjects.timer(ref, closes) if closes else None
-        entries.append(self._entry(ref, draft, guard, cancels))
-        await self.bus.append(*entries)
-
-    async def rearm(self, ref: DebateRef, ask: Asked) -> None:
-        """Arm a step's deadline again, when its time has passed and no timer fired."""
-        await self.bus.append(self._timer(ref, ask, REARM_DELAY_S, ".rearmed"))
+        await self.bus.append(self._entry(ref, draft, guard))
 
     async def read(self, ref: DebateRef) -> tuple[list[Logged], list[Undecodable]]:
         return self.decode_all(await self.bus.read(self.subjects.debate(ref)))
@@ -119,8 +106,6 @@ class Journal:
         logged: list[Logged] = []
         undecodable: list[Undecodable] = []
         for record in records:
-            if self.is_timer(record):
-                continue
             try:
                 logged.append(self.decode(record))
             except DecodeError as error:
@@ -140,10 +125,6 @@ class Journal:
             raise DecodeError(f"subject {record.subject} belongs to no debate")
         return address[0], decode_ask(address[1], record.data)
 
-    def is_timer(self, record: Record) -> bool:
-        address = self.subjects.parse(record.subject)
-        return address is not None and address[1].startswith("timer.")
-
     async def request_of(self, ask: Ask) -> Request:
         if isinstance(ask.request, RequestByReference):
             return REQUEST.validate_json(await self.bus.get_blob(ask.request.blob))
@@ -154,26 +135,14 @@ class Journal:
         draft = Draft(subject, encode(fact), fact)
         await self.bus.append(self._entry(ref, draft, Guard(subject, 0)))
 
-    def _entry(
-        self, ref: DebateRef, draft: Draft, guard: Guard, cancels: str | None = None
-    ) -> Entry:
+    def _entry(self, ref: DebateRef, draft: Draft, guard: Guard) -> Entry:
         msg_id = self.subjects.msg_id(draft.subject)
         return Entry(
             subject=draft.subject,
             data=draft.data,
             msg_id=msg_id,
             guard=guard,
-            cancels=cancels,
             headers=envelope(ref, draft.fact, msg_id),
-        )
-
-    def _timer(self, ref: DebateRef, ask: Asked, delay_s: float, again: str = "") -> Entry:
-        fired = DeadlineFired(step=ask.step)
-        return Entry(
-            subject=self.subjects.timer(ref, ask.step),
-            data=encode(fired),
-            msg_id=self.subjects.msg_id(self.subjects.timer(ref, ask.step)) + again,
-            schedule=Schedule(self.subjects.of(ref, fired), delay_s),
         )
 
 
@@ -193,12 +162,16 @@ def envelope(ref: DebateRef, fact: Fact, msg_id: str) -> dict[str, str]:
     The trace id is a function of the debate, so that every process puts its facts into the same
     trace without having to be told.
     """
-    trace = hashlib.blake2s(str(ref).encode(), digest_size=16).hexdigest()
     span = hashlib.blake2s(msg_id.encode(), digest_size=8).hexdigest()
     return {
         "ce-specversion": "1.0",
         "ce-id": msg_id,
         "ce-source": f"/{ref.panel}/{ref.id}",
         "ce-type": f"parley.{fact.type}",
-        "traceparent": f"00-{trace}-{span}-01",
+        "traceparent": f"00-{_trace_of(ref)}-{span}-01",
     }
+
+
+@lru_cache(maxsize=4096)
+def _trace_of(ref: DebateRef) -> str:
+    return hashlib.blake2s(str(ref).encode(), digest_size=16).hexdigest()

@@ -6,44 +6,33 @@ Nothing here knows what a debate is.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
 
 from parley.bus.contracts.base import BlobRef
 
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+
+class Guard(NamedTuple):
     """The write holds only while `sequence` is the last one stored under `subject` (0: none yet)."""
 
     subject: str
     sequence: int
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """The server publishes the entry's data to `target` when `delay_s` has passed."""
-
-    target: str
-    delay_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """Something to be written. `msg_id` makes a repeated write of the same entry harmless."""
 
     subject: str
     data: bytes
     msg_id: str
     guard: Guard | None = None
-    schedule: Schedule | None = None
-    # The schedule that this write makes void, by its subject.
-    cancels: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = NO_HEADERS
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """Something that stands in the log. `time_ns` is the server's, since the epoch."""
 
     sequence: int

@@ -4,8 +4,7 @@ The only place where a subject is spelled.
     {prefix}.{panel}.{id}.submitted                   a client, once ever
     {prefix}.{panel}.{id}.cancel                      a person, once
     {prefix}.{panel}.{id}.turn.{step}.{persona}       an agent, once ever
-    {prefix}.{panel}.{id}.timer.{step}                the coordinator: a schedule, gone once fired
-    {prefix}.{panel}.{id}.fired.{step}                the server, when the schedule is due
+    {prefix}.{panel}.{id}.fired.{step}                the coordinator, when the deadline passed
     {prefix}.{panel}.{id}.ctl.opened                  the coordinator; all of `ctl` under one guard
                          .ctl.ask.{step}.{persona}    (`all` for several personas, listed inside)
                          .ctl.abstained.{step}.{persona}
@@ -14,8 +13,7 @@ The only place where a subject is spelled.
 Viewers read the same facts from `live.{prefix}.>`, republished by the server after storage.
 """
 
-from dataclasses import dataclass
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from typing_extensions import override
 
@@ -39,8 +37,7 @@ LIVE = "live"
 CONTROL = "ctl."
 
 
-@dataclass(frozen=True, slots=True)
-class DebateRef:
+class DebateRef(NamedTuple):
     panel: str
     id: str
 
@@ -104,11 +101,8 @@ class Subjects:
         return f"{self.prefix}.{ref.panel}.{ref.id}.{tail}"
 
     def msg_id(self, subject: str) -> str:
-        """What makes a repeated write recognisable: every subject but a timer's is written once."""
+        """What makes a repeated write recognisable: every subject is written once."""
         return subject[self._skip :]
-
-    def timer(self, ref: DebateRef, step: str) -> str:
-        return self.at(ref, f"timer.{step}")
 
     def control_of(self, ref: DebateRef) -> str:
         return self.at(ref, "ctl.>")
@@ -123,9 +117,8 @@ class Subjects:
         return f"{LIVE}.{self.prefix}.>"
 
     def facts(self, panel: str = "*", debate: str = "*") -> tuple[str, ...]:
-        """Filters that match every fact and no timer."""
-        root = f"{self.prefix}.{panel}.{debate}"
-        return tuple(f"{root}.{t}" for t in ("submitted", "cancel", "ctl.>", "turn.>", "fired.>"))
+        """Filters that match every fact."""
+        return (f"{self.prefix}.{panel}.{debate}.>",)
 
     def submissions(self, panel: str = "*", debate: str = "*") -> str:
         return f"{self.prefix}.{panel}.{debate}.submitted"

@@ -13,9 +13,9 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from parley.bus.codec import encode
 from parley.bus.contracts.base import BlobRef, Contract, Token
@@ -58,6 +58,14 @@ class Recorded:
     time_ns: int
 
 
+class Numbered(NamedTuple):
+    """A line of a file with its number and the fact as it stands there."""
+
+    number: int
+    line: FactLine
+    raw: JsonValue
+
+
 @dataclass(frozen=True, slots=True)
 class Archived:
     """One debate of a file; `broken` says, line by line, where its chain does not hold."""
@@ -91,7 +99,7 @@ def blobs_in(facts: Iterable[Fact]) -> list[BlobRef]:
 def fact_lines(ref: DebateRef, recorded: Iterable[Recorded]) -> Iterator[str]:
     chain = str(ref)
     for ordinal, one in enumerate(recorded):
-        chain = _link(chain, one.fact)
+        chain = _link(chain, json.loads(encode(one.fact)))
         line = FactLine(
             panel=ref.panel,
             debate_id=ref.id,
@@ -109,12 +117,12 @@ def blob_line(ref: BlobRef, data: bytes) -> str:
 
 def read_archive(path: Path) -> Archive:
     """Raises DecodeError for a line that is neither a fact nor a blob."""
-    facts: dict[DebateRef, list[tuple[int, FactLine]]] = {}
+    facts: dict[DebateRef, list[Numbered]] = {}
     blobs = []
     for number, text in enumerate(read_text(path).splitlines(), start=1):
-        line = _decode(text, f"{path}: line {number}")
+        line, raw = _decode(text, f"{path}: line {number}")
         if isinstance(line, FactLine):
-            facts.setdefault(line.ref, []).append((number, line))
+            facts.setdefault(line.ref, []).append(Numbered(number, line, raw["fact"]))
         else:
             blobs.append((line.ref, _content(line, f"{path}: line {number}")))
     if not facts:
@@ -122,7 +130,7 @@ def read_archive(path: Path) -> Archive:
     debates = tuple(
         Archived(
             ref,
-            tuple(Recorded(line.fact, line.time_ns) for _, line in lines),
+            tuple(Recorded(one.line.fact, one.line.time_ns) for one in lines),
             tuple(_breaks(ref, lines)),
         )
         for ref, lines in facts.items()
@@ -130,9 +138,10 @@ def read_archive(path: Path) -> Archive:
     return Archive(debates, tuple(blobs))
 
 
-def _decode(text: str, place: str) -> FactLine | BlobLine:
+def _decode(text: str, place: str) -> tuple[FactLine | BlobLine, dict[str, JsonValue]]:
     try:
-        return _LINE.validate_python(json.loads(text))
+        raw = json.loads(text)
+        return _LINE.validate_python(raw), raw
     except (json.JSONDecodeError, RecursionError) as error:
         raise DecodeError(f"{place}: not JSON: {error}") from error
     except ValidationError as error:
@@ -151,17 +160,19 @@ def _content(line: BlobLine, place: str) -> bytes:
     return data
 
 
-def _breaks(ref: DebateRef, lines: list[tuple[int, FactLine]]) -> Iterator[str]:
+def _breaks(ref: DebateRef, lines: list[Numbered]) -> Iterator[str]:
     """Each link is checked against the one recorded before it, so that one change is one break."""
     chain = str(ref)
-    for expected, (number, line) in enumerate(lines):
+    for expected, (number, line, raw) in enumerate(lines):
         what = f"line {number}, fact {line.ordinal} ({name_of(line.fact)})"
         if line.ordinal != expected:
             yield f"{what}: fact {expected} should stand here"
-        if _link(chain, line.fact) != line.chain:
+        if _link(chain, raw) != line.chain:
             yield f"{what}: altered, or moved, or a line before it is lost"
         chain = line.chain
 
 
-def _link(chain: str, fact: Fact) -> str:
-    return hashlib.sha256(chain.encode() + b"\n" + encode(fact)).hexdigest()
+def _link(chain: str, fact: JsonValue) -> str:
+    """Over the fact as it was written: a field that a later version adds does not break it."""
+    canonical = json.dumps(fact, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(f"{chain}\n{canonical}".encode("utf-8", "surrogatepass")).hexdigest()

@@ -26,7 +26,6 @@ def configure(level: Level, shape: Format = "auto") -> None:
         processors=[*shared, *ending],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
     )
 
 

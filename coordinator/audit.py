@@ -92,7 +92,7 @@ def _difference(recorded: ControlFact, expected: ControlFact) -> str:
     if recorded.type != expected.type:
         return f"recorded {recorded.type!r}, recomputed {expected.type!r}"
     was, should = recorded.model_dump(mode="json"), expected.model_dump(mode="json")
-    path, old, new = next(_differences(was, should, ""))
+    path, old, new = next(_differences(was, should, ""), ("bytes", was, should))
     return f"{path}: recorded {old!r}, recomputed {new!r}"
 
 

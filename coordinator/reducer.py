@@ -128,7 +128,7 @@ def _with_abstention(state: DebateState, fact: Abstained) -> DebateState:
 
 def _with_heard(state: DebateState, said: TurnTaken | Abstained) -> DebateState:
     step = state.open_step
-    if step is None or step.name != said.step or said.persona not in step.waiting_for:
+    if step is None or step.name != said.step or not step.awaits(said.persona):
         return state
     return _with_last_step(state, step._replace(heard=(*step.heard, Heard(state.facts, said))))
 

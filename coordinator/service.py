@@ -17,7 +17,14 @@ import structlog
 from anyio.abc import TaskGroup
 from pydantic import ValidationError
 
-from parley.bus.contracts.facts import Abstained, AbstainReason, Asked, ControlFact, Fact
+from parley.bus.contracts.facts import (
+    Abstained,
+    AbstainReason,
+    Asked,
+    ControlFact,
+    DeadlineFired,
+    Fact,
+)
 from parley.bus.errors import Conflict, DecodeError, NotFound, ProtocolError, Unavailable
 from parley.bus.journal import Draft, Journal
 from parley.bus.port import Record
@@ -30,7 +37,10 @@ from parley.coordinator.state import DebateState
 
 # A debate of somebody else's that shows no decision for this long after a fact is looked into.
 STALL_S = 5.0
-# How long after its deadline a step may wait for the server's timer before it is armed again.
+# How often deadlines are looked at: one passes at most this much too late. Replicas use their own
+# clocks, from when they saw the step open, so that it does not matter what the clocks show.
+TICK_S = 0.25
+# How long a passed deadline may be missing in the log before it is written again.
 OVERDUE_S = 5.0
 # Control facts on their way at the same time.
 WRITES_AT_ONCE = 256
@@ -55,21 +65,17 @@ class Watched:
     acting_after: int | None = None
     # What we wrote last: it comes back through the log, and need not be read then.
     sent: Draft | None = None
-    timer_due: float | None = None
+    deadline: float | None = None
     looked_into: int = -1
 
 
-class Decision(NamedTuple):
-    """
-    A control fact to be written while `after` is still the last one's sequence. The debate goes on
-    being folded until a writer is free: what the decision rested on has to travel with it.
-    """
+class Write(NamedTuple):
+    """A decision on its way into the log, with the guard of the moment it was made."""
 
     ref: DebateRef
     watched: Watched
     draft: Draft
     after: int
-    closes: str | None
 
 
 class Coordinator:
@@ -131,13 +137,10 @@ class Coordinator:
             return
         ref, tail = address
         watched = self._debates.get(ref)
-        if watched is None:
-            if tail != "submitted":
-                return
+        if watched is None and tail == "submitted":
             watched = self._watch(ref)
-            if watched.mine:
-                watched.state = DebateState()
-        if record.sequence <= watched.sequence:
+            watched.state = DebateState() if watched.mine else None
+        if watched is None or record.sequence <= watched.sequence:
             return
         if watched.loading:
             watched.arrived.append(record)
@@ -174,7 +177,7 @@ class Coordinator:
             return
         watched.control = record.sequence
         if isinstance(fact, Asked):
-            watched.timer_due = self._now + fact.deadline_s + OVERDUE_S
+            watched.deadline = self._now + fact.deadline_s + TICK_S
 
     def _fact(self, watched: Watched, record: Record) -> Fact:
         sent = watched.sent
@@ -190,20 +193,17 @@ class Coordinator:
             return False
         watched.acting_after = watched.control
         watched.sent = self._journal.draft(ref, fact)
-        self._writers.hand(
-            Decision(ref, watched, watched.sent, watched.control, watched.state.armed)
-        )
+        self._writers.hand(Write(ref, watched, watched.sent, watched.control))
         return True
 
-    async def _act(self, decision: Decision) -> None:
-        ref, watched, draft, after, closes = decision
-        while watched.control == after:
+    async def _act(self, write: Write) -> None:
+        while write.watched.control == write.after:
             try:
-                await self._journal.control(ref, draft, after=after, closes=closes)
+                await self._journal.control(write.ref, write.draft, after=write.after)
             except Conflict:
                 return
             except Unavailable as error:
-                log.warning("control_write_undecided", debate=str(ref), reason=str(error))
+                log.warning("control_write_undecided", debate=str(write.ref), reason=str(error))
             else:
                 return
 
@@ -223,7 +223,7 @@ class Coordinator:
         watched.state, watched.sequence, watched.control = DebateState(), 0, 0
         watched.acting_after = None
         for record in (*records, *watched.arrived):
-            if record.sequence > watched.sequence and not self._journal.is_timer(record):
+            if record.sequence > watched.sequence:
                 self._fold(ref, watched, record)
         watched.loading = False
         watched.arrived.clear()
@@ -248,7 +248,7 @@ class Coordinator:
                 await self._say(Beacon(name=self._peers.me, leaving=True))
 
     async def _say(self, beacon: Beacon) -> None:
-        """A beacon that cannot be sent is like one that is lost: the others take over."""
+        """Unheard while the server is away: nobody else hears anything then, either."""
         with suppress(Unavailable):
             await self._journal.bus.signal(
                 self._subjects.beacons(), beacon.model_dump_json().encode()
@@ -274,15 +274,15 @@ class Coordinator:
 
     async def _sweep(self) -> None:
         while True:
-            await anyio.sleep(1.0)
-            now = self._now
+            await anyio.sleep(TICK_S)
+            now = self._now = anyio.current_time()
             for ref, watched in list(self._debates.items()):
                 if watched.loading:
                     continue
                 if watched.state is None:
                     self._look_into_stalled(ref, watched, now)
-                elif watched.timer_due is not None and now > watched.timer_due:
-                    self._rearm_lost_timer(ref, watched, now)
+                elif watched.deadline is not None and now > watched.deadline:
+                    self._pass_deadline(ref, watched, now)
 
     def _look_into_stalled(self, ref: DebateRef, watched: Watched, now: float) -> None:
         stalled = now - watched.touched > STALL_S and watched.looked_into != watched.sequence
@@ -291,21 +291,22 @@ class Coordinator:
             watched.looked_into = watched.sequence
             self._load(ref, watched)
 
-    def _rearm_lost_timer(self, ref: DebateRef, watched: Watched, now: float) -> None:
+    def _pass_deadline(self, ref: DebateRef, watched: Watched, now: float) -> None:
         assert watched.state is not None
         step = watched.state.open_step
         if step is None or watched.state.armed is None:
-            watched.timer_due = None
+            watched.deadline = None
             return
-        log.warning("timer_lost", debate=str(ref), step=step.name)
-        watched.timer_due = now + OVERDUE_S
-        self._tasks.start_soon(self._rearm, ref, step.ask)
+        watched.deadline = now + OVERDUE_S
+        self._tasks.start_soon(self._fire, ref, DeadlineFired(step=step.name))
 
-    async def _rearm(self, ref: DebateRef, ask: Asked) -> None:
+    async def _fire(self, ref: DebateRef, fact: DeadlineFired) -> None:
         try:
-            await self._journal.rearm(ref, ask)
+            await self._journal.fire(ref, fact)
+        except Conflict:
+            log.debug("already_fired", debate=str(ref), step=fact.step)
         except Unavailable as error:
-            log.warning("rearm_undecided", debate=str(ref), step=ask.step, reason=str(error))
+            log.warning("deadline_undecided", debate=str(ref), step=fact.step, reason=str(error))
 
     def _on_undeliverable(self, queue: str, sequence: int) -> None:
         self._tasks.start_soon(self._abstain_for, queue, sequence)
@@ -325,7 +326,7 @@ class Coordinator:
         while (fact := self._abstention(watched, ask.step, persona)) is not None:
             try:
                 draft = self._journal.draft(logged.ref, fact)
-                await self._journal.control(logged.ref, draft, after=watched.control, closes=None)
+                await self._journal.control(logged.ref, draft, after=watched.control)
             except (Conflict, Unavailable):
                 await anyio.sleep(0.05)
             else:

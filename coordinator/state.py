@@ -51,8 +51,14 @@ class Step(NamedTuple):
     def is_over(self) -> bool:
         return self.abandoned or len(self.heard) == len(self.ask.personas)
 
+    def awaits(self, persona: str) -> bool:
+        return persona in self.ask.personas and self.heard_from(persona) is None
+
     def heard_from(self, persona: str) -> Heard | None:
-        return next((one for one in self.heard if one.said.persona == persona), None)
+        for one in self.heard:
+            if one.said.persona == persona:
+                return one
+        return None
 
 
 class DebateState(NamedTuple):
@@ -63,7 +69,7 @@ class DebateState(NamedTuple):
     panel: Panel | None = None
     input: DebateInput = NOTHING
     steps: tuple[Step, ...] = ()
-    # The step whose timer may still be waiting at the server.
+    # The step whose deadline has not passed yet.
     armed: str | None = None
     cancelled_at: int | None = None
     terminated: Terminated | None = None

@@ -1,6 +1,7 @@
 """Small debates for tests: a panel, a script, and a way to play one without a bus."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from parley.agents.script import Script, parse_script, recite
 from parley.bus.contracts.facts import Fact, RequestByReference, Submitted, TurnTaken
@@ -13,9 +14,7 @@ from parley.coordinator.verdicts.trust import resolve_trust
 ROSTER = ("frequency", "noise", "watermark", "spatial")
 
 
-def panel(
-    roster: Sequence[str] = ROSTER, deadline_s: float = 30.0, **params: object
-) -> VerdictPanel:
+def panel(roster: Sequence[str] = ROSTER, deadline_s: float = 30.0, **params: Any) -> VerdictPanel:
     return VerdictPanel(
         name="forensic",
         personas=tuple(Persona(name=name) for name in roster),

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
-from tests.bus.worlds import NatsServer
 
 from parley.agents.script import SCRIPT_BLOB, Script
 from parley.bus.contracts.facts import Submitted
@@ -23,6 +22,7 @@ from parley.bus.port import Record
 from parley.bus.subjects import DebateRef, Subjects
 from parley.coordinator.audit import audit
 from parley.coordinator.verdicts.result import VerdictResult, result_of
+from tests.bus.worlds import NatsServer
 
 READY_WITHIN_S = 30.0
 

@@ -2,7 +2,7 @@
 Everything that can stand in a debate's log.
 
 Three kinds of writer: a client (`Submitted`, `CancelRequested`), agents (`TurnTaken`) and the
-coordinator (control facts, the `ctl` subjects). The server itself writes `DeadlineFired`.
+coordinator (control facts, the `ctl` subjects, and `DeadlineFired` when a step took too long).
 A control fact says with `decided_at` how many facts of its debate the decision had seen, so that
 anybody can fold that many and must arrive at the same fact.
 """

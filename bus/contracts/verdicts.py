@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
 from parley.bus.contracts.base import BlobRef, Contract, Share, Text, Token
 
@@ -135,6 +135,10 @@ class FollowUp(Contract):
     reason: TerminationReason
     status: Literal["unassigned", "answered", "unanswered"] | None = None
     answer: Localization | None = None
+
+    @model_serializer(mode="wrap")
+    def _only_what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
+        return {name: value for name, value in dump(self).items() if value is not None}
 
 
 class ManagerDecision(Contract):

@@ -4,14 +4,18 @@ Writing to the log: publish, and wait for the server's word that it is stored.
 A write whose outcome is unknown is repeated until the server decides; its msg_id makes that
 harmless. A guard that fails on such a repetition may have failed against our own first attempt,
 so the log is asked whether the entry is ours.
+
+The server takes a message for a repetition by its id alone, whoever sent the first. An id that
+others can guess would let them swallow a write before it is made; where a guard already makes
+repetitions harmless, the id is therefore made anew for every write.
 """
 
 import asyncio
+import itertools
 import json
 import re
-import time
+import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime
 
 import anyio
 
@@ -40,26 +44,26 @@ class Writer:
         self,
         replies: Replies,
         find: Find,
-        server_ahead_s: Callable[[], Awaitable[float]],
     ) -> None:
         self._connection = replies.connection
         self._replies = replies
         self._find = find
-        self._server_ahead_s = server_ahead_s
+        self._secret = secrets.token_hex(8)
+        self._count = itertools.count()
 
     async def append(self, *entries: Entry) -> int:
         if len(entries) > 1:
             return (await self.store(entries))[-1]
-        entry = entries[0]
-        headers = await self._headers(entry) if entry.schedule else header_block(entry)
+        entry = self._unforeseeable(entries[0])
+        headers = header_block(entry)
         sequence = decided(await self._send(entry, headers), entry)
         return await self._insist(entry, headers) if sequence is None else sequence
 
     async def store(self, entries: Sequence[Entry]) -> list[int]:
         """The entries' sequences; they are in order unless one of them had to be repeated."""
         sent = []
-        for entry in entries:
-            headers = await self._headers(entry)
+        for entry in map(self._unforeseeable, entries):
+            headers = header_block(entry)
             sent.append((entry, headers, self._send(entry, headers)))
             if self._connection.client.congested:
                 await self._connection.client.relief()
@@ -68,15 +72,18 @@ class Writer:
             for entry, headers, answer in sent
         ]
 
+    def _unforeseeable(self, entry: Entry) -> Entry:
+        """
+        Nobody can guess the id of a guarded entry, and so take it away from us. Its guard, which
+        the entry itself would break, already forbids to store it twice.
+        """
+        guard = entry.guard
+        if guard is None or not entry.subject.startswith(guard.subject.removesuffix(">")):
+            return entry
+        return entry._replace(msg_id=f"{entry.msg_id}.{self._secret}{next(self._count)}")
+
     def _send(self, entry: Entry, headers: bytes) -> asyncio.Future[Answer]:
         return self._replies.send(entry.subject, entry.data, headers, ACK_TIMEOUT_S)
-
-    async def _headers(self, entry: Entry) -> bytes:
-        """The server fires a schedule by its own clock, which may be ahead of ours."""
-        if entry.schedule is None:
-            return header_block(entry)
-        due = time.time() + await self._server_ahead_s() + entry.schedule.delay_s
-        return header_block(entry, due)
 
     async def _insist(self, entry: Entry, headers: bytes) -> int:
         with anyio.move_on_after(PATIENCE_S):
@@ -94,18 +101,12 @@ class Writer:
         raise Unavailable(f"no word about {entry.subject} after {PATIENCE_S:g} s")
 
 
-def header_block(entry: Entry, due: float = 0.0) -> bytes:
-    """`due` is when the entry's schedule fires, in seconds since the epoch."""
+def header_block(entry: Entry) -> bytes:
     lines = ["NATS/1.0", f"Nats-Msg-Id: {entry.msg_id}"]
     if entry.guard is not None:
         lines.append(f"Nats-Expected-Last-Subject-Sequence: {entry.guard.sequence}")
         if entry.guard.subject != entry.subject:
             lines.append(f"Nats-Expected-Last-Subject-Sequence-Subject: {entry.guard.subject}")
-    if entry.cancels is not None:
-        lines += [f"Nats-Scheduler: {entry.cancels}", "Nats-Schedule-Next: purge"]
-    if entry.schedule is not None:
-        moment = datetime.fromtimestamp(due, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        lines += [f"Nats-Schedule: @at {moment}", f"Nats-Schedule-Target: {entry.schedule.target}"]
     lines += [f"{name}: {value}" for name, value in entry.headers.items()]
     block = "\r\n".join(lines) + "\r\n\r\n"
     breaks = len(lines) + 1

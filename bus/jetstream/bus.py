@@ -28,7 +28,7 @@ class JetStreamBus:
         self._connection = replies.connection
         self._replies = replies
         self._log = Log(replies, layout.stream)
-        self._writer = Writer(replies, self._log.find, self._log.server_ahead_s)
+        self._writer = Writer(replies, self._log.find)
         self._blobs = Blobs(replies, self._writer, layout.bucket)
 
     async def plan(self, *queues: Queue) -> list[Difference]:
@@ -79,6 +79,8 @@ class JetStreamBus:
     async def signal(self, subject: str, data: bytes) -> None:
         try:
             self._connection.client.post(subject, data)
+            if self._connection.client.congested:
+                await self._connection.client.relief()
         except (nats.errors.Error, OSError) as error:
             raise Unavailable(f"{subject} could not be sent: {error}") from error
 

@@ -18,6 +18,7 @@ from typing_extensions import override
 
 from parley.bus.errors import BadInput, BusError, Unreachable, Unsuitable
 from parley.bus.jetstream.client import DirectClient
+from parley.bus.jetstream.login import check_credentials, check_seed, tls_context
 
 OLDEST_SERVER = (2, 14)
 FIRST_CONNECTION_S = 2.0
@@ -69,20 +70,25 @@ class Connection:
     _watchers: list[Watcher] = field(default_factory=list)
     _opening: bool = True
     _failure: Exception | None = None
+    # An outage repeats the same error five times a second.
+    _logged: str = ""
     _back: anyio.Event = field(default_factory=anyio.Event)
 
     async def open(self) -> None:
-        await _check_files(self.server)
+        server = self.server
+        if server.credentials is not None:
+            await check_credentials(server.credentials)
+        if server.nkey_seed is not None:
+            await check_seed(server.nkey_seed)
+        tls = await tls_context(server.tls_ca, server.tls_cert, server.tls_key)
         with anyio.move_on_after(FIRST_CONNECTION_S):
             try:
-                await self._connect()
+                await self._connect(tls)
             except BusError:
                 await self.close()
                 raise
-            except (OSError, ValueError, nats.errors.Error) as error:
-                raise BadInput(f"cannot connect to {self.server} like this: {error}") from error
-            except ImportError as error:
-                raise BadInput("this login needs: pip install 'nats-py[nkeys]'") from error
+            except (ValueError, nats.errors.Error) as error:
+                raise BadInput(f"{self.server} is not an address: {error}") from error
             self._opening = False
             return
         await self.close()
@@ -120,7 +126,7 @@ class Connection:
                 self._back = anyio.Event()
             await self._back.wait()
 
-    async def _connect(self) -> None:
+    async def _connect(self, tls: ssl.SSLContext | None) -> None:
         server = self.server
         await self.client.connect(
             servers=list(server.urls),
@@ -137,7 +143,7 @@ class Connection:
             inbox_prefix=server.inbox_prefix,
             user_credentials=server.credentials,
             nkeys_seed=str(server.nkey_seed) if server.nkey_seed else None,
-            tls=_tls(server),
+            tls=tls,
         )
 
     async def _on_disconnected(self) -> None:
@@ -147,6 +153,7 @@ class Connection:
 
     async def _on_reconnected(self) -> None:
         log.info("nats_reconnected", server=str(self.server))
+        self._logged = ""
         self._back.set()
         for watcher in tuple(self._watchers):
             watcher.resumed()
@@ -164,8 +171,10 @@ class Connection:
             self._failure = error
             _raise_if_hopeless(error, self.server)
             return
-        text = str(error)
-        log.warning("nats_error", server=str(self.server), error=text or type(error).__name__)
+        text = str(error) or type(error).__name__
+        if text != self._logged:
+            self._logged = text
+            log.warning("nats_error", server=str(self.server), error=text)
         if "permissions violation" in text:
             subject = text.partition('"')[2].partition('"')[0]
             for callback in tuple(self.denied):
@@ -203,33 +212,12 @@ def _check_version(connection: Connection) -> None:
         )
 
 
-async def _check_files(server: Server) -> None:
-    for file in (
-        server.credentials,
-        server.nkey_seed,
-        server.tls_ca,
-        server.tls_cert,
-        server.tls_key,
-    ):
-        if file is not None and not await anyio.Path(file).is_file():
-            raise BadInput(f"there is no file {file} to connect to {server} with")
-
-
 def _check_tls(connection: Connection) -> None:
     """The library goes on in the clear when the server does not ask for TLS."""
     server = connection.server
     wanted = server.tls_ca or server.tls_cert or any(u.startswith("tls://") for u in server.urls)
     if wanted and not connection.client.server_requires_tls:
         raise Unsuitable(f"{server} does not offer TLS")
-
-
-def _tls(server: Server) -> ssl.SSLContext | None:
-    if not (server.tls_ca or server.tls_cert):
-        return None
-    context = ssl.create_default_context(cafile=server.tls_ca)
-    if server.tls_cert:
-        context.load_cert_chain(server.tls_cert, server.tls_key)
-    return context
 
 
 def _without_secrets(url: str) -> str:

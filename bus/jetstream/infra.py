@@ -79,8 +79,6 @@ def resources(layout: Layout, queues: Sequence[Queue] = ()) -> list[Resource]:
         subjects=[f"{layout.prefix}.>"],
         duplicate_window=DUPLICATE_WINDOW_S * 10**9,
         max_msg_size=LARGEST_RECORD,
-        allow_msg_ttl=True,
-        allow_msg_schedules=True,
         republish={"src": f"{layout.prefix}.>", "dest": f"{LIVE}.{layout.prefix}.>"},
     )
     blobs = _stream(
@@ -88,7 +86,6 @@ def resources(layout: Layout, queues: Sequence[Queue] = ()) -> list[Resource]:
         layout,
         f"OBJ_{layout.bucket}",
         subjects=[f"$O.{layout.bucket}.C.>", f"$O.{layout.bucket}.M.>"],
-        allow_rollup_hdrs=True,
     )
     return [log, blobs, *(_queue(layout.stream, queue) for queue in queues)]
 

@@ -22,11 +22,15 @@ from parley.bus.jetstream.records import position_of
 from parley.bus.jetstream.replies import ApiError, Replies
 from parley.bus.port import Delivery, Record
 
-EXPIRES_NS = 30 * 10**9
+# Below the ack_wait of every queue: in a cluster the server cannot see that a worker of another
+# account is gone, and hands out records to its request until that expires.
+EXPIRES_NS = 4 * 10**9
 HEARTBEAT_NS = 2 * 10**9
 SILENCE_S = 5.0
 TICK_S = 1.0
+TROUBLE_PAUSE_S = 0.25
 HEARTBEAT = 100
+REQUEST_TIMEOUT = 408
 NO_RESPONDERS = 503
 
 log = structlog.get_logger()
@@ -82,7 +86,8 @@ class Worker:
         self._wake = Wake()
         self._lost: BusError | None = None
         self._heard = self._loop.time()
-        self._missing = False
+        # The status that ended a request before its time, until it is dealt with.
+        self._trouble = 0
         # Slots that work, credit the server holds; `_waiting` only fills up beyond the free slots
         # when a request that was given up for lost is answered after all.
         self._busy = 0
@@ -105,8 +110,8 @@ class Worker:
 
     async def _keep_asking(self) -> BusError:
         while self._lost is None:
-            if self._missing:
-                self._lost = await self._explain_absence()
+            if self._trouble:
+                self._lost = await self._overcome()
                 continue
             if self._loop.time() - self._heard > SILENCE_S:
                 self._rearm()
@@ -143,7 +148,7 @@ class Worker:
         return free > 0 and (self._asked == 0 or free * 2 >= self._slots)
 
     def _ask(self) -> None:
-        if self._missing or not self._client.is_connected:
+        if self._trouble or not self._client.is_connected:
             return
         batch = self._free()
         self._asked += batch
@@ -174,10 +179,18 @@ class Worker:
     def _note(self, status: int, headers: bytes) -> None:
         if status == HEARTBEAT:
             return
-        self._missing = status == NO_RESPONDERS
+        if status != REQUEST_TIMEOUT:
+            self._trouble = status
         unserved = header_of(headers, b"Nats-Pending-Messages")
         self._asked = max(0, self._asked - int(unserved)) if unserved else 0
         self._wake.set()
+
+    async def _overcome(self) -> BusError | None:
+        """Waits a moment before asking again; an answer means that asking is useless."""
+        failure = await self._explain_absence() if self._trouble == NO_RESPONDERS else None
+        await anyio.sleep(TROUBLE_PAUSE_S)
+        self._trouble = 0
+        return failure or self._lost
 
     async def _explain_absence(self) -> BusError | None:
         """Nobody took the request: the queue was never made, or its leader is being elected."""
@@ -189,9 +202,7 @@ class Worker:
             log.warning("queue_unavailable", queue=self._queue, error=str(error))
         except (Unavailable, Unsuitable) as error:
             log.warning("queue_unavailable", queue=self._queue, error=str(error))
-        await anyio.sleep(TICK_S / 4)
-        self._missing = False
-        return self._lost
+        return None
 
     def _rearm(self) -> None:
         self._asked = 0

@@ -13,7 +13,7 @@ from typing import Any
 
 import nats.errors
 
-from parley.bus.errors import BadInput, BusError, Unavailable, Unsuitable
+from parley.bus.errors import BadInput, BusError, Denied, Unavailable
 from parley.bus.jetstream.client import status_of
 from parley.bus.jetstream.connection import Connection
 
@@ -111,7 +111,7 @@ class Replies:
         """The server reports the refused subject in lower case."""
         for key, (_, _, asked) in tuple(self._open.items()):
             if asked.lower() == subject:
-                self._settle(key, Unsuitable(f"not permitted to publish to {asked}"))
+                self._settle(key, Denied(f"not permitted to publish to {asked}"))
 
     def _settle(self, key: bytes, answer: Answer) -> None:
         entry = self._open.pop(key, None)

@@ -84,6 +84,7 @@ class Tail:
         inbox = self._client.new_inbox()
         consumer = inbox.rpartition(".")[2]
         subscription = await self._client.subscribe_direct(inbox, self._receive)
+        self._timer = self._loop.call_later(TICK_S, self._tick)
         try:
             await self._create(consumer)
             while not self._broken:
@@ -91,9 +92,10 @@ class Tail:
                     raise self._lost
                 if self._credit <= CREDIT // 2:
                     await self._ask(consumer, inbox)
-                await self._listen()
+                await self._wake.wait()
                 self._hand_on()
         finally:
+            self._timer.cancel()
             await self._client.unsubscribe_direct(subscription)
             with suppress(nats.errors.Error, OSError):
                 await self._client.publish(f"$JS.API.CONSUMER.DELETE.{self._stream}.{consumer}")
@@ -128,14 +130,10 @@ class Tail:
             inbox,
         )
 
-    async def _listen(self) -> None:
-        timer = self._loop.call_later(TICK_S, self._wake.set)
-        try:
-            await self._wake.wait()
-        finally:
-            timer.cancel()
+    def _tick(self) -> None:
         if self._loop.time() - self._heard > SILENCE_S:
-            self._broken = True
+            self._break()
+        self._timer = self._loop.call_later(TICK_S, self._tick)
 
     def _hand_on(self) -> None:
         arrived, self._arrived = self._arrived, []

@@ -1,5 +1,5 @@
 """
-The shared memory of all clients: records, guards, de-duplication, schedules, and one clock.
+The shared memory of all clients: records, guards, de-duplication, and one clock.
 
 Everything here happens at once, between two steps of the event loop; delays and losses on the way
 are the clients' business. The log outlives any client that crashes.
@@ -15,7 +15,7 @@ import anyio
 
 from parley.bus.errors import Conflict, NotFound
 from parley.bus.memory.index import SubjectIndex, matches
-from parley.bus.port import Entry, Record, Schedule
+from parley.bus.port import Entry, Record
 
 DUPLICATE_WINDOW_S = 120.0
 # Time comparisons tolerate what adding floats loses.
@@ -31,14 +31,12 @@ class MemoryLog:
         self._msg_ids: dict[str, int] = {}
         self._msg_id_ages: deque[tuple[float, str]] = deque()
         self._index = SubjectIndex()
-        # Subject of a schedule -> (sequence, where it goes).
-        self._schedules: dict[str, tuple[int, str]] = {}
         self._agenda: list[tuple[float, int, Callable[[], None]]] = []
         self._count = itertools.count()
         self._sooner = anyio.Event()
 
     async def keep_time(self) -> None:
-        """Does what is due, for ever; without it no schedule fires and no loan runs out."""
+        """Does what is due, for ever; without it no loan runs out."""
         while True:
             due = self._agenda[0][0] if self._agenda else float("inf")
             self._sooner = anyio.Event()
@@ -61,15 +59,9 @@ class MemoryLog:
         known = self._msg_ids.get(entry.msg_id)
         if known is not None:
             return known
-        if entry.cancels is not None:
-            self._cancel(entry.cancels)
-        if entry.schedule is not None:
-            self._cancel(entry.subject)
         sequence = self._store(entry.subject, entry.data)
         self._msg_ids[entry.msg_id] = sequence
         self._msg_id_ages.append((anyio.current_time(), entry.msg_id))
-        if entry.schedule is not None:
-            self._plan(entry.subject, sequence, entry.schedule)
         return sequence
 
     def stored_as(self, entry: Entry) -> int | None:
@@ -108,23 +100,6 @@ class MemoryLog:
         for notify in tuple(self.on_record):
             notify(record)
         return record.sequence
-
-    def _plan(self, subject: str, sequence: int, schedule: Schedule) -> None:
-        self._schedules[subject] = (sequence, schedule.target)
-
-        def fire() -> None:
-            if self._schedules.get(subject) == (sequence, schedule.target):
-                data = self._records[sequence].data
-                self._cancel(subject)
-                self._store(schedule.target, data)
-
-        self.at(max(0.0, schedule.delay_s), fire)
-
-    def _cancel(self, subject: str) -> None:
-        planned = self._schedules.pop(subject, None)
-        if planned is not None:
-            del self._records[planned[0]]
-            self._index.remove(subject, planned[0])
 
     def _forget_old_msg_ids(self) -> None:
         oldest = anyio.current_time() - DUPLICATE_WINDOW_S

@@ -25,7 +25,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         "parley agent forensic",
     )
 )
-def agent(  # noqa: PLR0913, PLR0917 - one parameter an option
+def agent(
     who: Annotated[
         list[str],
         typer.Argument(metavar="PANEL/PERSONA", help="Whom to run; PANEL alone means everybody."),

@@ -5,6 +5,7 @@ import typer
 
 from parley.bus.errors import BadInput
 from parley.configs.panels import PanelFile, panel_path, panel_paths, read_panel
+from parley.configs.settings import load
 from parley.console.exits import warn
 from parley.console.options import Json, Panels, example
 
@@ -18,7 +19,8 @@ def panels(
     as_json: Json = False,
 ) -> None:
     """List the panels, or show one."""
-    wanted = [panel_path(name, panels_dir)] if name else list(panel_paths(panels_dir).values())
+    folder = load(flags={"panels": panels_dir}).panels
+    wanted = [panel_path(name, folder)] if name else list(panel_paths(folder).values())
     contents, mistakes = [], []
     for path in wanted:
         try:

@@ -5,7 +5,7 @@ from parley.console.exits import warn
 from parley.console.logbook import logs_of
 from parley.console.logs import keep_quiet
 from parley.console.options import Config, IdOrFile, Json, Nats, example
-from parley.console.output import print_line, result_line
+from parley.console.output import model_line, print_line
 from parley.console.story import tell
 from parley.coordinator.reducer import apply
 from parley.coordinator.state import DebateState
@@ -37,4 +37,4 @@ def replay(
                     print_line(line)
             state = after
         if as_json:
-            print_line(result_line(result_of(log.ref, state)))
+            print_line(model_line(result_of(log.ref, state)))

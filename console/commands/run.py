@@ -24,7 +24,7 @@ from parley.console.options import (
     example,
     names,
 )
-from parley.console.output import print_line, result_line
+from parley.console.output import model_line, print_line
 from parley.console.submitting import Plan, plan, submit
 from parley.console.system import (
     open_journal,
@@ -47,7 +47,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         "parley run forensic *.jpg --brain script:debate.yaml --preset fast --json",
     )
 )
-def run(  # noqa: PLR0913, PLR0917 - one parameter an option
+def run(
     panel: PanelName,
     inputs: Inputs = None,
     brain: Brain = "script",
@@ -77,7 +77,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter an option
     states = run_async(lambda: run_here(settings, wanted, choice, as_json=as_json))
     if as_json:
         for ref in wanted.refs:
-            print_line(result_line(result_of(ref, states[ref])))
+            print_line(model_line(result_of(ref, states[ref])))
     raise typer.Exit(DONE if all(map(_completed, states.values())) else FAILED)
 
 

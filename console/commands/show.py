@@ -5,7 +5,7 @@ from parley.console.live import print_board
 from parley.console.logbook import read_log
 from parley.console.logs import keep_quiet
 from parley.console.options import Config, DebateId, Json, Nats, example
-from parley.console.output import print_line, result_line
+from parley.console.output import model_line, print_line
 from parley.console.story import tell_outcome
 from parley.console.system import run_async
 from parley.coordinator.reducer import fold
@@ -22,7 +22,7 @@ def show(debate: DebateId, nats: Nats = None, config: Config = None, as_json: Js
     log = run_async(lambda: read_log(settings, debate))
     state = fold(log.facts)
     if as_json:
-        print_line(result_line(result_of(log.ref, state)))
+        print_line(model_line(result_of(log.ref, state)))
         return
     print_board(log.ref, state)
     for line in tell_outcome(state):

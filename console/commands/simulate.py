@@ -6,10 +6,11 @@ import typer
 
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.subjects import DebateRef
+from parley.configs.settings import load
 from parley.console.debates import Wishes, read_script, scripted_panel
 from parley.console.exits import warn
 from parley.console.options import Json, Panels, Preset, Roster, Sets, example, names
-from parley.console.output import print_line, result_line
+from parley.console.output import model_line, print_line
 from parley.console.rehearsal import play
 from parley.console.story import tell
 from parley.coordinator.state import DebateState
@@ -24,7 +25,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         "parley simulate debate.yaml --set max_rounds=5 --json",
     )
 )
-def simulate(  # noqa: PLR0913, PLR0917 - one parameter an option
+def simulate(
     file: Annotated[Path, typer.Argument(metavar="FILE.yaml", help="The script to play.")],
     preset: Preset = None,
     sets: Sets = None,
@@ -39,7 +40,8 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter an option
     would have happened under other thresholds.
     """
     script = read_script(file)
-    resolution = scripted_panel(script, Wishes(preset, sets or (), names(roster), panels_dir))
+    panels = load(flags={"panels": panels_dir}).panels
+    resolution = scripted_panel(script, Wishes(preset, sets or (), names(roster), panels))
     warn(resolution.warnings)
     ref = DebateRef(resolution.panel.name, re.sub(r"[^A-Za-z0-9_-]", "-", file.stem)[:64])
     state = DebateState()
@@ -49,4 +51,4 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter an option
                 print_line(line)
         state = after
     if as_json:
-        print_line(result_line(result_of(ref, state)))
+        print_line(model_line(result_of(ref, state)))

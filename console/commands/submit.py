@@ -36,7 +36,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         "parley submit forensic photo.jpg --id case-17 --preset precise",
     )
 )
-def submit(  # noqa: PLR0913, PLR0917 - one parameter an option
+def submit(
     panel: PanelName,
     inputs: Inputs = None,
     brain: Brain = "script",

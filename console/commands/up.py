@@ -22,7 +22,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command(epilog=example("parley up", "parley up --port 4333 --store /var/lib/parley"))
-def up(  # noqa: PLR0913, PLR0917 - one parameter an option
+def up(
     port: Annotated[int, typer.Option("--port", min=1, max=65535)] = DEFAULT_PORT,
     store: Annotated[
         Path | None,

@@ -2,8 +2,9 @@
 The floor: the least that a hand-written nats-py program needs for the same debates.
 
 Log-as-queue on one stream, de-duplication and compare-and-set on every write, own standing pulls
-and one inbox for all publish acknowledgements. No deadlines, no replicas, no takeover, no
-declarations, no rules, no retries, no recovery: what a debate costs before any of that.
+and one inbox for all publish acknowledgements; an ask carries what the others said last, or it
+would be no debate. No deadlines, no replicas, no takeover, no declarations, no rules, no retries,
+no recovery: what a debate costs before any of that.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 import nats
+from anyio.abc import TaskGroup
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy, StreamConfig
@@ -38,7 +40,9 @@ class Event(BaseModel):
     kind: str
     step: str
     at: float
-    data: dict[str, list[str] | str]
+    personas: list[str]
+    image: str
+    statements: list[Turn] = []
 
 
 class Acks:
@@ -156,11 +160,11 @@ class Debates:
     """The coordinator: every debate is a coroutine that waits for four turns a step."""
 
     def __init__(self) -> None:
-        self._waiting: dict[tuple[str, str], tuple[set[str], asyncio.Future[None]]] = {}
+        self._waiting: dict[tuple[str, str], tuple[dict[str, Turn], asyncio.Future[None]]] = {}
         self._acks: Acks
         self._client: Client
 
-    async def connect(self, url: str) -> None:
+    async def start(self, url: str, _tasks: TaskGroup) -> None:
         self._client = await nats.connect(url)
         self._acks = Acks(self._client)
         await self._acks.start()
@@ -180,17 +184,21 @@ class Debates:
         if waiting is None:
             return
         heard, everybody = waiting
-        heard.add(turn.persona)
+        heard[turn.persona] = turn
         if len(heard) == len(PERSONAS) and not everybody.done():
             everybody.set_result(None)
 
-    async def _write(self, debate: str, kind: str, step: str, after: int) -> int:
+    async def _write(
+        self, debate: str, kind: str, step: str = "", statements: tuple[Turn, ...] = ()
+    ) -> None:
         event = Event(
             debate=debate,
             kind=kind,
             step=step,
             at=time.time(),
-            data={"personas": list(PERSONAS), "image": "sha256:abcdef"},
+            personas=list(PERSONAS),
+            image="sha256:abcdef",
+            statements=list(statements),
         )
         tail = f"ask.{step}" if kind == "ask" else f"ctl.{kind}"
         headers = {
@@ -200,18 +208,18 @@ class Debates:
         stored = await self._acks.publish(
             f"floor.{debate}.{tail}", event.model_dump_json().encode(), headers
         )
-        return int(json.loads(await stored)["seq"]) + after
+        await stored
 
     async def debate(self, name: str) -> None:
-        last = await self._write(name, "opened", "", 0)
+        await self._write(name, "opened")
+        said: dict[str, Turn] = {}
         for step in STEPS:
+            heard: dict[str, Turn] = {}
             everybody = asyncio.get_running_loop().create_future()
-            self._waiting[name, step] = (set(), everybody)
-            last = await self._write(name, "ask", step, last)
+            self._waiting[name, step] = (heard, everybody)
+            await self._write(name, "ask", step, tuple(said.values()))
             await everybody
             del self._waiting[name, step]
+            said |= heard
         for kind in ENDING:
-            last = await self._write(name, kind, "", last)
-
-    async def close(self) -> None:
-        await self._client.close()
+            await self._write(name, kind)

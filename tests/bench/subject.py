@@ -85,6 +85,26 @@ class Debates:
         if closing is not None:
             closing.set()
 
+    async def leave_open(self, count: int) -> None:
+        """Debates that wait for agents that do not exist."""
+        patient = SUBMITTED.model_copy(update={"panel": panel(deadline_s=3600)})
+        opened = anyio.Event()
+        last = f"debate.forensic.idle{count - 1}.ctl.ask.opening.all"
+
+        def on(record: Record) -> None:
+            if record.subject == last:
+                opened.set()
+
+        async def follow() -> None:
+            await self._journal.bus.tail(["debate.*.*.ctl.ask.>"], start=1, on=on)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(follow)
+            for number in range(count):
+                await self._journal.submit(DebateRef("forensic", f"idle{number}"), patient)
+            await opened.wait()
+            tasks.cancel_scope.cancel()
+
     async def debate(self, name: str) -> None:
         closed = self._closing[name] = anyio.Event()
         await self._journal.submit(DebateRef("forensic", name), SUBMITTED)

@@ -4,9 +4,9 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
-from tests.bus.worlds import NatsServer, World, jetstream_world, memory_world
 
 from parley.bus.virtual import VirtualTimeLoop
+from tests.bus.worlds import NatsServer, World, jetstream_world, memory_world
 
 
 @pytest.fixture(scope="session")

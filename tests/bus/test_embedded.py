@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
-import psutil  # type: ignore[import-untyped]
+import psutil
 import pytest
-from tests.bus.worlds import until
 
 from parley.bus import embedded
 from parley.bus.embedded import embedded_server, find_binary
@@ -18,6 +17,7 @@ from parley.bus.errors import BadInput, Unsuitable
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.port import Entry
+from tests.bus.worlds import until
 
 PARENT = """
 import anyio

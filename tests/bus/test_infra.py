@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 from nats.js.api import StorageType, StreamConfig
-from tests.bus.worlds import NatsServer
 
 from parley.bus.errors import Unsuitable
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.jetstream.infra import Difference, Layout
 from parley.bus.port import Entry, Queue
+from tests.bus.worlds import NatsServer
 
 QUEUE = Queue("p-noise", ("debate.p.*.ask.*.noise",))
 

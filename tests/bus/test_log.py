@@ -1,14 +1,14 @@
-"""The log, asked of both buses: order, repetition, guards, schedules, reading."""
+"""The log, asked of both buses: order, repetition, guards, reading."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 import anyio
 import pytest
-from tests.bus.worlds import World, datas, entry, until
 
 from parley.bus.errors import Conflict, NotFound
-from parley.bus.port import Bus, Guard, Record, Schedule
+from parley.bus.port import Bus, Guard, Record
+from tests.bus.worlds import World, datas, entry, until
 
 OpenWorld = Callable[[], AbstractAsyncContextManager[World]]
 
@@ -109,60 +109,6 @@ async def test_one_failed_guard_does_not_hold_back_the_other_entries(world: Open
                 entry(w.subject("d.c"), "c", b"c"),
             )
         assert datas(await bus.read(w.subject("d.>"))) == [b"a", b"c"]
-
-
-async def test_a_schedule_fires_and_leaves_no_timer(world: OpenWorld) -> None:
-    async with world() as w, w.connect() as bus:
-        seen: list[Record] = []
-        timer, fired = w.subject("d.timer.1"), w.subject("d.fired.1")
-        begun = anyio.current_time()
-        await bus.append(entry(timer, "t", b"due", schedule=Schedule(fired, 0.4)))
-        assert await bus.subjects(w.subject("d.>")) == [timer]
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(lambda: bus.tail([fired], start=1, on=seen.append))
-            await until(lambda: bool(seen))
-            tasks.cancel_scope.cancel()
-        assert 0.39 <= anyio.current_time() - begun < 5.0
-        assert (seen[0].subject, seen[0].data) == (fired, b"due")
-        assert await bus.subjects(w.subject("d.>")) == [fired]
-
-
-async def test_a_later_schedule_on_the_same_subject_replaces_the_first(world: OpenWorld) -> None:
-    async with world() as w, w.connect() as bus:
-        timer, fired = w.subject("d.timer.1"), w.subject("d.fired.1")
-        await bus.append(entry(timer, "t1", b"first", schedule=Schedule(fired, 0.2)))
-        await bus.append(entry(timer, "t2", b"second", schedule=Schedule(fired, 0.2)))
-        await anyio.sleep(0.65)
-        assert datas(await bus.read(w.subject("d.>"))) == [b"second"]
-
-
-async def test_a_cancelled_schedule_does_not_fire(world: OpenWorld) -> None:
-    async with world() as w, w.connect() as bus:
-        timer, fired = w.subject("d.timer.1"), w.subject("d.fired.1")
-        await bus.append(entry(timer, "t", b"due", schedule=Schedule(fired, 0.2)))
-        await bus.append(entry(w.subject("d.ctl.next"), "c", b"next", cancels=timer))
-        await anyio.sleep(0.6)
-        assert datas(await bus.read(w.subject("d.>"))) == [b"next"]
-
-
-async def test_a_write_that_conflicts_cancels_nothing(world: OpenWorld) -> None:
-    async with world() as w, w.connect() as bus:
-        timer, fired = w.subject("d.timer.1"), w.subject("d.fired.1")
-        await bus.append(entry(timer, "t", b"due", schedule=Schedule(fired, 0.2)))
-        wrong = Guard(w.subject("d.ctl.>"), 99)
-        with pytest.raises(Conflict):
-            await bus.append(entry(w.subject("d.ctl.next"), "c", guard=wrong, cancels=timer))
-        await anyio.sleep(0.65)
-        assert datas(await bus.read(w.subject("d.>"))) == [b"due"]
-
-
-async def test_a_schedule_that_fired_can_still_be_cancelled(world: OpenWorld) -> None:
-    async with world() as w, w.connect() as bus:
-        timer, fired = w.subject("d.timer.1"), w.subject("d.fired.1")
-        await bus.append(entry(timer, "t", b"due", schedule=Schedule(fired, 0.05)))
-        await anyio.sleep(0.6)
-        await bus.append(entry(w.subject("d.ctl.next"), "c", b"next", cancels=timer))
-        assert datas(await bus.read(w.subject("d.>"))) == [b"due", b"next"]
 
 
 @pytest.mark.parametrize(("start", "expected"), [(0, 0), (1, 0), (4, 3), (6, 5)])

@@ -5,10 +5,10 @@ from contextlib import AbstractAsyncContextManager
 
 import anyio
 import pytest
-from tests.bus.worlds import World, entry, until
 
 from parley.bus.errors import Unsuitable
 from parley.bus.port import Bus, Delivery, Queue
+from tests.bus.worlds import World, entry, until
 
 OpenWorld = Callable[[], AbstractAsyncContextManager[World]]
 Handle = Callable[[Delivery], Awaitable[None]]

@@ -7,11 +7,11 @@ from contextlib import AbstractAsyncContextManager
 
 import anyio
 import pytest
-from tests.bus.worlds import World, until
 
 from parley.bus.contracts.base import BlobRef
 from parley.bus.errors import NotFound
 from parley.bus.port import Bus
+from tests.bus.worlds import World, until
 
 OpenWorld = Callable[[], AbstractAsyncContextManager[World]]
 

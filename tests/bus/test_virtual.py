@@ -6,12 +6,12 @@ from typing import TypeVar
 
 import anyio
 import pytest
-from tests.bus.worlds import entry
 
 from parley.bus.errors import Conflict, Unavailable
 from parley.bus.memory import Faults, MemoryServer, open_memory_server
-from parley.bus.port import Delivery, Guard, Queue, Record, Schedule
+from parley.bus.port import Delivery, Guard, Queue, Record
 from parley.bus.virtual import Deadlock, VirtualTimeLoop
+from tests.bus.worlds import entry
 
 T = TypeVar("T")
 
@@ -155,23 +155,6 @@ def test_signals_can_be_lost() -> None:
         return len(heard)
 
     assert 55 < simulate(main) < 85
-
-
-def test_a_crashed_client_leaves_the_log_and_its_timers() -> None:
-    async def main() -> list[tuple[str, bytes]]:
-        async with open_memory_server(epoch_ns=1_700_000_000 * 10**9) as server:
-            async with anyio.create_task_group() as tasks:
-                doomed = server.client()
-                tasks.start_soon(lambda: doomed.tail(["debate.>"], start=1, on=lambda _: None))
-                schedule = Schedule("debate.p.d.fired.1", 180.0)
-                await doomed.append(entry("debate.p.d.timer.1", "t", b"due", schedule=schedule))
-                tasks.cancel_scope.cancel()
-            await anyio.sleep(200)
-            (fired,) = await server.client().read("debate.>")
-            assert fired.time_ns == pytest.approx(1_700_000_180 * 10**9, abs=10**6)
-            return [(fired.subject, fired.data)]
-
-    assert simulate(main) == [("debate.p.d.fired.1", b"due")]
 
 
 def test_what_was_handed_to_a_client_that_crashed_comes_again() -> None:

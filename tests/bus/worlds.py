@@ -17,7 +17,7 @@ from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.jetstream.infra import Layout
 from parley.bus.memory import open_memory_server
-from parley.bus.port import Bus, Entry, Guard, Record, Schedule
+from parley.bus.port import Bus, Entry, Guard, Record
 
 _counter = itertools.count(1)
 
@@ -110,16 +110,14 @@ async def until(condition: Callable[[], bool], within_s: float = 8.0) -> None:
             await anyio.sleep(0.005)
 
 
-def entry(  # noqa: PLR0913 - the fields of an Entry, by name
+def entry(
     subject: str,
     msg_id: str,
     data: bytes = b"{}",
     *,
     guard: Guard | None = None,
-    schedule: Schedule | None = None,
-    cancels: str | None = None,
 ) -> Entry:
-    return Entry(subject, data, msg_id, guard, schedule, cancels)
+    return Entry(subject, data, msg_id, guard)
 
 
 def datas(records: list[Record]) -> list[bytes]:

@@ -2,6 +2,7 @@ from collections.abc import Iterator
 
 import anyio
 import pytest
+
 from tests.bus.worlds import NatsServer
 from tests.deploy import guarded
 

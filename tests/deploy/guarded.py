@@ -1,5 +1,6 @@
 """A nats-server with the configuration of deploy/ and the accounts that Parley generates."""
 
+import itertools
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,7 +13,6 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NoAnswer
-from tests.bus.worlds import NatsServer
 
 from parley.agents.runtime import WorkerOptions, queue_of
 from parley.bus.jetstream.accounts import SEED_SUFFIX, accounts, save
@@ -20,7 +20,8 @@ from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.jetstream.infra import Layout
 from parley.bus.journal import Journal
-from parley.bus.subjects import Subjects
+from parley.bus.subjects import DebateRef, Subjects
+from tests.bus.worlds import NatsServer
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 LAYOUT = Layout()
@@ -29,6 +30,13 @@ PANELS = {"forensic": ("frequency", "noise", "watermark", "spatial"), "other": (
 COORDINATOR, PERSONA, VIEWER, SUBMITTER = "coordinator", "forensic-noise", "viewer", "submitter"
 ANSWER_WITHIN_S = 0.15
 PULL_WITHIN_S = 0.5
+
+
+_numbers = itertools.count(1)
+
+
+def new_debate() -> DebateRef:
+    return DebateRef("forensic", f"n{next(_numbers)}")
 
 
 def start(home: Path) -> NatsServer:

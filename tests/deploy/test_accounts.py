@@ -5,11 +5,11 @@ from pathlib import Path
 
 import nkeys  # type: ignore[import-untyped]
 import pytest
-from tests.deploy.guarded import LAYOUT, PANELS
 
 from parley.bus.errors import BadInput
 from parley.bus.jetstream.accounts import accounts, known_keys, render, save
 from parley.bus.jetstream.infra import Layout
+from tests.deploy.guarded import LAYOUT, PANELS
 
 LOGINS = {
     "coordinator",

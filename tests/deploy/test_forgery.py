@@ -5,14 +5,14 @@ Every forgery is tried twice. With a persona's login it must leave no trace; wit
 it must work, or the test would prove nothing but a typing error in a subject.
 """
 
-import itertools
 import json
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import anyio
 import pytest
+
+from parley.bus.errors import Unsuitable
+from parley.bus.jetstream.bus import open_bus
+from parley.bus.jetstream.connection import Server
 from tests.bus.worlds import NatsServer, until
 from tests.deploy import guarded
 from tests.deploy.guarded import (
@@ -23,20 +23,12 @@ from tests.deploy.guarded import (
     SUBMITTER,
     VIEWER,
     everything_stored,
-    journal_of,
+    new_debate,
     somebody,
     subjects_of,
 )
 
-from parley.bus.contracts.facts import CancelRequested
-from parley.bus.errors import Unsuitable
-from parley.bus.jetstream.bus import open_bus
-from parley.bus.jetstream.connection import Server
-from parley.bus.subjects import DebateRef
-
 STREAM = LAYOUT.stream
-HEADERS_STILL_WORK = "the log's stream takes schedules, and with them hostile headers"
-_numbers = itertools.count(1)
 
 FORGED_TAILS = (
     "turn.r1.frequency",
@@ -114,10 +106,6 @@ OVERHEARD = (
     "$JS.EVENT.>",
     "_INBOX.>",
 )
-
-
-def new_debate() -> DebateRef:
-    return DebateRef("forensic", f"n{next(_numbers)}")
 
 
 async def test_what_a_persona_writes_elsewhere_is_not_stored(server: NatsServer) -> None:
@@ -234,84 +222,6 @@ async def test_a_persona_neither_takes_nor_acknowledges_the_asks_of_another(
         assert (await core.api(f"CONSUMER.INFO.{queue}"))["num_ack_pending"] == 0
 
 
-HOSTILE_HEADERS: dict[str, Callable[[str], dict[str, str]]] = {
-    "schedule": lambda debate: {
-        "Nats-Schedule": _soon(),
-        "Nats-Schedule-Target": f"{debate}.ctl.terminated",
-    },
-    "cancel the timer": lambda debate: {
-        "Nats-Scheduler": f"{debate}.timer.r1",
-        "Nats-Schedule-Next": "purge",
-    },
-    "rollup all": lambda _: {"Nats-Rollup": "all"},
-    "rollup subject": lambda _: {"Nats-Rollup": "sub"},
-    "time to live": lambda _: {"Nats-TTL": "1s"},
-    "trace": lambda debate: {"Nats-Trace-Dest": f"{debate}.ctl.terminated"},
-    "counter": lambda _: {"Nats-Incr": "1"},
-    "batch": lambda _: {"Nats-Batch-Id": "x", "Nats-Batch-Sequence": "1"},
-}
-OPEN_DOORS = {"schedule", "cancel the timer", "rollup all", "rollup subject", "time to live"}
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        pytest.param(
-            make,
-            id=name,
-            marks=pytest.mark.xfail(name in OPEN_DOORS, reason=HEADERS_STILL_WORK),
-        )
-        for name, make in HOSTILE_HEADERS.items()
-    ],
-)
-async def test_the_headers_of_a_turn_change_nothing_else(
-    server: NatsServer, headers: Callable[[str], dict[str, str]]
-) -> None:
-    """What the server would do on a persona's behalf: publish later, purge, forget, report."""
-    debate = f"debate.forensic.{new_debate().id}"
-    turn = f"{debate}.turn.r1.noise"
-    async with somebody(server, COORDINATOR) as core, somebody(server, PERSONA) as persona:
-        for tail in ("submitted", "ctl.opened", "ctl.ask.r1.all"):
-            await core.ask(f"{debate}.{tail}", b"{}")
-        await core.ask(f"{debate}.timer.r1", b"{}", _timer(debate))
-        await persona.ask(turn, b'{"first": true}')
-        before = await everything_stored(core)
-        await persona.ask(turn, b'{"second": true}', headers(debate))
-        if "Nats-Schedule" in headers(debate) or "Nats-TTL" in headers(debate):
-            await anyio.sleep(1.3)
-        after = await everything_stored(core)
-        added = after[STREAM]["state"]["messages"] - before[STREAM]["state"]["messages"]
-        assert added in {0, 1}
-        was, became = (stored[STREAM]["state"]["subjects"] for stored in (before, after))
-        assert became == {**was, turn: was[turn] + added}
-        assert after[STREAM]["state"]["num_deleted"] == before[STREAM]["state"]["num_deleted"]
-
-
-def _soon() -> str:
-    return f"@at {(datetime.now(UTC) + timedelta(seconds=0.5)):%Y-%m-%dT%H:%M:%S.%fZ}"
-
-
-def _timer(debate: str) -> dict[str, str]:
-    return {
-        "Nats-Schedule": "@at 2099-01-01T00:00:00Z",
-        "Nats-Schedule-Target": f"{debate}.fired.r1",
-    }
-
-
-@pytest.mark.xfail(reason="the server takes what comes second for a repetition")
-async def test_the_id_of_a_turn_does_not_swallow_what_others_write(server: NatsServer) -> None:
-    ref = new_debate()
-    async with journal_of(server, COORDINATOR) as core, somebody(server, PERSONA) as persona:
-        await persona.ask(
-            f"debate.forensic.{ref.id}.turn.r1.noise",
-            b"{}",
-            {"Nats-Msg-Id": f"forensic.{ref.id}.cancel"},
-        )
-        await core.cancel(ref, CancelRequested(why="a person wants it"))
-        facts, _ = await core.read(ref)
-        assert [logged.fact.type for logged in facts] == ["cancel"]
-
-
 async def test_partial_text_reaches_viewers_from_its_own_persona_only(server: NatsServer) -> None:
     ref = new_debate()
     own = f"live.debate.forensic.{ref.id}.partial.r1.noise"
@@ -372,6 +282,18 @@ async def test_a_submitter_submits_and_cancels_and_writes_nothing_else(server: N
             f"{debate}.submitted": len(FORGED_TAILS),
             f"{debate}.cancel": 1,
         }
+
+
+async def test_a_submitter_cannot_wipe_the_blobs(server: NatsServer) -> None:
+    chunk = f"$O.{LAYOUT.bucket}.C.upload"
+    async with somebody(server, COORDINATOR) as core, somebody(server, SUBMITTER) as submitter:
+        await core.ask(chunk, b"{}")
+        before = await everything_stored(core)
+        for scope in ("all", "sub"):
+            answer = await submitter.ask(chunk, b"{}", {"Nats-Rollup": scope})
+            assert answer is not None
+            assert b"rollup not permitted" in answer
+        assert await everything_stored(core) == before
 
 
 @pytest.mark.parametrize("user", ["", "coordinator:guess@"], ids=["anonymous", "guessing"])

@@ -6,6 +6,15 @@ from contextlib import AsyncExitStack
 import anyio
 import nats.micro
 import pytest
+
+from parley.agents.runtime import Worker, WorkerOptions
+from parley.agents.script import SCRIPT_BLOB, ScriptedBrain
+from parley.bus.contracts.facts import Closed, Submitted, TurnTaken
+from parley.bus.contracts.panel import DebateInput
+from parley.bus.errors import Unsuitable
+from parley.bus.journal import Journal
+from parley.bus.subjects import DebateRef
+from parley.coordinator.service import Coordinator
 from tests.bus.worlds import NatsServer, until
 from tests.debates import panel
 from tests.deploy.guarded import (
@@ -17,15 +26,6 @@ from tests.deploy.guarded import (
     journal_of,
     somebody,
 )
-
-from parley.agents.runtime import Worker, WorkerOptions
-from parley.agents.script import SCRIPT_BLOB, ScriptedBrain
-from parley.bus.contracts.facts import Closed, Submitted, TurnTaken
-from parley.bus.contracts.panel import DebateInput
-from parley.bus.errors import Unsuitable
-from parley.bus.journal import Journal
-from parley.bus.subjects import DebateRef
-from parley.coordinator.service import Coordinator
 
 SCRIPT = b"""
 rounds:

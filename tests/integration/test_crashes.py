@@ -5,6 +5,11 @@ from pathlib import Path
 
 import anyio
 import pytest
+
+from parley.agents.script import Script, parse_script
+from parley.bus.contracts.facts import CancelRequested, Status
+from parley.bus.contracts.verdicts import TerminationReason, Verdict
+from parley.coordinator.verdicts.result import VerdictResult
 from tests.debates import ROSTER, panel
 from tests.processes import (
     Deployment,
@@ -14,11 +19,6 @@ from tests.processes import (
     submit,
     until_recorded,
 )
-
-from parley.agents.script import Script, parse_script
-from parley.bus.contracts.facts import CancelRequested, Status
-from parley.bus.contracts.verdicts import TerminationReason, Verdict
-from parley.coordinator.verdicts.result import VerdictResult
 
 # Three rounds with a change in each; every turn takes a moment, so that there is time to kill.
 SLOW = parse_script(
@@ -39,10 +39,8 @@ def expected(result: VerdictResult) -> None:
     assert result.status is Status.COMPLETED
     assert result.total_rounds == 3
     assert result.termination_reason is TerminationReason.CONSENSUS_REACHED
-    assert (result.final_verdict, result.confidence) == (
-        Verdict.MANIPULATED,
-        pytest.approx(0.70, abs=1e-4),
-    )
+    assert result.final_verdict is Verdict.MANIPULATED
+    assert result.confidence == pytest.approx(0.70, abs=1e-4)
     assert result.errors == ()
     assert len(result.turns) == 12
 

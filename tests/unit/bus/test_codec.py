@@ -1,11 +1,11 @@
 import pytest
-from tests.debates import DEADLOCK, panel, play
 
 from parley.bus.codec import decode, encode
 from parley.bus.contracts.facts import DeadlineFired, TurnTaken
 from parley.bus.contracts.verdicts import Statement, Verdict
 from parley.bus.errors import DecodeError
 from parley.bus.subjects import DebateRef, Subjects, tail_of
+from tests.debates import DEADLOCK, panel, play
 
 TURN = TurnTaken(
     step="opening", persona="noise", content=Statement(verdict=Verdict.AUTHENTIC, confidence=0.5)

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
-from tests.unit.console.calling import Call, Called
 
 from parley.console.cli import call
+from tests.unit.console.calling import Call, Called
 
 
 @pytest.fixture

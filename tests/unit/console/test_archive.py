@@ -3,8 +3,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.debates import DEADLOCK, panel, play
-from tests.unit.console.calling import Call
 
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import Fact, Submitted
@@ -13,6 +11,8 @@ from parley.bus.errors import BadInput, DecodeError
 from parley.bus.subjects import DebateRef
 from parley.console.archive import Recorded, blob_line, blobs_in, fact_lines, read_archive
 from parley.coordinator.verdicts.result import result_of
+from tests.debates import DEADLOCK, panel, play
+from tests.unit.console.calling import Call
 
 REF = DebateRef("forensic", "d1")
 BLOB = BlobRef(

@@ -2,7 +2,6 @@ import subprocess
 import sys
 
 import pytest
-from tests.unit.console.calling import Call
 
 from parley.bus.errors import (
     BadInput,
@@ -16,6 +15,7 @@ from parley.bus.errors import (
     Unsuitable,
 )
 from parley.console.exits import Ending
+from tests.unit.console.calling import Call
 
 
 def raising(error: BaseException) -> int:

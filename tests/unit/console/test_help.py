@@ -3,9 +3,9 @@ import subprocess
 import sys
 
 import pytest
-from tests.unit.console.calling import Call
 
 from parley.console.cli import Commands
+from tests.unit.console.calling import Call
 
 COMMANDS = {name: lazy for part in Commands.sections.values() for name, lazy in part.items()}
 

@@ -1,4 +1,4 @@
-"""The commands against a running system, as processes of their own."""
+"""The commands against a running system: `parley up` as a process, the rest beside it."""
 
 import json
 import os
@@ -6,12 +6,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.console.calling import Called
+
+from tests.unit.console.calling import Call, Called
 
 PARLEY = [sys.executable, "-m", "parley"]
 SCRIPT = """
@@ -19,26 +19,11 @@ rounds:
   - {frequency: [ai_generated, .92], noise: [authentic, .88],
      watermark: [uncertain, .5], spatial: [uncertain, .3]}
 """
-SLOW = """
+SILENT = """
+params: {deadline_s: 4}
 rounds:
   - {frequency: [authentic, .9], noise: {silent: true}, watermark: {silent: true}, spatial: {silent: true}}
 """
-
-
-def clean_environment() -> dict[str, str]:
-    return {k: v for k, v in os.environ.items() if not k.startswith("PARLEY_")}  # noqa: TID251 - a child's environment
-
-
-def parley(*arguments: object, cwd: Path | None = None) -> Called:
-    done = subprocess.run(
-        [*PARLEY, *map(str, arguments)],
-        capture_output=True,
-        cwd=cwd,
-        timeout=60,
-        check=False,
-        env=clean_environment(),
-    )
-    return Called(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 class Up:
@@ -47,18 +32,15 @@ class Up:
     def __init__(self, directory: Path) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        self.directory = directory
-        self.port = port
-        self.script = directory / "script.yaml"
-        self.script.write_text(SCRIPT)
-        with (directory / "err").open("wb") as err:
+            self.port = probe.getsockname()[1]
+        self.url = f"nats://127.0.0.1:{self.port}"
+        self.log = directory / "log"
+        with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [*PARLEY, "up", "--port", str(port)],
+                [*PARLEY, "up", "--port", str(self.port)],
                 stdout=subprocess.PIPE,
-                stderr=err,
+                stderr=log,
                 cwd=directory,
-                env=clean_environment(),
             )
         self.greeting = ""
         assert self.process.stdout is not None
@@ -66,15 +48,7 @@ class Up:
             self.greeting += line.decode()
             if line.startswith(b"Ctrl-C"):
                 break
-
-    def __call__(self, *arguments: object) -> Called:
-        return parley(*arguments, "--nats", f"nats://127.0.0.1:{self.port}", cwd=self.directory)
-
-    def submit(self, name: str, script: Path | None = None, *more: object) -> None:
-        called = self(
-            "submit", "forensic", "--brain", f"script:{script or self.script}", "--id", name, *more
-        )
-        assert (called.code, called.out) == (0, f"{name}\n"), called.err
+        assert "Ctrl-C" in self.greeting, self.log.read_text()
 
     def stop(self, number: signal.Signals) -> int:
         self.process.send_signal(number)
@@ -82,6 +56,13 @@ class Up:
         assert self.process.stdout is not None
         self.process.stdout.close()
         return code
+
+
+@pytest.fixture(autouse=True)
+def nobodys_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("PARLEY_")]:  # noqa: TID251 - to be rid of it
+        monkeypatch.delenv(name)
 
 
 @pytest.fixture(scope="module")
@@ -92,136 +73,187 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
         system.stop(signal.SIGTERM)
 
 
+@pytest.fixture
+def script(tmp_path: Path) -> str:
+    file = tmp_path / "script.yaml"
+    file.write_text(SCRIPT)
+    return f"script:{file}"
+
+
+@pytest.fixture
+def silent(tmp_path: Path) -> str:
+    file = tmp_path / "silent.yaml"
+    file.write_text(SILENT)
+    return f"script:{file}"
+
+
+@pytest.fixture
+def ask(parley: Call, up: Up) -> Call:
+    def run(*arguments: object) -> Called:
+        return parley(*arguments, "--nats", up.url)
+
+    return run
+
+
 def test_up_says_how_to_go_on(up: Up) -> None:
-    where = f"--nats nats://127.0.0.1:{up.port}"
-    assert f"Parley is up at nats://127.0.0.1:{up.port}" in up.greeting
-    assert f"parley watch {where}" in up.greeting
+    assert f"Parley is up at {up.url}" in up.greeting
+    assert f"parley watch --nats {up.url}" in up.greeting
     assert "Debates are kept in .parley." in up.greeting
 
 
-def test_a_debate_from_submission_to_import(up: Up, tmp_path: Path) -> None:
-    up.submit("one")
-    watched = up("watch", "one")
-    assert watched.code == 0
+def test_a_debate_from_submission_to_export(ask: Call, parley: Call, script: str) -> None:
+    assert ask("submit", "forensic", "--brain", script, "--id", "one").out == "one\n"
+    watched = ask("watch", "one")
+    assert (watched.code, watched.err) == (0, "")
     assert watched.out.splitlines()[-1] == "closed: completed (high_confidence_deadlock)"
-    result = json.loads(up("show", "one", "--json").out)
+    result = json.loads(ask("show", "one", "--json").out)
     assert result["final_verdict"] == "manipulated"
     assert result["debate_id"] == "one"
-    shown = up("show", "one").out
+    shown = ask("show", "forensic/one").out
     assert "closed: completed after 1 round" in shown
     assert "verdict: manipulated, confidence 0.70" in shown
-    assert up("verify", "one").out.startswith("forensic/one: holds")
-    file = tmp_path / "one.jsonl"
-    assert up("export", "one", "-o", file).code == 0
-    assert up("export", "one").out == file.read_text()
+    assert ask("verify", "one").out.startswith("forensic/one: holds")
+    file = Path("one.jsonl")
+    assert ask("export", "one", "-o", file).code == 0
+    assert ask("export", "one").out == file.read_text()
     assert json.loads(parley("replay", file, "--json").out) == result
-    assert up("import", file).out == "forensic/one: is there already\n"
-    listed = [json.loads(line) for line in up("list", "--json").out.splitlines()]
-    assert {"debate_id": "one", "panel": "forensic"}.items() <= listed[0].items()
-    assert listed[0]["status"] == "completed"
+    assert ask("replay", "one").out == parley("replay", file).out
+    assert ask("import", file).out == "forensic/one: is there already\n"
+    listed = [json.loads(line) for line in ask("list", "--json").out.splitlines()]
+    [one] = [line for line in listed if line["debate_id"] == "one"]
+    assert (one["panel"], one["status"], one["final_verdict"]) == (
+        "forensic",
+        "completed",
+        "manipulated",
+    )
 
 
-def test_an_import_into_an_empty_server(up: Up, tmp_path: Path) -> None:
-    up.submit("moves")
-    up("watch", "moves")
+def test_an_import_into_another_server(
+    ask: Call, parley: Call, script: str, tmp_path: Path
+) -> None:
+    ask("submit", "forensic", "a photo", "--brain", script, "--id", "moves")
+    ask("watch", "moves")
     file = tmp_path / "moves.jsonl"
-    up("export", "moves", "-o", file)
-    other_directory = tmp_path / "other"
-    other_directory.mkdir()
-    other = Up(other_directory)
+    ask("export", "moves", "-o", file)
+    other = Up(tmp_path)
     try:
-        assert "facts written" in other("import", file).out
-        assert other("import", file).out == "forensic/moves: is there already\n"
-        assert other("show", "moves", "--json").out == up("show", "moves", "--json").out
-        assert other("verify", "moves").code == 0
-        assert other("export", "moves").out.count("\n") == file.read_text().count("\n")
+        there = ("--nats", other.url)
+        assert "17 facts written" in parley("import", file, *there).out
+        assert parley("import", file, *there).out == "forensic/moves: is there already\n"
+        shown = parley("show", "moves", "--json", *there).out
+        assert shown == ask("show", "moves", "--json").out
+        assert parley("verify", "moves", *there).code == 0
+        again = parley("export", "moves", *there).out
+        assert [json.loads(line).get("fact") for line in again.splitlines()] == [
+            json.loads(line).get("fact") for line in file.read_text().splitlines()
+        ]
     finally:
         assert other.stop(signal.SIGINT) == 130
 
 
-def test_watching_as_json_lines(up: Up) -> None:
-    up.submit("lines")
-    facts = [json.loads(line) for line in up("watch", "lines", "--json").out.splitlines()]
+def test_a_debate_that_went_another_way_is_not_imported(ask: Call, script: str) -> None:
+    ask("submit", "forensic", "--brain", script, "--id", "here")
+    ask("watch", "here")
+    ask("submit", "forensic", "something else", "--brain", script, "--id", "there")
+    ask("watch", "there")
+    ask("export", "there", "-o", "there.jsonl")
+    renamed = [
+        line.replace('"debate_id":"there"', '"debate_id":"here"')
+        for line in Path("there.jsonl").read_text().splitlines()
+    ]
+    Path("forged.jsonl").write_text("\n".join(renamed))
+    forged = ask("import", "forged.jsonl")
+    assert forged.code == 2
+    assert "line 1, fact 0 (submitted): altered" in forged.err
+
+
+def test_watching_as_json_lines(ask: Call, script: str) -> None:
+    ask("submit", "forensic", "--brain", script, "--id", "lines")
+    facts = [json.loads(line) for line in ask("watch", "lines", "--json").out.splitlines()]
     assert [fact["fact"]["type"] for fact in facts][:3] == ["submitted", "opened", "asked"]
     assert facts[-1]["fact"]["type"] == "closed"
     sequences = [fact["sequence"] for fact in facts]
     assert sequences == sorted(sequences)
     assert {fact["debate_id"] for fact in facts} == {"lines"}
-    assert up("watch", "lines", "--from-now").out == ""
+    assert ask("watch", "lines", "--from-now").out == ""
 
 
-def test_watching_everything_from_now_on(up: Up) -> None:
+def test_watching_everything_until_interrupted(ask: Call, up: Up, script: str) -> None:
     watcher = subprocess.Popen(
-        [*PARLEY, "watch", "--json", "--nats", f"nats://127.0.0.1:{up.port}"],
-        stdout=subprocess.PIPE,
-        env=clean_environment(),
+        [*PARLEY, "watch", "--from-start", "--json", "--nats", up.url], stdout=subprocess.PIPE
     )
-    time.sleep(2)
-    up.submit("live")
+    ask("submit", "forensic", "--brain", script, "--id", "live")
     assert watcher.stdout is not None
     for line in watcher.stdout:
         seen = json.loads(line)
-        assert seen["debate_id"] == "live"
-        if seen["fact"]["type"] == "closed":
+        if (seen["debate_id"], seen["fact"]["type"]) == ("live", "closed"):
             break
     watcher.send_signal(signal.SIGINT)
     assert watcher.wait(10) == 130
     watcher.stdout.close()
 
 
-def test_an_id_is_used_once(up: Up) -> None:
-    up.submit("twice")
-    again = up("submit", "forensic", "--brain", f"script:{up.script}", "--id", "twice")
-    assert again.code == 2
-    assert again.err == "parley: the id 'twice' is taken\n"
+def test_an_id_is_used_once(ask: Call, script: str) -> None:
+    for code in (0, 2):
+        called = ask("submit", "forensic", "--brain", script, "--id", "twice")
+        assert called.code == code
+    assert called.err == "parley: the id 'twice' is taken\n"
 
 
-def test_a_debate_is_cancelled_once(up: Up, tmp_path: Path) -> None:
-    slow = tmp_path / "slow.yaml"
-    slow.write_text(SLOW)
-    up.submit("slow", slow)
-    assert "open" in up("list", "--status", "open").out
-    assert up("cancel", "slow", "--why", "wrong photo").code == 0
-    watched = up("watch", "slow").out
+def test_a_debate_is_cancelled_once(ask: Call, silent: str) -> None:
+    ask("submit", "forensic", "--brain", silent, "--id", "slow")
+    assert "slow" in ask("list", "--status", "open").out
+    assert ask("cancel", "slow", "--why", "wrong photo").code == 0
+    watched = ask("watch", "slow").out
     assert "cancelled: wrong photo" in watched
     assert "closed: cancelled (cancelled)" in watched
-    again = up("cancel", "slow")
+    again = ask("cancel", "slow")
     assert again.code == 1
     assert again.err == "parley: slow is closed already (cancelled)\n"
-    assert up("verify", "slow").code == 0
+    assert ask("verify", "slow").code == 0
 
 
 @pytest.mark.parametrize("command", ["show", "watch", "cancel", "verify", "replay", "export"])
-def test_an_unknown_debate(up: Up, command: str) -> None:
-    called = up(command, "nix")
+def test_an_unknown_debate(ask: Call, command: str) -> None:
+    called = ask(command, "nix")
     assert called.code == 2
     assert called.err == "parley: no debate 'nix' on this server (parley list shows them)\n"
 
 
-def test_run_leaves_its_debates_to_a_system_that_is_up(up: Up) -> None:
-    called = up("run", "forensic", "hello", "--brain", f"script:{up.script}", "--json")
+@pytest.mark.parametrize("name", ["*", "a b", "x.y.z", ">"])
+def test_names_that_are_no_ids(ask: Call, name: str) -> None:
+    called = ask("show", name)
+    assert called.code == 2
+    assert "is no id of a debate" in called.err
+
+
+def test_run_leaves_its_debates_to_a_system_that_is_up(ask: Call, script: str) -> None:
+    called = ask("run", "forensic", "hello", "--brain", script, "--json")
     assert called.code == 0
     result = json.loads(called.out)
     assert result["status"] == "completed"
-    assert result["debate_id"] in up("list").out
+    assert result["debate_id"] in ask("list").out
 
 
-def test_run_on_a_private_server(tmp_path: Path) -> None:
-    file = tmp_path / "s.yaml"
-    file.write_text(SCRIPT)
-    called = parley("run", "forensic", "one", "two", "--brain", f"script:{file}", "--json")
+def test_run_on_a_private_server(parley: Call, script: str) -> None:
+    called = parley("run", "forensic", "one", "two", "--brain", script, "--json")
     assert (called.code, called.err) == (0, "")
     results = [json.loads(line) for line in called.out.splitlines()]
     assert [one["final_verdict"] for one in results] == ["manipulated", "manipulated"]
-    assert not (tmp_path / ".parley").exists()
+    assert not Path(".parley").exists()
 
 
-def test_a_failed_debate_is_code_1(tmp_path: Path) -> None:
-    file = tmp_path / "s.yaml"
-    file.write_text("rounds: [{noise: [authentic, .9]}]")
-    called = parley("run", "forensic", "--brain", f"script:{file}", "--json")
+def test_several_debates_are_told_apart(parley: Call, script: str) -> None:
+    lines = parley("run", "forensic", "one", "two", "--brain", script).out.splitlines()
+    assert len({line.split()[0] for line in lines}) == 2
+    assert sum("closed: completed" in line for line in lines) == 2
+
+
+def test_a_failed_debate_is_code_1(parley: Call, silent: str) -> None:
+    called = parley("run", "forensic", "--brain", silent, "--set", "deadline_s=.5", "--json")
     assert called.code == 1
-    assert json.loads(called.out)["termination_reason"] == "quorum_lost"
+    result = json.loads(called.out)
+    assert (result["status"], result["termination_reason"]) == ("failed", "quorum_lost")
 
 
 @pytest.mark.parametrize(
@@ -237,7 +269,7 @@ def test_a_failed_debate_is_code_1(tmp_path: Path) -> None:
     ],
     ids=lambda arguments: arguments[0],
 )
-def test_no_server_there(arguments: tuple[str, ...]) -> None:
+def test_no_server_there(parley: Call, arguments: tuple[str, ...]) -> None:
     called = parley(*arguments, "--nats", "nats://127.0.0.1:9")
     assert called.code == 3
     assert called.out == ""
@@ -245,29 +277,36 @@ def test_no_server_there(arguments: tuple[str, ...]) -> None:
     assert called.err.startswith("parley: no NATS server answers at 127.0.0.1:9")
 
 
-def test_logs_are_json_lines_and_it_stops_in_order(up: Up) -> None:
-    taken = parley("up", "--port", up.port, cwd=up.directory)
+def test_logs_are_json_lines_and_it_stops_in_order(parley: Call, up: Up) -> None:
+    taken = parley("up", "--port", up.port)
     assert taken.code == 2
     assert f"port {up.port} is taken" in taken.err
     assert up.stop(signal.SIGTERM) == 0
-    events = [json.loads(line) for line in (up.directory / "err").read_text().splitlines()]
+    events = [json.loads(line) for line in up.log.read_text().splitlines()]
     ready = [event for event in events if event["event"] == "agent_ready"]
     assert {event["persona"] for event in ready} >= {"frequency", "noise", "watermark", "spatial"}
-    assert events[-1]["event"] == "stopping"
-    gone = up("list")
-    assert gone.code == 3
+    assert "stopping" in {event["event"] for event in events}
+    assert parley("list", "--nats", up.url).code == 3
 
 
-def test_a_debate_goes_on_after_a_restart(tmp_path: Path) -> None:
+def test_a_debate_goes_on_after_a_kill(parley: Call, silent: str, tmp_path: Path) -> None:
     first = Up(tmp_path)
-    slow = tmp_path / "slow.yaml"
-    slow.write_text(SLOW.replace("rounds:", "params: {deadline_s: 4}\nrounds:"))
-    first.submit("survivor", slow)
+    parley("submit", "forensic", "--brain", silent, "--id", "survivor", "--nats", first.url)
     first.stop(signal.SIGKILL)
     second = Up(tmp_path)
     try:
-        watched = second("watch", "survivor")
+        watched = parley("watch", "survivor", "--nats", second.url)
         assert "closed: failed (quorum_lost)" in watched.out
-        assert second("verify", "survivor").code == 0
+        assert parley("verify", "survivor", "--nats", second.url).code == 0
     finally:
         second.stop(signal.SIGTERM)
+
+
+def test_the_demo_ends_with_verdicts_in_plain_words(parley: Call) -> None:
+    called = parley("demo")
+    assert (called.code, called.err) == (0, "")
+    lines = [line.strip() for line in called.out.splitlines()]
+    assert lines.count("=> Verdict: manipulated, confidence 0.70.") == 2
+    assert "Why it ended after 3 rounds: the agents agree." in lines
+    assert lines.count("A vote at the start would have said ai_generated.") == 2
+    assert "parley up" in lines[-1]

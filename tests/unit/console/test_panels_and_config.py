@@ -2,9 +2,9 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.console.calling import Call
 
 from parley.configs.panels import BUILT_IN
+from tests.unit.console.calling import Call
 
 
 @pytest.fixture(autouse=True)
@@ -74,3 +74,12 @@ def test_the_demo_is_well_formed(parley: Call) -> None:
     for script in scripts:
         result = json.loads(parley("simulate", script, "--json").out)
         assert result["changed_by_debate"] is True
+
+
+def test_the_settings_may_name_the_directory_of_panels(parley: Call, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "own.yaml").write_text("protocol: verdicts\npersonas: [{name: me}]")
+    (tmp_path / "parley.yaml").write_text("panels: mine")
+    (tmp_path / "s.yaml").write_text("panel: own\nrounds: [{me: [authentic, .9]}]")
+    assert "own" in parley("panels").out
+    assert json.loads(parley("simulate", "s.yaml", "--json").out)["panel"] == "own"

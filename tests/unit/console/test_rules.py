@@ -1,6 +1,7 @@
 import json
 
 import pytest
+
 from tests.unit.console.calling import Call
 from tests.vectors_a import VECTORS, Vector
 

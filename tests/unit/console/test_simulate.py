@@ -3,13 +3,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.unit.console.calling import Call
-from tests.vectors_a import VECTORS, Vector
 
 from parley.bus.contracts.panel import DebateInput
 from parley.console.debates import Wishes, read_script, scripted_panel
 from parley.console.rehearsal import play
 from parley.coordinator.audit import audit
+from tests.unit.console.calling import Call
+from tests.vectors_a import VECTORS, Vector
 
 
 def script_of(vector: Vector) -> dict[str, object]:

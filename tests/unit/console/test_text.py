@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
-from tests.debates import panel
 
 from parley.agents.script import parse_script
 from parley.bus.subjects import DebateRef
@@ -12,6 +11,7 @@ from parley.console.live import live_board
 from parley.console.rehearsal import play
 from parley.console.text import clean, is_token, one_line
 from parley.coordinator.state import DebateState
+from tests.debates import panel
 
 ESCAPE = "\x1b"
 

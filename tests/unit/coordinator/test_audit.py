@@ -1,10 +1,10 @@
 import pytest
-from tests.debates import DEADLOCK, STALEMATE, panel, play
 
 from parley.bus.contracts.facts import Asked, Decided, Fact, RequestByReference, TurnTaken
 from parley.bus.contracts.verdicts import Reply, Statement, Verdict
 from parley.bus.journal import externalise
 from parley.coordinator.audit import audit
+from tests.debates import DEADLOCK, STALEMATE, panel, play
 
 
 @pytest.mark.parametrize("script", [DEADLOCK, STALEMATE], ids=["deadlock", "stalemate"])
@@ -33,11 +33,9 @@ def test_every_altered_verdict_is_found():
     ]
     assert len(spoken) == 8
     for index, fact in spoken:
-        old = (
-            fact.content.verdict
-            if isinstance(fact.content, Statement)
-            else fact.content.new_verdict
-        )
+        content = fact.content
+        old = content.new_verdict if isinstance(content, Reply) else None
+        old = content.verdict if isinstance(content, Statement) else old
         other = Verdict.MANIPULATED if old is not Verdict.MANIPULATED else Verdict.AUTHENTIC
         report = audit(altered(facts, index, other))
         assert not report.holds, f"fact {index} was altered unnoticed"

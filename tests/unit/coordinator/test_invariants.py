@@ -7,10 +7,10 @@ and write only if no other control fact came in between.
 """
 
 from collections import Counter
+from typing import Any
 
 import hypothesis.strategies as st
 from hypothesis import given, settings
-from tests.debates import ROSTER, panel
 
 from parley.bus.codec import decode, encode
 from parley.bus.contracts.facts import (
@@ -30,6 +30,7 @@ from parley.coordinator.policy import decide
 from parley.coordinator.reducer import apply, fold
 from parley.coordinator.state import DebateState
 from parley.coordinator.verdicts.result import declarations_of, result_of
+from tests.debates import ROSTER, panel
 
 CONTROL = ("opened", "asked", "abstained", "terminated", "decided", "closed")
 
@@ -64,7 +65,7 @@ params = st.fixed_dictionaries(
 
 
 class Log:
-    def __init__(self, chosen: dict[str, object]) -> None:
+    def __init__(self, chosen: dict[str, Any]) -> None:
         self.facts: list[Fact] = [Submitted(panel=panel(**chosen), input=DebateInput())]
         self.state = apply(DebateState(), self.facts[0])
 

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-from tests.debates import panel
-
 from parley.bus.contracts.facts import (
     Abstained,
     DeadlineFired,
@@ -29,6 +27,7 @@ from parley.coordinator.policy import decide
 from parley.coordinator.reducer import apply
 from parley.coordinator.state import DebateState
 from parley.coordinator.verdicts.result import VerdictResult, result_of
+from tests.debates import panel
 
 Said = Statement | Reply | Failure | Localization | None
 A, U, M = Verdict.AI_GENERATED, Verdict.AUTHENTIC, Verdict.MANIPULATED

@@ -5,8 +5,6 @@ and reviews are all steps, asked of one persona each. Statements stand in for th
 
 from collections.abc import Collection
 
-from tests.debates import panel
-
 from parley.bus.contracts.declaration import (
     DeclarationDetails,
     TerminationDeclaration,
@@ -33,6 +31,7 @@ from parley.coordinator.audit import audit
 from parley.coordinator.policy import Flow, decide
 from parley.coordinator.reducer import apply
 from parley.coordinator.state import DebateState
+from tests.debates import panel
 
 STAGE_1 = ("ate", "atsa", "validator")
 ORDER = ("epm", "tan", "cj")

@@ -1,5 +1,4 @@
 import pytest
-from tests.debates import DEADLOCK, ROSTER, panel, play
 
 from parley.bus.contracts.facts import (
     Abstained,
@@ -22,6 +21,7 @@ from parley.coordinator.policy import decide
 from parley.coordinator.reducer import apply, fold
 from parley.coordinator.state import DebateState, Phase
 from parley.coordinator.verdicts.result import result_of
+from tests.debates import DEADLOCK, ROSTER, panel, play
 
 SUBMITTED = Submitted(panel=panel(), input=DebateInput())
 

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import anyio
-from tests.debates import ROSTER, panel
 from typing_extensions import override
 
 from parley.agents.runtime import WorkerOptions, queue_of
@@ -27,6 +26,7 @@ from parley.coordinator.audit import audit
 from parley.coordinator.policy import decide
 from parley.coordinator.reducer import fold
 from parley.coordinator.service import Coordinator
+from tests.debates import ROSTER, panel
 
 REF = DebateRef("forensic", "d1")
 SUBMITTED = Submitted(panel=panel(deadline_s=5.0), input=DebateInput(text="a photograph"))
@@ -96,7 +96,7 @@ def test_a_decision_is_void_once_another_control_fact_was_seen() -> None:
             decided = decide(fold(one.fact for one in logged))
             assert decided is not None
             last = max(one.sequence for one in logged if isinstance(one.fact, ControlFact))
-            await journal.control(REF, journal.draft(REF, decided), after=last, closes=None)
+            await journal.control(REF, journal.draft(REF, decided), after=last)
             await anyio.sleep(20)
             logged, _ = await journal.read(REF)
             assert "ctl.abstained.opening.frequency" not in await tails(journal)

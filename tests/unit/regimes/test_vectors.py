@@ -2,7 +2,6 @@ import json
 from typing import Any
 
 import pytest
-from tests.vectors_c import TERMINATION_TYPES, VECTORS, Vector
 
 from parley.bus.contracts.declaration import (
     DeclarationDetails,
@@ -10,6 +9,7 @@ from parley.bus.contracts.declaration import (
     TerminationRationale,
 )
 from parley.coordinator.regimes.rules_io import TerminateRegimeIn, answer_terminate_regime
+from tests.vectors_c import TERMINATION_TYPES, VECTORS, Vector
 
 every_vector = pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.id)
 

@@ -1,7 +1,6 @@
 from collections.abc import Mapping
 
 import pytest
-from tests.vectors_a import AI, AUTH, FOUR, MANI, UNSURE
 
 from parley.bus.contracts.verdicts import Verdict
 from parley.coordinator.verdicts.cobra import (
@@ -11,6 +10,7 @@ from parley.coordinator.verdicts.cobra import (
     select_algorithm,
 )
 from parley.coordinator.verdicts.trust import DEFAULT_TRUST
+from tests.vectors_a import AI, AUTH, FOUR, MANI, UNSURE
 
 EVEN = {"a": 0.8, "b": 0.8}
 

@@ -1,5 +1,4 @@
 import pytest
-from tests.vectors_a import VECTORS, Vector
 
 from parley.bus.contracts.declaration import (
     TerminationDeclaration,
@@ -10,6 +9,7 @@ from parley.bus.contracts.panel import VerdictParams
 from parley.bus.contracts.verdicts import TerminationReason
 from parley.coordinator.verdicts.declare import declare, declare_operational
 from parley.coordinator.verdicts.termination import evaluate
+from tests.vectors_a import VECTORS, Vector
 
 TYPES = {
     TerminationReason.CONSENSUS_REACHED: TerminationType.ANSWER_CONVERGENCE,

@@ -1,11 +1,11 @@
 import pytest
-from tests.vectors_a import AI, AUTH, MANI, UNSURE, VECTORS
 
 from parley.bus.contracts.verdicts import Verdict
 from parley.coordinator.tolerance import EPS
 from parley.coordinator.verdicts.challenges import challenges
 from parley.coordinator.verdicts.disagreement import disagreement
 from parley.coordinator.verdicts.position import Position
+from tests.vectors_a import AI, AUTH, MANI, UNSURE, VECTORS
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 import pytest
-from tests.vectors_a import AI, AUTH, FOUR, MANI, UNSURE, Said
 
 from parley.bus.contracts.verdicts import TerminationReason, Verdict
 from parley.bus.errors import BadInput
 from parley.coordinator.verdicts.manager import decide_verdict, majority_vote
 from parley.coordinator.verdicts.position import Position
 from parley.coordinator.verdicts.trust import DEFAULT_TRUST, resolve_trust
+from tests.vectors_a import AI, AUTH, FOUR, MANI, UNSURE, Said
 
 
 def stand(*said: Said) -> tuple[Position, ...]:

@@ -1,6 +1,5 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.vectors_a import FOUR
 
 from parley.bus.contracts.panel import VerdictParams
 from parley.bus.contracts.verdicts import TerminationReason, Verdict
@@ -11,6 +10,7 @@ from parley.coordinator.verdicts.disagreement import disagreement
 from parley.coordinator.verdicts.manager import decide_verdict, majority_vote
 from parley.coordinator.verdicts.position import Position
 from parley.coordinator.verdicts.termination import PRIORITY, evaluate
+from tests.vectors_a import FOUR
 
 ROSTER = (*FOUR, "fatformer")
 Room = tuple[Position, ...]

@@ -3,7 +3,6 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from tests.vectors_a import VECTORS, Vector
 
 from parley.bus.contracts.verdicts import TerminationReason
 from parley.bus.errors import BadInput
@@ -15,6 +14,7 @@ from parley.coordinator.verdicts.rules_io import (
     answer_manager,
     answer_terminate_verdicts,
 )
+from tests.vectors_a import VECTORS, Vector
 
 
 def entry(agent: str, verdict: Any, confidence: Any) -> dict[str, Any]:

@@ -1,5 +1,4 @@
 import pytest
-from tests.vectors_a import AI, AUTH, FOUR, MANI, UNSURE, Said
 
 from parley.bus.contracts.panel import VerdictParams
 from parley.bus.contracts.verdicts import TerminationReason
@@ -7,6 +6,7 @@ from parley.coordinator.tolerance import EPS
 from parley.coordinator.verdicts.position import Position
 from parley.coordinator.verdicts.presets import PRESETS
 from parley.coordinator.verdicts.termination import evaluate
+from tests.vectors_a import AI, AUTH, FOUR, MANI, UNSURE, Said
 
 DEFAULT = PRESETS["default"]
 

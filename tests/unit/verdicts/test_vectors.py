@@ -1,10 +1,10 @@
 import pytest
-from tests.vectors_a import VECTORS, Vector
 
 from parley.coordinator.verdicts.challenges import challenges
 from parley.coordinator.verdicts.manager import decide_verdict
 from parley.coordinator.verdicts.termination import evaluate
 from parley.coordinator.verdicts.trust import resolve_trust
+from tests.vectors_a import VECTORS, Vector
 
 every_vector = pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.id)
 
