@@ -6,6 +6,9 @@ Facts on the bus: the few writes that exist, each with the guard that makes it s
     speak    once ever per (step, persona)
     fire     once ever per step
     control  only while no other control fact was written since (`after`)
+
+What is no fact counts for nothing: it does not stand in the way of the first submission, deadline
+or cancellation. An agent cannot read the log, so that it takes any record for its turn.
 """
 
 import hashlib
@@ -30,7 +33,7 @@ from parley.bus.contracts.facts import (
     Submitted,
     TurnTaken,
 )
-from parley.bus.errors import DecodeError
+from parley.bus.errors import Conflict, DecodeError
 from parley.bus.port import Bus, Entry, Guard, Record
 from parley.bus.subjects import DebateRef, Subjects
 
@@ -72,11 +75,11 @@ class Journal:
 
     async def submit(self, ref: DebateRef, fact: Submitted) -> None:
         """Raises Conflict when the debate's id is taken."""
-        await self._write_once(ref, fact)
+        await self._write_first(ref, fact)
 
     async def cancel(self, ref: DebateRef, fact: CancelRequested) -> None:
         """Raises Conflict when somebody cancelled before."""
-        await self._write_once(ref, fact)
+        await self._write_first(ref, fact)
 
     async def speak(self, ref: DebateRef, fact: TurnTaken) -> None:
         """Raises Conflict when the persona's turn in this step is already in the log."""
@@ -87,7 +90,7 @@ class Journal:
 
     async def fire(self, ref: DebateRef, fact: DeadlineFired) -> None:
         """Raises Conflict when the step's deadline is already in the log."""
-        await self._write_once(ref, fact)
+        await self._write_first(ref, fact)
 
     async def control(self, ref: DebateRef, draft: Draft, *, after: int) -> None:
         """Write a control fact if `after` is still the last one's sequence; Conflict if it is not."""
@@ -130,10 +133,20 @@ class Journal:
             return REQUEST.validate_json(await self.bus.get_blob(ask.request.blob))
         return ask.request
 
-    async def _write_once(self, ref: DebateRef, fact: Fact) -> None:
+    async def _write_first(self, ref: DebateRef, fact: Fact) -> None:
+        try:
+            await self._write_once(ref, fact)
+        except Conflict:
+            found = await self.bus.read(self.subjects.of(ref, fact))
+            facts, _ = self.decode_all(found)
+            if facts or not found:
+                raise
+            await self._write_once(ref, fact, after=found[-1].sequence)
+
+    async def _write_once(self, ref: DebateRef, fact: Fact, after: int = 0) -> None:
         subject = self.subjects.of(ref, fact)
         draft = Draft(subject, encode(fact), fact)
-        await self.bus.append(self._entry(ref, draft, Guard(subject, 0)))
+        await self.bus.append(self._entry(ref, draft, Guard(subject, after)))
 
     def _entry(self, ref: DebateRef, draft: Draft, guard: Guard) -> Entry:
         msg_id = self.subjects.msg_id(draft.subject)

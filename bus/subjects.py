@@ -35,6 +35,8 @@ from parley.bus.contracts.panel import EVERYBODY
 
 LIVE = "live"
 CONTROL = "ctl."
+ASKS = "ctl.ask."
+CLOSED = "ctl.closed"
 
 
 class DebateRef(NamedTuple):
@@ -93,6 +95,11 @@ class Subjects:
         if len(parts) != 3:  # noqa: PLR2004 - panel, id, tail
             return None
         return DebateRef(parts[0], parts[1]), parts[2]
+
+    def is_control(self, subject: str) -> bool:
+        """Whether it stands under the guard that control facts are written with."""
+        address = self.parse(subject)
+        return address is not None and address[1].startswith(CONTROL)
 
     def of(self, ref: DebateRef, fact: Fact) -> str:
         return self.at(ref, tail_of(fact))

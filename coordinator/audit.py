@@ -3,7 +3,8 @@ Recompute a debate from its log alone and compare.
 
 Every control fact says how many facts its decision had seen. Folding exactly those and deciding
 again must give the same fact, byte for byte; anything else means that the log was altered, or
-that the coordinator and this code do not agree.
+that the coordinator and this code do not agree. A control fact must also rest on everything up
+to the control fact before it: two that rest on the same one would be a fork.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +26,7 @@ from parley.bus.contracts.facts import (
 from parley.bus.errors import ProtocolError
 from parley.bus.journal import externalise
 from parley.coordinator.policy import FLOWS, Flow, decide
-from parley.coordinator.reducer import apply
+from parley.coordinator.reducer import apply, pass_over
 from parley.coordinator.state import DebateState
 
 
@@ -50,28 +51,34 @@ class Audit:
 
 
 def audit(facts: Sequence[Fact], flows: Mapping[str, Flow] = FLOWS) -> Audit:
+    # The n-th state is what the first n facts of the debate amount to.
     states = [DebateState()]
     found: list[Discrepancy] = []
-    checked = 0
+    checked, last_control = 0, 0
     for ordinal, fact in enumerate(facts):
+        problem, state = None, states[-1]
         if not isinstance(fact, Submitted | CancelRequested | TurnTaken | DeadlineFired):
             checked += 1
-            problem = _problem(fact, states, flows)
-            if problem:
-                found.append(Discrepancy(ordinal, fact.type, problem))
+            problem = _problem(fact, states, last_control, flows)
+            last_control = state.facts
         try:
-            states.append(apply(states[-1], fact))
+            state = apply(state, fact)
         except ProtocolError as error:
-            found.append(Discrepancy(ordinal, fact.type, str(error)))
-            break
+            problem, state = str(error), pass_over(state)
+        if problem:
+            found.append(Discrepancy(ordinal, fact.type, problem))
+        if state.facts == len(states):
+            states.append(state)
     return Audit(states[-1], checked, tuple(found))
 
 
 def _problem(
-    fact: ControlFact, states: Sequence[DebateState], flows: Mapping[str, Flow]
+    fact: ControlFact, states: Sequence[DebateState], last_control: int, flows: Mapping[str, Flow]
 ) -> str | None:
     if fact.decided_at >= len(states):
         return f"rests on {fact.decided_at} facts, but only {len(states) - 1} stand before it"
+    if fact.decided_at <= last_control:
+        return f"rests on {fact.decided_at} facts, but fact {last_control} was decided since"
     if isinstance(fact, Abstained) and fact.reason is AbstainReason.UNDELIVERABLE:
         return None
     expected = decide(states[fact.decided_at], flows)

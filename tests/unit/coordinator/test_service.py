@@ -1,28 +1,33 @@
 """The coordinator as a process, on the bus in memory and virtual time."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import anyio
+import pytest
 from typing_extensions import override
 
 from parley.agents.runtime import WorkerOptions, queue_of
+from parley.bus.codec import encode
 from parley.bus.contracts.facts import (
     Abstained,
     AbstainReason,
+    Asked,
     ControlFact,
+    Opened,
     Submitted,
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts import Statement, Verdict
+from parley.bus.contracts.verdicts import OpeningRequest, Statement, Verdict
 from parley.bus.errors import Unavailable
 from parley.bus.journal import Journal
 from parley.bus.memory import MemoryBus, MemoryServer, open_memory_server
 from parley.bus.port import Delivery, Entry, Record
-from parley.bus.subjects import DebateRef, Subjects
+from parley.bus.subjects import DebateRef, Subjects, tail_of
 from parley.bus.virtual import VirtualTimeLoop
 from parley.coordinator.audit import audit
+from parley.coordinator.peers import BEAT_S, Beacon, Peers
 from parley.coordinator.policy import decide
 from parley.coordinator.reducer import fold
 from parley.coordinator.service import Coordinator
@@ -159,3 +164,166 @@ def test_a_coordinator_outlives_requests_that_fail() -> None:
 
 async def give_back(delivery: Delivery) -> None:
     await delivery.nak()
+
+
+FORGED_ASK = Asked(
+    decided_at=1,
+    step="opening",
+    personas=("noise", "spatial"),
+    input=DebateInput(),
+    request=OpeningRequest(),
+    deadline_s=1.0,
+)
+FORGED_OPENING = Opened(decided_at=9)
+FORGED = {
+    "no control fact": ("ctl.mystery", b"{}"),
+    "no closing": ("ctl.closed", b"\xff"),
+    "no ask": ("ctl.ask.round-1.all", b"{}"),
+    "no deadline": ("fired.opening", b"[]"),
+    "no cancellation": ("cancel", b"null"),
+    "nothing known": ("gossip", b""),
+    "an opening": ("ctl.opened", encode(FORGED_OPENING)),
+    "an ask": (tail_of(FORGED_ASK), encode(FORGED_ASK)),
+    "a submission": ("submitted", encode(SUBMITTED)),
+}
+
+
+async def forge(server: MemoryServer, tail: str, data: bytes) -> None:
+    subject = Subjects().at(REF, tail)
+    await server.client().append(Entry(subject, data, f"forged {server.log.last_sequence}"))
+
+
+@pytest.mark.parametrize("moment", ["opened", "waiting", "closed"])
+@pytest.mark.parametrize(("tail", "data"), FORGED.values(), ids=FORGED)
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_what_was_forged_does_not_stop_a_debate(
+    moment: str, tail: str, data: bytes, replicas: int
+) -> None:
+    """Nobody answers; still every decision is made and stands, and nobody holds on to the debate."""
+
+    async def main() -> None:
+        async with AsyncExitStack() as stack:
+            server = await stack.enter_async_context(open_memory_server())
+            staff = [
+                Coordinator(Journal(server.client(), Subjects()), f"c{n}") for n in range(replicas)
+            ]
+            tasks = await stack.enter_async_context(anyio.create_task_group())
+            for one in staff:
+                tasks.start_soon(one.run)
+            await anyio.sleep(3)
+            journal = Journal(server.client(), Subjects())
+            await journal.submit(REF, SUBMITTED)
+            await anyio.sleep({"opened": 0.0, "waiting": 1.0, "closed": 60.0}[moment])
+            await forge(server, tail, data)
+            await anyio.sleep(60)
+            logged, _ = await journal.read(REF)
+            report = audit([one.fact for one in logged])
+            assert report.state.closed is not None
+            assert [logged[one.ordinal].fact for one in report.discrepancies] == [
+                one.fact for one in logged if one.fact in (FORGED_ASK, FORGED_OPENING)
+            ]
+            assert [one.open_debates for one in staff] == [0] * replicas
+            tasks.cancel_scope.cancel()
+
+    simulate(main)
+
+
+def test_what_is_no_submission_is_forgotten_and_takes_no_id() -> None:
+    async def main() -> None:
+        async with open_memory_server() as server:
+            coordinator = Coordinator(Journal(server.client(), Subjects()), "c0")
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(coordinator.run)
+                await coordinator.ready.wait()
+                await forge(server, "submitted", b"{}")
+                await forge(server, "ctl.opened", encode(Opened(decided_at=1)))
+                await anyio.sleep(10)
+                assert coordinator.open_debates == 0
+                journal = Journal(server.client(), Subjects())
+                await journal.submit(REF, SUBMITTED)
+                await anyio.sleep(60)
+                logged, undecodable = await journal.read(REF)
+                facts = [one.fact for one in logged]
+                assert facts[1] == SUBMITTED
+                report = audit(facts)
+                assert report.state.closed is not None
+                assert [one.ordinal for one in report.discrepancies] == [0]
+                assert len(undecodable) == 1
+                tasks.cancel_scope.cancel()
+
+    simulate(main)
+
+
+def test_a_coordinator_that_only_says_it_lives_is_not_waited_for() -> None:
+    async def main() -> None:
+        async with open_memory_server() as server, coordinated(server, server.client()) as journal:
+
+            async def haunt() -> None:
+                ghost = Beacon(name="ghost").model_dump_json().encode()
+                while True:
+                    await journal.bus.signal(journal.subjects.beacons(), ghost)
+                    await anyio.sleep(BEAT_S)
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(haunt)
+                refs = [DebateRef("forensic", f"d{n}") for n in range(8)]
+                peers = Peers("c0")
+                peers.hear(Beacon(name="ghost"), 0.0)
+                assert {peers.mine(ref) for ref in refs} == {True, False}
+                for ref in refs:
+                    await journal.submit(ref, SUBMITTED)
+                await anyio.sleep(100)
+                closed = await journal.bus.subjects(journal.subjects.closings())
+                assert len(closed) == len(refs)
+                tasks.cancel_scope.cancel()
+
+    simulate(main)
+
+
+def test_deadlines_are_not_put_off_by_coordinators_that_come_and_go() -> None:
+    """The one who acts first is killed again and again; the other has seen when the step opened."""
+
+    async def main() -> None:
+        async with open_memory_server() as server, coordinated(server, server.client()) as journal:
+            peers = Peers("c0")
+            peers.hear(Beacon(name="c1"), 0.0)
+            ref = next(
+                ref for n in range(99) if not peers.mine(ref := DebateRef("forensic", f"d{n}"))
+            )
+            patient = Submitted(panel=panel(deadline_s=20.0), input=DebateInput())
+            await journal.submit(ref, patient)
+            for _ in range(8):
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(Coordinator(Journal(server.client(), Subjects()), "c1").run)
+                    await anyio.sleep(8)
+                    tasks.cancel_scope.cancel()
+            logged, _ = await journal.read(ref)
+            begun, fired = (
+                next(one.time_ns for one in logged if one.fact.type == kind)
+                for kind in ("asked", "fired")
+            )
+            assert fired - begun < 31 * 10**9
+
+    simulate(main)
+
+
+def test_a_queue_that_gave_up_on_a_forged_ask_makes_nobody_abstain() -> None:
+    async def main() -> None:
+        async with open_memory_server() as server, coordinated(server, server.client()) as journal:
+            await journal.submit(REF, SUBMITTED)
+            await anyio.sleep(1)
+            noise = queue_of(journal, "forensic", "noise", WorkerOptions(max_deliver=1))
+            await journal.bus.ensure_queue(noise)
+            await forge(server, tail_of(FORGED_ASK), encode(FORGED_ASK))
+
+            async def refuse_the_forged(delivery: Delivery) -> None:
+                if delivery.record.data == encode(FORGED_ASK):
+                    await delivery.nak()
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(journal.bus.work, noise.name, 2, refuse_the_forged)
+                await anyio.sleep(2)
+                assert not [tail for tail in await tails(journal) if "abstained" in tail]
+                tasks.cancel_scope.cancel()
+
+    simulate(main)
