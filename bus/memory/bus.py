@@ -1,6 +1,7 @@
 """The port of the bus, in memory: every client stands for one process."""
 
 import hashlib
+import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
@@ -29,6 +30,7 @@ class MemoryServer:
         self.log = MemoryLog(epoch_ns)
         self.queues: dict[str, MemoryQueue] = {}
         self.blobs: dict[str, bytes] = {}
+        self.writes = itertools.count()
         self.on_signal: list[Callable[[str, bytes], None]] = []
         self.on_undeliverable: list[Callable[[str, int], None]] = []
 
@@ -69,6 +71,7 @@ class MemoryBus:
             known.queue = queue
 
     async def append(self, *entries: Entry) -> int:
+        entries = tuple(map(self._unforeseeable, entries))
         results = await self._send(entries, self._write)
         while len(results) < len(entries) or self._chance.happens(self._chance.faults.lost_answers):
             if not self._chance.happens(PERSISTENCE):
@@ -81,6 +84,12 @@ class MemoryBus:
                 raise result
             sequence = result
         return sequence
+
+    def _unforeseeable(self, entry: Entry) -> Entry:
+        """As on JetStream: what a guard protects is a repetition of nobody else's write."""
+        if entry.guard is None:
+            return entry
+        return entry._replace(msg_id=f"{entry.msg_id}.{next(self._server.writes)}")
 
     async def _send(
         self, entries: Sequence[Entry], write: Callable[[Entry], int | Conflict]
