@@ -36,7 +36,7 @@ check: $(VENV)/ready  ## lint, types, layers
 	$(BIN)/lint-imports
 
 SEEDS ?= 10000
-simulate: $(VENV)/ready  ## SEEDS=10000 debates in virtual time with everything that can go wrong
+simulate: $(VENV)/ready  ## simulate SEEDS=10000 small worlds in virtual time, faults included
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS)
 
 chaos: $(VENV)/ready  ## 500 debates in real processes that are killed, frozen and cut off
