@@ -27,6 +27,8 @@ class Task(NamedTuple):
 class Answer(NamedTuple):
     content: Content
     usage: Usage = FREE
+    # Who thought, where the brain that was asked left it to another one.
+    brain: str = ""
 
 
 class Brain(Protocol):

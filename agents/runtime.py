@@ -3,21 +3,39 @@ A persona as a process: takes the asks that concern it, lets its brain think, pu
 
 The turn is written once ever per (debate, step), and the ask is acknowledged only after the turn
 stands in the log: a crash anywhere in between costs at most one more thought, never a second turn.
+
+Told to stop, it takes no more asks and finishes the ones it thinks about; what is not finished in
+time goes back to the other replicas.
 """
 
+import secrets
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import anyio
 import structlog
 from pydantic import ValidationError
 
+from parley import __version__
 from parley.agents.brain import Answer, Brain, BrainFailure, Task
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import Ask, Failure, FailureReason, TurnTaken
 from parley.bus.errors import Conflict, DecodeError, NotFound
 from parley.bus.journal import Journal
-from parley.bus.port import Delivery, Queue
+from parley.bus.port import Delivery, Presence, Queue
 from parley.bus.subjects import DebateRef
+from parley.bus.tally import QUARANTINED, Metric, Tally
+
+TURNS = Metric("parley_turns_total", "Turns written.", ("panel", "persona", "kind"))
+TURN_SECONDS = Metric(
+    "parley_turn_seconds", "From taking an ask to the answer.", ("panel", "persona"), seconds=True
+)
+FAILURES = Metric(
+    "parley_failures_total", "Asks without an answer.", ("panel", "persona", "reason")
+)
+REDELIVERED = Metric("parley_redelivered_total", "Asks that came again.", ("panel", "persona"))
 
 log = structlog.get_logger()
 
@@ -32,8 +50,21 @@ class WorkerOptions:
     max_deliver: int = 5
     # Further attempts of a brain that failed; the pause before attempt n is 2**n seconds.
     retries: int = 2
+    # How long asks may still be thought about after a stop.
+    drain_s: float = 185.0
     # Blobs kept in memory between asks.
     blobs_cached: int = 32
+    # Measures how long a thought takes.
+    clock: Callable[[], float] = time.perf_counter
+
+
+class Thought(NamedTuple):
+    """An ask being thought about; cancelling the scope gives it up."""
+
+    delivery: Delivery
+    began: float
+    deadline: float
+    scope: anyio.CancelScope
 
 
 class Worker:
@@ -46,73 +77,128 @@ class Worker:
         options: WorkerOptions | None = None,
     ) -> None:
         self._journal = journal
+        self._panel = panel
         self._persona = persona
         self._brain = brain
         self._options = options or WorkerOptions()
         self._queue = queue_of(journal, panel, persona, self._options)
-        self._thinking: dict[int, Delivery] = {}
+        self._id = secrets.token_hex(8)
+        self._thinking: dict[int, Thought] = {}
+        self._clock = self._options.clock
         self._blobs: dict[str, bytes] = {}
         self._log = log.bind(panel=panel, persona=persona)
         self.ready = anyio.Event()
+        self.tally = Tally()
 
-    async def run(self) -> None:
-        """Until cancelled."""
-        await self._journal.bus.ensure_queue(self._queue)
+    async def run(self, stop: anyio.Event | None = None) -> None:
+        """Until cancelled, or until everything is finished after `stop`."""
+        bus = self._journal.bus
+        await bus.ensure_queue(self._queue)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._keep_alive)
+            tasks.start_soon(bus.announce, self.describe)
+            if stop is not None:
+                tasks.start_soon(self._limit_drain, stop, tasks.cancel_scope)
             self._log.info("agent_ready", brain=self._brain.name)
             self.ready.set()
-            await self._journal.bus.work(self._queue.name, self._options.concurrency, self._handle)
+            await bus.work(self._queue.name, self._options.concurrency, self._handle, stop=stop)
+            self._log.info("agent_drained")
+            tasks.cancel_scope.cancel()
+
+    def describe(self) -> Presence:
+        return Presence(
+            service="parley-agent",
+            id=self._id,
+            version=__version__,
+            labels={
+                "role": "agent",
+                "panel": self._panel,
+                "persona": self._persona,
+                "brain": self._brain.name,
+            },
+            figures={
+                "in_flight": len(self._thinking),
+                "turns": self.tally.total(TURNS),
+                "failures": self.tally.total(FAILURES),
+                "redelivered": self.tally.total(REDELIVERED),
+            },
+        )
+
+    async def _limit_drain(self, stop: anyio.Event, everything: anyio.CancelScope) -> None:
+        await stop.wait()
+        await anyio.sleep(self._options.drain_s)
+        self._log.warning("given_back", asks=len(self._thinking))
+        for thought in list(self._thinking.values()):
+            await thought.delivery.nak()
+        everything.cancel()
 
     async def _keep_alive(self) -> None:
-        """Tell the server that the asks being thought about are not lost."""
+        """Tell the server that the asks being thought about are not lost; give up overdue ones."""
         while True:
             await anyio.sleep(self._options.ack_wait_s / 3)
-            for delivery in list(self._thinking.values()):
-                await delivery.in_progress()
+            now = self._clock()
+            for thought in list(self._thinking.values()):
+                if now > thought.deadline:
+                    thought.scope.cancel()
+                else:
+                    await thought.delivery.in_progress()
 
     async def _handle(self, delivery: Delivery) -> None:
         try:
             ref, ask = self._journal.decode_ask(delivery.record)
         except DecodeError as error:
             self._log.warning("quarantined", sequence=delivery.record.sequence, reason=str(error))
-            await delivery.term()
+            self.tally.add(QUARANTINED, "agent")
+            await delivery.term(str(error))
             return
         if self._persona not in ask.personas:
             await delivery.ack()
             return
-        self._thinking[delivery.record.sequence] = delivery
+        if delivery.attempt > 1:
+            self.tally.add(REDELIVERED, self._panel, self._persona)
+        began = self._clock()
+        thought = Thought(delivery, began, began + ask.deadline_s, anyio.CancelScope())
+        self._thinking[delivery.record.sequence] = thought
         try:
-            await self._answer(ref, ask, delivery)
+            await self._answer(ref, ask, thought)
         except Exception:  # noqa: BLE001
             # A bug in a brain must not take down the debates beside this one: the ask comes
             # again, and after max_deliver the coordinator writes the abstention.
             self._log.exception("brain_crashed", debate=str(ref), step=ask.step)
+            self.tally.add(FAILURES, self._panel, self._persona, "crashed")
             await delivery.nak(delay_s=float(delivery.attempt))
         finally:
             self._thinking.pop(delivery.record.sequence, None)
 
-    async def _answer(self, ref: DebateRef, ask: Ask, delivery: Delivery) -> None:
-        began = anyio.current_time()
-        with anyio.move_on_after(ask.deadline_s) as deadline:
+    async def _answer(self, ref: DebateRef, ask: Ask, thought: Thought) -> None:
+        with thought.scope:
             answer = await self._think(ref, ask)
-        if deadline.cancelled_caught:
+        if thought.scope.cancelled_caught:
             self._log.warning("too_late", debate=str(ref), step=ask.step)
-            await delivery.ack()
+            self.tally.add(FAILURES, self._panel, self._persona, "deadline")
+            await thought.delivery.ack()
             return
         turn = TurnTaken(
             step=ask.step,
             persona=self._persona,
             content=answer.content,
-            brain=self._brain.name,
-            seconds=round(anyio.current_time() - began, 6),
+            brain=answer.brain or self._brain.name,
+            seconds=round(self._clock() - thought.began, 6),
             usage=answer.usage,
         )
         try:
             await self._journal.speak(ref, turn)
         except Conflict:
             self._log.debug("already_spoken", debate=str(ref), step=ask.step)
-        await delivery.ack()
+        else:
+            self._count(turn)
+        await thought.delivery.ack()
+
+    def _count(self, turn: TurnTaken) -> None:
+        self.tally.add(TURNS, self._panel, self._persona, turn.content.kind)
+        self.tally.observe(TURN_SECONDS, turn.seconds, self._panel, self._persona)
+        if isinstance(turn.content, Failure):
+            self.tally.add(FAILURES, self._panel, self._persona, turn.content.reason.value)
 
     async def _think(self, ref: DebateRef, ask: Ask) -> Answer:
         attempt = 0

@@ -13,6 +13,23 @@ The scripted brain: plays a file of statements. Simulations, demos, drills and t
 
 A line may also say `response`, `arguments`, `evidence`, `delay_s`, `silent: true` (it never
 answers) or `fail: why`.
+
+A deliberation has `iterations` in place of `rounds`. Each holds what `rules terminate-regime` takes
+(the facilitator and the scores say it) and, if wanted, the debaters' words:
+
+    panel: deliberation
+    question: Lease or buy?
+    theta: L3
+    iterations:
+      - says:
+          analyst: {message: "…", position: lease, confidence: 0.7, axes: [cost]}
+          critic: "a text alone is the message"
+        axes: [cost]                 # those that were said, where this is left out
+        conclusion: lease
+      - {axes: [], forcing: {axis: ethics}, sensitivity: low}
+    summary: {conclusion: lease, rationale: "…"}
+
+After the last iteration nobody adds anything.
 """
 
 from typing import Annotated, Self
@@ -22,8 +39,12 @@ import yaml
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
 from parley.agents.brain import Answer, BrainFailure, Task
+from parley.agents.cue import Cue
+from parley.agents.deliberation.script import IterationLines, deliberate, sum_up
 from parley.bus.contracts.base import Contract, Share, Text, Token
+from parley.bus.contracts.deliberation import Summary, SummaryRequest
 from parley.bus.contracts.facts import Content, FailureReason, Request
+from parley.bus.contracts.regimes import Theta
 from parley.bus.contracts.verdicts import (
     Localization,
     LocalizeRequest,
@@ -41,16 +62,13 @@ from parley.bus.errors import BadInput
 SCRIPT_BLOB = "script"
 
 
-class Line(Contract):
+class Line(Cue):
     verdict: Verdict | None = None
     confidence: Share | None = None
     reasoning: Text = ""
     arguments: tuple[Text, ...] | None = None
     evidence: dict[str, JsonValue] | None = None
     response: ResponseType | None = None
-    delay_s: Annotated[float, Field(ge=0, le=3600)] = 0.0
-    silent: bool = False
-    fail: Text | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -85,26 +103,53 @@ class FollowUpLine(Contract):
 
 
 class Script(Contract):
+    """Either `rounds`, a debate of verdicts, or `iterations`, a deliberation."""
+
     panel: Token = "forensic"
     preset: str | None = None
     params: dict[str, JsonValue] = Field(default_factory=dict)
     roster: tuple[Token, ...] | None = None
-    rounds: Annotated[tuple[dict[Token, Line], ...], Field(min_length=1)]
+    rounds: Annotated[tuple[dict[Token, Line], ...], Field(min_length=1)] | None = None
     follow_ups: dict[Token, FollowUpLine] = Field(default_factory=dict)
+    question: Text = ""
+    theta: Theta | None = None
+    iterations: Annotated[tuple[IterationLines, ...], Field(min_length=1)] | None = None
+    summary: Summary | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _usual_panel(cls, value: object) -> object:
+        if isinstance(value, dict) and "iterations" in value:
+            return {"panel": "deliberation", **value}
+        return value
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Self:
+        if (self.rounds is None) == (self.iterations is None):
+            raise ValueError("a script has rounds or iterations, one of both")
+        return self
 
     @model_validator(mode="after")
     def _openings_are_whole(self) -> Self:
-        for agent, line in self.rounds[0].items():
+        for agent, line in self.rounds[0].items() if self.rounds else ():
             spoken = not line.silent and line.fail is None
             if spoken and (line.verdict is None or line.confidence is None):
                 raise ValueError(f"{agent}'s opening statement needs a verdict and a confidence")
         return self
 
     def agents(self) -> set[str]:
-        return {agent for lines in self.rounds for agent in lines} | set(self.follow_ups)
+        opposed = {agent for lines in self.rounds or () for agent in lines}
+        deliberating = {agent for lines in self.iterations or () for agent in lines.says}
+        return opposed | deliberating | set(self.follow_ups)
 
     def line(self, round_: int, agent: str) -> Line | None:
-        return self.rounds[round_].get(agent) if round_ < len(self.rounds) else None
+        rounds = self.rounds or ()
+        return rounds[round_].get(agent) if round_ < len(rounds) else None
+
+    def iteration(self, number: int) -> IterationLines:
+        """Counted from 1; an empty one after the last."""
+        iterations = self.iterations or ()
+        return iterations[number - 1] if number <= len(iterations) else IterationLines()
 
 
 def parse_script(text: str | bytes, source: str = "script") -> Script:
@@ -121,29 +166,35 @@ def parse_script(text: str | bytes, source: str = "script") -> Script:
         raise BadInput(f"{source}: {mistakes}") from error
 
 
-def line_for(script: Script, request: Request, persona: str) -> Line | None:
+def cue_for(script: Script, request: Request, persona: str) -> Cue | None:
     match request:
         case OpeningRequest():
             return script.line(0, persona)
         case RoundRequest():
             return script.line(request.round, persona)
-        case LocalizeRequest():
+        case LocalizeRequest() | SummaryRequest():
             return None
+        case _:
+            return script.iteration(request.iteration).says.get(persona)
 
 
 def recite(script: Script, request: Request, persona: str) -> Content:
     """What the script lets a persona say. Raises BrainFailure where it has it fail."""
-    line = line_for(script, request, persona)
-    if line is not None and line.fail is not None:
-        raise BrainFailure(FailureReason.BRAIN_ERROR, line.fail)
+    cue = cue_for(script, request, persona)
+    if cue is not None and cue.fail is not None:
+        raise BrainFailure(FailureReason.BRAIN_ERROR, cue.fail)
     match request:
         case OpeningRequest():
-            return _statement(line, persona)
+            return _statement(script.line(0, persona), persona)
         case RoundRequest():
-            return _reply(line or Line(), request, persona)
+            return _reply(script.line(request.round, persona) or Line(), request, persona)
         case LocalizeRequest():
             follow_up = script.follow_ups.get(persona)
             return (follow_up or FollowUpLine(summary="The script names no region.")).localization()
+        case SummaryRequest():
+            return script.summary or sum_up(request)
+        case _:
+            return deliberate(script.iteration(request.iteration), request, persona)
 
 
 def _statement(line: Line | None, persona: str) -> Statement:
@@ -193,11 +244,11 @@ class ScriptedBrain:
 
     async def speak(self, task: Task) -> Answer:
         script = self._given or await self._travelling(task)
-        line = line_for(script, task.request, task.persona)
-        if line is not None and line.silent:
+        cue = cue_for(script, task.request, task.persona)
+        if cue is not None and cue.silent:
             await anyio.sleep_forever()
-        if line is not None and line.delay_s:
-            await anyio.sleep(line.delay_s)
+        if cue is not None and cue.delay_s:
+            await anyio.sleep(cue.delay_s)
         return Answer(recite(script, task.request, task.persona))
 
     async def _travelling(self, task: Task) -> Script:

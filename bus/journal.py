@@ -6,6 +6,7 @@ Facts on the bus: the few writes that exist, each with the guard that makes it s
     speak    once ever per (step, persona)
     fire     once ever per step
     control  only while no other control fact was written since (`after`)
+    redrive  not a fact; two at the same time are one, and none has an effect after the turn
 
 What is no fact counts for nothing: it does not stand in the way of the first submission, deadline
 or cancellation. An agent cannot read the log, so that it takes any record for its turn.
@@ -102,6 +103,19 @@ class Journal:
         guard = Guard(self.subjects.control_of(ref), after)
         await self.bus.append(self._entry(ref, draft, guard))
 
+    async def redrive(self, ref: DebateRef, ask: Ask, persona: str) -> None:
+        """
+        Ask one persona once more, outside the debate's log; its turn is still written once ever.
+
+        Raises Conflict when somebody else does so at this moment.
+        """
+        again = Ask.model_validate({**dict(ask), "personas": (persona,)})
+        subject = self.subjects.redrive(ref, ask.step, persona)
+        data = again.model_dump_json(exclude_none=True).encode()
+        before = await self.bus.read(subject)
+        after = before[-1].sequence if before else 0
+        await self.bus.append(Entry(subject, data, f"{subject}.{after}", Guard(subject, after)))
+
     async def read(self, ref: DebateRef) -> tuple[list[Logged], list[Undecodable]]:
         return self.decode_all(await self.bus.read(self.subjects.debate(ref)))
 
@@ -123,7 +137,7 @@ class Journal:
         return Logged(record.sequence, ref, decode(tail, record.data), record.time_ns)
 
     def decode_ask(self, record: Record) -> tuple[DebateRef, Ask]:
-        address = self.subjects.parse(record.subject)
+        address = self.subjects.parse_ask(record.subject)
         if address is None:
             raise DecodeError(f"subject {record.subject} belongs to no debate")
         return address[0], decode_ask(address[1], record.data)

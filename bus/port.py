@@ -10,9 +10,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
+import anyio
+
 from parley.bus.contracts.base import BlobRef
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+# The reason of a dead letter that nobody acknowledged.
+USED_UP = "every delivery is used up"
 
 
 class Guard(NamedTuple):
@@ -66,12 +71,50 @@ class Delivery(Protocol):
 
     async def in_progress(self) -> None: ...
 
-    async def term(self) -> None:
-        """Never hand it out again."""
+    async def term(self, reason: str) -> None:
+        """Never hand it out again: it becomes a dead letter."""
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """
+    A record that was given up. `number` is its place among the dead letters, not in the log.
+
+    `queue` is empty if a reader of the log could not use it, rather than a worker at a queue.
+    """
+
+    number: int
+    sequence: int
+    queue: str
+    reason: str
+    attempts: int
+    time_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """A process that is alive, as it describes itself: `labels` stay, `figures` are of this moment."""
+
+    service: str
+    id: str
+    version: str
+    labels: Mapping[str, str]
+    figures: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The way to the server; `losses` counts how often it broke."""
+
+    up: bool
+    losses: int
+
+
 class Bus(Protocol):
+    @property
+    def link(self) -> Link: ...
+
     async def ensure_queue(self, queue: Queue) -> None:
         """Idempotent."""
         ...
@@ -93,9 +136,20 @@ class Bus(Protocol):
         ...
 
     async def work(
-        self, queue: str, slots: int, handle: Callable[[Delivery], Awaitable[None]]
+        self,
+        queue: str,
+        slots: int,
+        handle: Callable[[Delivery], Awaitable[None]],
+        *,
+        stop: anyio.Event | None = None,
     ) -> None:
-        """Hand out the queue's records, at most `slots` at a time; until cancelled."""
+        """
+        Hand out the queue's records, at most `slots` at a time; until cancelled or drained.
+
+        Once `stop` is set nothing more is asked for. What the server had handed out by then is
+        finished, so that nobody gets it a second time; what found no free slot is given back at
+        once. Then `work` returns. How long that may take is the caller's to limit.
+        """
         ...
 
     async def read(self, filter_subject: str, *, start: int = 1) -> list[Record]:
@@ -116,6 +170,29 @@ class Bus(Protocol):
 
     async def undeliverable(self, on: Callable[[str, int], None]) -> None:
         """(queue, sequence) of every record whose deliveries are used up; best effort."""
+        ...
+
+    async def bury(self, sequence: int, reason: str) -> None:
+        """Make a dead letter of a record that a reader cannot use; once, however often it is read."""
+        ...
+
+    async def dead_letters(self) -> list[DeadLetter]:
+        """
+        Oldest first: what `bury` was told of, what a worker terminated, and every record whose
+        deliveries are used up.
+        """
+        ...
+
+    async def forget_dead(self, number: int) -> None:
+        """Idempotent. The record itself stays in the log."""
+        ...
+
+    async def announce(self, describe: Callable[[], Presence]) -> None:
+        """Answer every roll call; until cancelled."""
+        ...
+
+    async def roll_call(self, within_s: float) -> list[Presence]:
+        """Everybody who answers in this time."""
         ...
 
     async def signal(self, subject: str, data: bytes) -> None:

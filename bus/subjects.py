@@ -10,6 +10,9 @@ The only place where a subject is spelled.
                          .ctl.abstained.{step}.{persona}
                          .ctl.terminated, .ctl.decided, .ctl.closed
 
+    redrive.{prefix}.{panel}.{id}.{step}.{persona}    an operator: an ask once more, for one persona
+
+A redrive stands in the same stream, where the persona's queue finds it, but in no debate's log.
 Viewers read the same facts from `live.{prefix}.>`, republished by the server after storage.
 """
 
@@ -34,6 +37,7 @@ from parley.bus.contracts.facts import (
 from parley.bus.contracts.panel import EVERYBODY
 
 LIVE = "live"
+REDRIVE = "redrive"
 CONTROL = "ctl."
 ASKS = "ctl.ask."
 CLOSED = "ctl.closed"
@@ -136,7 +140,21 @@ class Subjects:
     def asks(self, panel: str, persona: str) -> tuple[str, ...]:
         """Filters of the asks that concern one persona."""
         root = f"{self.prefix}.{panel}.*.ctl.ask.*"
-        return (f"{root}.{persona}", f"{root}.{EVERYBODY}")
+        again = self.redrive(DebateRef(panel, "*"), "*", persona)
+        return (f"{root}.{persona}", f"{root}.{EVERYBODY}", again)
+
+    def redrive(self, ref: DebateRef, step: str, persona: str) -> str:
+        return f"{REDRIVE}.{self.prefix}.{ref.panel}.{ref.id}.{step}.{persona}"
+
+    def redrives(self) -> str:
+        return f"{REDRIVE}.{self.prefix}.>"
+
+    def parse_ask(self, subject: str) -> tuple[DebateRef, str] | None:
+        """Like `parse`; the tail of a redriven ask is that of an ask to its persona."""
+        address = self.parse(subject.removeprefix(f"{REDRIVE}."))
+        if address is None or not subject.startswith(f"{REDRIVE}."):
+            return address
+        return address[0], f"ctl.ask.{address[1]}"
 
     def beacons(self) -> str:
         """Signals (not stored) by which coordinators know of each other."""

@@ -17,6 +17,7 @@ from pydantic import Field, ValidationError
 from parley.bus.contracts.base import Share, Token
 from parley.bus.contracts.panel import Panel, PanelBase, VerdictPanel, VerdictParams
 from parley.bus.errors import BadInput
+from parley.configs.deliberation import DeliberationFile, assemble_deliberation
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import Place, explain
 from parley.configs.names import name_unknown
@@ -52,6 +53,13 @@ class PanelFile(PanelBase):
         return self.order or self.roster
 
 
+AnyPanelFile = PanelFile | DeliberationFile
+SCHEMAS: Mapping[str, type[AnyPanelFile]] = {
+    "verdicts": PanelFile,
+    "deliberation": DeliberationFile,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Override:
     """One value somebody gave for this debate; `origin` is where, for error messages."""
@@ -84,7 +92,7 @@ def panel_path(name: str, panels_dir: Path | None = None) -> Path:
     return paths[name]
 
 
-def read_panel(path: Path) -> tuple[PanelFile, tuple[str, ...]]:
+def read_panel(path: Path) -> tuple[AnyPanelFile, tuple[str, ...]]:
     """The file's content and its warnings. Raises BadInput with one line for each mistake."""
     raw: dict[str, object] = {"name": path.stem, **read_mapping(path)}
     warnings: tuple[str, ...] = ()
@@ -93,10 +101,15 @@ def read_panel(path: Path) -> tuple[PanelFile, tuple[str, ...]]:
         raw["trust"] = {key: value for key, value in trust.items() if key != _RETIRED_TRUST}
         warnings = (f"{path}: trust.{_RETIRED_TRUST}: no such agent any more, ignored",)
     mistakes = [f"{path}: {mistake}" for mistake in _names_that_do_not_fit(raw, path.stem)]
+    protocol = raw.get("protocol", "verdicts")
+    if protocol not in SCHEMAS:
+        unknown = name_unknown("protocol", str(protocol), SCHEMAS)
+        raise BadInput(f"{path}: protocol: {unknown}")
+    schema = SCHEMAS[str(protocol)]
     try:
-        content = PanelFile.model_validate(raw)
+        content = schema.model_validate(raw)
     except ValidationError as error:
-        mistakes = [*explain(error, PanelFile, lambda _: str(path)), *mistakes]
+        mistakes = [*explain(error, schema, lambda _: str(path)), *mistakes]
     if mistakes:
         raise BadInput("\n".join(mistakes))
     return content, warnings
@@ -140,6 +153,10 @@ def resolve(
         mistakes.append(name_unknown("preset", preset, content.preset_names))
     if mistakes:
         raise BadInput("\n".join(mistakes))
+    if isinstance(content, DeliberationFile):
+        given = [(one.key, one.value, one.origin) for one in overrides]
+        seated, remarks = assemble_deliberation(content, roster, given)
+        return Resolution(seated, (*warnings, *remarks))
     seats = tuple(roster) or content.usual_roster
     retired = [o for o in overrides if o.key == f"trust.{_RETIRED_TRUST}"]
     kept = [o for o in overrides if o not in retired]
@@ -210,7 +227,7 @@ def _below(head: str, places: Mapping[tuple[str, ...], Override]) -> dict[str, o
     return {place[1]: override.value for place, override in places.items() if place[0] == head}
 
 
-def _roster_mistakes(content: PanelFile, roster: Sequence[str]) -> list[str]:
+def _roster_mistakes(content: AnyPanelFile, roster: Sequence[str]) -> list[str]:
     unknown = [
         name_unknown("persona", seat, content.roster)
         for seat in roster

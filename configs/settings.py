@@ -2,7 +2,8 @@
 How this installation runs: which server, which names, how much at a time.
 
 A value comes from the first of: a flag, a variable `PARLEY_…` (`PARLEY_NATS__URL`), the settings
-file (`--config FILE`, or `parley.yaml` in the working directory), the default below.
+file (`--config FILE`, or `parley.yaml` in the working directory), the default below. A variable
+that says `none` stands for no value, where a default is to be switched off.
 Every mistake in all of them is reported at once.
 """
 
@@ -52,6 +53,13 @@ def _server_address(url: str) -> str:
     return url
 
 
+def _monitoring_address(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("should look like http://host:8222")
+    return url.rstrip("/")
+
+
 def _existing_file(path: Path) -> Path:
     if not path.is_file():
         raise ValueError(f"no such file: {path}")
@@ -59,6 +67,7 @@ def _existing_file(path: Path) -> Path:
 
 
 ServerUrl = Annotated[str, AfterValidator(_server_address)]
+MonitorUrl = Annotated[str, AfterValidator(_monitoring_address)]
 ExistingFile = Annotated[Path, AfterValidator(_existing_file)]
 
 
@@ -82,8 +91,21 @@ class NatsSettings(Block):
     stream: Token = "PARLEY"
     prefix: Token = "debate"
     replicas: Annotated[int, Field(ge=1, le=5)] = 1
-    # How long facts are kept; None keeps them for ever.
-    max_age_days: Annotated[float, Field(gt=0)] | None = None
+    # The server's monitoring port, for `parley doctor`: http://host:8222.
+    monitor: MonitorUrl | None = None
+
+
+class RetentionSettings(Block):
+    """How long and how much the server keeps before the oldest goes; None sets no limit."""
+
+    log_days: Annotated[float, Field(gt=0)] | None = 90.0
+    log_mib: Annotated[int, Field(ge=1)] | None = None
+    # A blob that is put again in the second half of its life starts anew: the default keeps it as
+    # long as any fact that refers to it.
+    blob_days: Annotated[float, Field(gt=0)] | None = 180.0
+    blob_mib: Annotated[int, Field(ge=1)] | None = None
+    dead_days: Annotated[float, Field(gt=0)] | None = 30.0
+    dead_mib: Annotated[int, Field(ge=1)] | None = 64
 
 
 class EmbeddedSettings(Block):
@@ -102,11 +124,21 @@ class AgentSettings(Block):
     max_deliver: Annotated[int, Field(ge=1, le=100)] = 5
     # How often a failing brain is asked again, after 2, 4, … seconds.
     retries: Annotated[int, Field(ge=0, le=10)] = 2
+    # How long an agent that is told to stop may finish what it thinks about; then it gives it back.
+    drain_s: Annotated[float, Field(ge=0, le=3600)] = 185.0
 
 
 class CoordinatorSettings(Block):
     # None makes a name that no other replica has.
     name: Token | None = None
+
+
+class HealthSettings(Block):
+    """/healthz, /readyz and /metrics of the deployable processes."""
+
+    # None serves nothing.
+    port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    host: str = "127.0.0.1"
 
 
 class LogSettings(Block):
@@ -122,12 +154,15 @@ class Settings(BaseSettings):
         env_prefix=_ENV_PREFIX,
         env_nested_delimiter=_ENV_DELIMITER,
         nested_model_default_partial_update=True,
+        env_parse_none_str="none",
     )
 
     nats: NatsSettings = NatsSettings()
+    retention: RetentionSettings = RetentionSettings()
     embedded: EmbeddedSettings = EmbeddedSettings()
     agent: AgentSettings = AgentSettings()
     coordinator: CoordinatorSettings = CoordinatorSettings()
+    health: HealthSettings = HealthSettings()
     log: LogSettings = LogSettings()
     # The user's own panels, beside the ones that come with Parley.
     panels: Path | None = None

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from parley.agents.auto import AutoBrain, RuleBrain
 from parley.agents.brain import Brain
 from parley.agents.script import ScriptedBrain
 from parley.bus.errors import BadInput
@@ -10,6 +11,10 @@ from parley.configs.names import name_unknown
 from parley.console.debates import ScriptFile, read_script
 
 SCRIPT = "script"
+# The panel's own rules.
+RULE = "rule"
+# The script that came with the debate, or else the panel's own rules.
+AUTO = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +27,18 @@ class BrainChoice:
 
 def parse_brain(text: str) -> BrainChoice:
     kind, colon, file = text.partition(":")
-    if kind != SCRIPT:
-        raise BadInput(f"--brain: {name_unknown('brain', kind, [SCRIPT])}")
+    known = [AUTO, RULE, SCRIPT]
+    if kind not in known or (colon and kind != SCRIPT):
+        given = text if kind in known else kind
+        raise BadInput(f"--brain: {name_unknown('brain', given, known)}")
     if colon and not file:
         raise BadInput("--brain: script: should name a file, for example script:debate.yaml")
     return BrainChoice(kind, read_script(Path(file)) if file else None)
 
 
 def make_brain(choice: BrainChoice) -> Brain:
+    if choice.kind == AUTO:
+        return AutoBrain()
+    if choice.kind == RULE:
+        return RuleBrain()
     return ScriptedBrain(choice.script.content if choice.script else None)

@@ -45,9 +45,15 @@ class Commands(LazyGroup):
             "import": Lazy(f"{_AT}.import_", "Read exported debates into a server."),
             "rules": Lazy(f"{_AT}.rules", "Apply one rule to JSON Lines: stdin in, stdout out."),
         },
+        "Operate it": {
+            "infra": Lazy(f"{_AT}.infra", "Make what Parley needs on a NATS server."),
+            "doctor": Lazy(f"{_AT}.doctor", "Look for whatever is wrong with a running system."),
+            "dlq": Lazy(f"{_AT}.dlq", "Dead letters: list, show, redrive, drop."),
+        },
         "Set it up": {
             "panels": Lazy(f"{_AT}.panels", "List the panels, or show one."),
             "config": Lazy(f"{_AT}.config", "Check settings, panels and scripts."),
+            "schema": Lazy(f"{_AT}.schema", "Print the schema of everything on the bus."),
         },
     }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from parley.agents.script import Script
+from parley.bus.contracts.panel import VerdictPanel
 from parley.bus.errors import BadInput
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import explain
@@ -38,6 +39,11 @@ class Wishes:
     sets: Sequence[str] = ()
     roster: Sequence[str] = ()
     panels_dir: Path | None = None
+    regime: str | None = None
+
+    def overrides(self) -> list[Override]:
+        regime = Override("theta", self.regime, f"--regime {self.regime}")
+        return [*parse_sets(self.sets), *([regime] if self.regime is not None else [])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,7 @@ def wished_panel(name: str, wishes: Wishes) -> Resolution:
         resolve(
             name,
             wishes.preset or DEFAULT_PRESET,
-            parse_sets(wishes.sets),
+            wishes.overrides(),
             roster=wishes.roster,
             panels_dir=wishes.panels_dir,
         )
@@ -90,11 +96,13 @@ def scripted_panel(script: ScriptFile, wishes: Wishes) -> Resolution:
     overrides = [
         Override(key, value, f"{script.path}: params") for key, value in content.params.items()
     ]
+    if content.theta is not None:
+        overrides.append(Override("theta", content.theta.value, f"{script.path}: theta"))
     try:
         resolution = resolve(
             content.panel,
             wishes.preset or content.preset or DEFAULT_PRESET,
-            [*overrides, *parse_sets(wishes.sets)],
+            [*overrides, *wishes.overrides()],
             roster=wishes.roster or content.roster or (),
             panels_dir=wishes.panels_dir,
         )
@@ -117,13 +125,15 @@ def _everybody(name: str, wishes: Wishes) -> tuple[str, ...]:
 
 def _complete(resolution: Resolution) -> Resolution:
     panel = resolution.panel
+    if not isinstance(panel, VerdictPanel):
+        return resolution
     trust, warnings = resolve_trust(panel.roster, panel.trust)
     return Resolution(panel.model_copy(update={"trust": trust}), (*resolution.warnings, *warnings))
 
 
 def _with_file(mistakes: str, path: Path) -> str:
     """Names the script in mistakes that do not name their origin themselves."""
-    named = (f"{path}:", "--set ")
+    named = (f"{path}:", "--set ", "--regime ")
     return "\n".join(
         line if line.startswith(named) else f"{path}: {line}" for line in mistakes.splitlines()
     )

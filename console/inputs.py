@@ -6,24 +6,52 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import ValidationError
+
+from parley.agents.deliberation.question import QUESTION_BLOB, Question
 from parley.agents.script import SCRIPT_BLOB
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import BadInput
 from parley.bus.port import Bus
+from parley.configs.files import read_mapping
+from parley.configs.mistakes import explain
 from parley.console.debates import ScriptFile
 
 IMAGE_BLOB = "image"
 LONGEST_TEXT = 200_000
+_QUESTION_FILES = (".yaml", ".yml", ".json")
 _LOOKS_LIKE_A_FILE = re.compile(r"^\S*/\S*$|^\S+\.[A-Za-z0-9]{2,5}$")
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Either a text or an image's bytes; neither for a debate that only follows its script."""
+    """
+    Either a text or an image's bytes; neither for a debate that only follows its script.
+
+    A question file comes whole, with its question as the text.
+    """
 
     text: str = ""
     image: bytes | None = None
     media_type: str = ""
+    question: bytes | None = None
+
+
+def read_question(given: str) -> Material:
+    """A question file, or a question in free text. Raises BadInput that names every mistake."""
+    material = read_material(given)
+    if Path(given).suffix.lower() not in _QUESTION_FILES or given == "-":
+        return material
+    question = read_question_file(Path(given))
+    return Material(text=question.question, question=material.text.encode())
+
+
+def read_question_file(path: Path) -> Question:
+    """Raises BadInput with one line for each mistake."""
+    try:
+        return Question.model_validate(read_mapping(path))
+    except ValidationError as error:
+        raise BadInput("\n".join(explain(error, Question, lambda _: str(path)))) from error
 
 
 def read_material(given: str) -> Material:
@@ -54,6 +82,8 @@ async def upload(bus: Bus, material: Material, script: ScriptFile | None) -> Deb
     blobs = {}
     if material.image is not None:
         blobs[IMAGE_BLOB] = await bus.put_blob(material.image, material.media_type)
+    if material.question is not None:
+        blobs[QUESTION_BLOB] = await bus.put_blob(material.question, "application/yaml")
     if script is not None:
         blobs[SCRIPT_BLOB] = await bus.put_blob(script.data, "application/yaml")
     return DebateInput(text=material.text, blobs=blobs)

@@ -11,12 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from parley.bus.contracts.facts import Fact
+from parley.bus.contracts.panel import DeliberationPanel
 from parley.bus.contracts.verdicts import Verdict
 from parley.bus.subjects import DebateRef
-from parley.console.readout import Mark, Readout, Seat, read_out
+from parley.console.deliberation_board import deliberation_board
+from parley.console.readout import MARKS, Readout, Seat, bar, read_out
 from parley.console.story import tell, verdict
 from parley.console.text import one_line
 from parley.coordinator.state import DebateState, Phase
+from parley.coordinator.verdicts.flow import panel_of
 
 COLOURS = {
     Verdict.AUTHENTIC: "green",
@@ -24,15 +27,7 @@ COLOURS = {
     Verdict.AI_GENERATED: "yellow",
     Verdict.UNCERTAIN: "bright_black",
 }
-MARKS = {
-    Mark.THINKING: ("… thinking", "cyan"),
-    Mark.SPOKEN: ("✓ spoken", "green"),
-    Mark.MISSED: ("✗ missed", "red"),
-    Mark.FAILED: ("✗ failed", "red"),
-    Mark.NOT_ASKED: ("", ""),
-}
 WIDTH_OF_A_PIPE = 120
-_BAR_WIDTH = 10
 
 
 class LiveBoard:
@@ -58,6 +53,8 @@ def print_board(ref: DebateRef, state: DebateState) -> None:
 
 
 def board(ref: DebateRef, state: DebateState) -> RenderableType:
+    if isinstance(state.panel, DeliberationPanel):
+        return deliberation_board(ref, state)
     now = read_out(state)
     parts: list[RenderableType] = [_table(now)]
     if now.disagreement:
@@ -78,7 +75,7 @@ def _moment(state: DebateState, now: Readout) -> str:
         return "over, the manager decides"
     if now.round < 1:
         return "opening statements"
-    return f"round {now.round} of at most {state.running_panel.params.max_rounds}"
+    return f"round {now.round} of at most {panel_of(state).params.max_rounds}"
 
 
 def _rounds(number: int) -> str:
@@ -110,7 +107,7 @@ def _row(seat: Seat) -> tuple[RenderableType, ...]:
         Text(seat.agent),
         Text(mark, style=colour),
         Text(stand.verdict.value, style=COLOURS[stand.verdict]),
-        Text(f"{_bar(stand.confidence)} {stand.confidence:.2f}"),
+        Text(f"{bar(stand.confidence)} {stand.confidence:.2f}"),
         Text(_change(seat)),
         Text(one_line(stand.reasoning), style="dim"),
     )
@@ -126,18 +123,13 @@ def _change(seat: Seat) -> str:
     return f"{shift:+.2f}" if round(shift, 2) else "="
 
 
-def _bar(share: float) -> str:
-    full = round(share * _BAR_WIDTH)
-    return "█" * full + "░" * (_BAR_WIDTH - full)
-
-
 def _disagreement(levels: tuple[float, ...]) -> Text:
     shown = " → ".join(f"{level:.2f}" for level in levels)
-    return Text(f"disagreement {_bar(levels[-1])} {shown}")
+    return Text(f"disagreement {bar(levels[-1])} {shown}")
 
 
 def _style_of(line: str) -> str:
-    if line.startswith("verdict:"):
+    if line.startswith(("verdict:", "conclusion:")):
         return "bold"
     if line.startswith(("over:", "closed:", "cancelled:")):
         return "bold cyan"

@@ -24,6 +24,10 @@ Panels = Annotated[
 Preset = Annotated[
     str | None, typer.Option("--preset", help="The panel's preset: fast, default, precise …")
 ]
+Regime = Annotated[
+    str | None,
+    typer.Option("--regime", metavar="L0…L4", help="How open the question of a deliberation is."),
+]
 Sets = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="K=V", help="Override a parameter, e.g. max_rounds=5."),
@@ -35,12 +39,14 @@ Roster = Annotated[
 PanelName = Annotated[str, typer.Argument(metavar="PANEL", help="The panel; see parley panels.")]
 Inputs = Annotated[
     list[str] | None,
-    typer.Argument(metavar="INPUT", help="An image, a text file, a text, or - for stdin."),
+    typer.Argument(metavar="INPUT", help="An image, a question file, a text, or - for stdin."),
 ]
 Brain = Annotated[
     str,
     typer.Option(
-        "--brain", help="Who thinks: script:FILE plays a file, script what came with the debate."
+        "--brain",
+        help="Who thinks: script:FILE plays a file, script what came with the debate,"
+        " rule the panel's rules; auto: what came with the debate, or else the rules.",
     ),
 ]
 Id = Annotated[str | None, typer.Option("--id", help="The debate's id; made up otherwise.")]

@@ -19,6 +19,16 @@ class Mark(StrEnum):
     NOT_ASKED = "not asked"
 
 
+MARKS = {
+    Mark.THINKING: ("… thinking", "cyan"),
+    Mark.SPOKEN: ("✓ spoken", "green"),
+    Mark.MISSED: ("✗ missed", "red"),
+    Mark.FAILED: ("✗ failed", "red"),
+    Mark.NOT_ASKED: ("", ""),
+}
+_BAR_WIDTH = 10
+
+
 @dataclass(frozen=True, slots=True)
 class Seat:
     agent: str
@@ -47,11 +57,16 @@ def read_out(state: DebateState) -> Readout:
     return Readout(
         round=board.round,
         seats=tuple(
-            Seat(agent, _mark(step, agent), standing.get(agent), turns.get(agent))
+            Seat(agent, mark_of(step, agent), standing.get(agent), turns.get(agent))
             for agent in state.running_panel.roster
         ),
         disagreement=tuple(_disagreements(state)),
     )
+
+
+def bar(share: float) -> str:
+    full = round(share * _BAR_WIDTH)
+    return "█" * full + "░" * (_BAR_WIDTH - full)
 
 
 def so_far(state: DebateState) -> DebateState:
@@ -64,7 +79,7 @@ def so_far(state: DebateState) -> DebateState:
     return state._replace(steps=(*state.steps[:-1], step._replace(ask=ask)))
 
 
-def _mark(step: Step | None, agent: str) -> Mark:
+def mark_of(step: Step | None, agent: str) -> Mark:
     if step is None or agent not in step.ask.personas:
         return Mark.NOT_ASKED
     heard = step.heard_from(agent)

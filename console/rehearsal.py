@@ -8,7 +8,8 @@ step's deadline misses the turn.
 from collections.abc import Iterator
 
 from parley.agents.brain import BrainFailure
-from parley.agents.script import Line, Script, ScriptedBrain, line_for, recite
+from parley.agents.cue import Cue
+from parley.agents.script import Script, ScriptedBrain, cue_for, recite
 from parley.bus.contracts.facts import (
     Content,
     DeadlineFired,
@@ -42,21 +43,21 @@ def _next_in(state: DebateState, script: Script) -> Iterator[TurnTaken | Deadlin
     assert step is not None, "a debate with nothing due and nobody asked would wait for ever"
     request = step.ask.request
     assert not isinstance(request, RequestByReference), "only the bus puts requests elsewhere"
-    lines = {name: line_for(script, request, name) or Line() for name in step.waiting_for}
-    speaking = [name for name, line in lines.items() if _speaks_in_time(line, step)]
-    for name in sorted(speaking, key=lambda name: lines[name].delay_s):
+    cues = {name: cue_for(script, request, name) or Cue() for name in step.waiting_for}
+    speaking = [name for name, cue in cues.items() if _speaks_in_time(cue, step)]
+    for name in sorted(speaking, key=lambda name: cues[name].delay_s):
         yield TurnTaken(
             step=step.name,
             persona=name,
             content=_content(script, request, name),
             brain=ScriptedBrain.name,
         )
-    if len(speaking) < len(lines):
+    if len(speaking) < len(cues):
         yield DeadlineFired(step=step.name)
 
 
-def _speaks_in_time(line: Line, step: Step) -> bool:
-    return not line.silent and line.delay_s < step.ask.deadline_s
+def _speaks_in_time(cue: Cue, step: Step) -> bool:
+    return not cue.silent and cue.delay_s < step.ask.deadline_s
 
 
 def _content(script: Script, request: Request, persona: str) -> Content:

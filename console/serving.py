@@ -12,14 +12,28 @@ from parley.console.exits import DONE, INTERRUPTED
 log = structlog.get_logger()
 
 
-async def serve(main: Callable[[], Coroutine[Any, Any, None]]) -> int:
-    """The exit code: a process that was asked to end (SIGTERM) is done, Ctrl-C interrupts it."""
+async def serve(main: Callable[[anyio.Event], Coroutine[Any, Any, None]]) -> int:
+    """
+    The exit code: a process that was asked to end (SIGTERM) is done, Ctrl-C interrupts it.
+
+    The first SIGTERM sets the event that `main` was given, and `main` ends when it has finished
+    what it had begun. Ctrl-C, or a second SIGTERM, ends it at once.
+    """
+    stop = anyio.Event()
     code = DONE
     async with anyio.create_task_group() as tasks:
+
+        async def run() -> None:
+            await main(stop)
+            tasks.cancel_scope.cancel()
+
         with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-            tasks.start_soon(main)
+            tasks.start_soon(run)
             async for number in signals:
                 log.info("stopping", signal=number.name)
+                if number is signal.SIGTERM and not stop.is_set():
+                    stop.set()
+                    continue
                 code = INTERRUPTED if number is signal.SIGINT else DONE
                 break
         tasks.cancel_scope.cancel()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from parley.bus.contracts.declaration import TerminationDeclaration
+from parley.bus.contracts.deliberation import DeliberationRequest, RegimeReason
 from parley.bus.contracts.facts import (
     Abstained,
     Asked,
@@ -18,14 +19,18 @@ from parley.bus.contracts.facts import (
     Terminated,
     TurnTaken,
 )
+from parley.bus.contracts.panel import Panel, VerdictPanel
 from parley.bus.contracts.verdicts import (
     Challenge,
     FollowUp,
     Localization,
+    ManagerDecision,
+    Reply,
     RoundRequest,
     Statement,
     TerminationReason,
 )
+from parley.console.deliberations import figures, tell_ask, tell_decision, tell_turn
 from parley.console.readout import so_far
 from parley.console.text import one_line
 from parley.coordinator.state import DebateState
@@ -34,7 +39,7 @@ from parley.coordinator.verdicts.turns import turns_of
 
 QUOTE_WIDTH = 160
 
-WHY = {
+WHY: dict[TerminationReason | RegimeReason, str] = {
     TerminationReason.CONSENSUS_REACHED: "the agents agree",
     TerminationReason.STALEMATE: "nobody changes their mind any more",
     TerminationReason.HIGH_CONFIDENCE_DEADLOCK: "two sides are both very sure, of different things",
@@ -43,6 +48,10 @@ WHY = {
     TerminationReason.BUDGET_EXHAUSTED: "the budget is used up",
     TerminationReason.CANCELLED: "somebody cancelled the debate",
     TerminationReason.QUORUM_LOST: "too few agents have spoken",
+    RegimeReason.ANSWER_CONVERGENCE: "the answer is reached",
+    RegimeReason.VERIFICATION_PASS: "the best candidate passes every check",
+    RegimeReason.DECISION_SUFFICIENCY: "there are grounds enough to decide",
+    RegimeReason.MAX_ITERATIONS: "the last iteration is over with checks unmet",
 }
 
 
@@ -50,8 +59,7 @@ def tell(fact: Fact, before: DebateState, after: DebateState) -> Iterator[str]: 
     """The lines that tell one fact; `before` and `after` are the states around it."""
     match fact:
         case Submitted():
-            roster = ", ".join(fact.panel.roster)
-            yield f"panel {fact.panel.name}, preset {fact.panel.preset}: {roster}"
+            yield f"panel {fact.panel.name}, {_setting(fact.panel)}: {', '.join(fact.panel.roster)}"
             if fact.input.text:
                 yield f"about: {one_line(fact.input.text, QUOTE_WIDTH)}"
         case Asked():
@@ -96,6 +104,7 @@ def name_of(fact: Fact) -> str:
 
 def verdict(decided: Decided) -> str:
     decision = decided.decision
+    assert isinstance(decision, ManagerDecision)
     flags = [
         text
         for text, raised in (
@@ -108,10 +117,18 @@ def verdict(decided: Decided) -> str:
     return f"{decision.final_verdict.value}, confidence {decision.confidence:.2f}{extra}"
 
 
+def _setting(panel: Panel) -> str:
+    if isinstance(panel, VerdictPanel):
+        return f"preset {panel.preset}"
+    return f"regime {panel.params.theta.value} ({panel.params.theta.regime.value})"
+
+
 def _asked(ask: Asked) -> Iterator[str]:
     if ask.declaration is not None:
         yield from _declared(ask.declaration)
-    if ask.step == OPENING:
+    if isinstance(ask.request, DeliberationRequest):
+        yield from tell_ask(ask.request)
+    elif ask.step == OPENING:
         yield "opening statements"
     elif ask.step == LOCALIZE:
         yield f"follow-up: {', '.join(ask.personas)} is asked for the suspect region"
@@ -150,8 +167,10 @@ def _spoken(turn: TurnTaken, before: DebateState, after: DebateState) -> Iterato
             yield f"  {turn.persona}: {_region(said)}"
         case Failure() as said:
             yield f"  {turn.persona}: cannot answer ({said.reason.value}){_quote(said.detail)}"
-        case said:
+        case Reply() as said:
             yield f"  {turn.persona}: {_moved(turn.persona, after)}{_quote(said.content)}"
+        case deliberating:
+            yield f"  {turn.persona}: {tell_turn(deliberating)}"
 
 
 def _moved(agent: str, after: DebateState) -> str:
@@ -173,15 +192,22 @@ def _quote(text: str) -> str:
 
 
 def _declared(declaration: TerminationDeclaration) -> Iterator[str]:
+    if declaration.details.theta is not None:
+        yield f"  => {figures(declaration)}{one_line(declaration.justification)}"
+        return
     level = declaration.details.values.get("disagreement")
     shown = f"disagreement {level:.2f}; " if isinstance(level, float) else ""
     yield f"  => {shown}{declaration.termination_status.value}: {one_line(declaration.justification)}"
 
 
 def _decided(fact: Decided) -> Iterator[str]:
+    decision = fact.decision
+    if not isinstance(decision, ManagerDecision):
+        yield from tell_decision(decision)
+        return
     yield f"verdict: {verdict(fact)}"
-    yield f"  {one_line(fact.decision.rationale)}"
-    for follow_up in fact.decision.follow_ups:
+    yield f"  {one_line(decision.rationale)}"
+    for follow_up in decision.follow_ups:
         yield f"  follow-up for {follow_up.agent}: {_answered(follow_up)}"
 
 

@@ -24,7 +24,7 @@ from parley.bus.embedded import embedded_server
 from parley.bus.errors import Denied, Unsuitable
 from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
-from parley.bus.jetstream.infra import Layout
+from parley.bus.jetstream.infra import Keep, Layout
 from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import Subjects
@@ -34,6 +34,9 @@ from parley.coordinator.peers import BEAT_S
 from parley.coordinator.service import Coordinator
 
 Outcome = TypeVar("Outcome")
+
+DAY_S = 86_400
+MIB = 1 << 20
 
 # (panel, persona) of each agent to run.
 Seats = Sequence[tuple[str, str]]
@@ -76,16 +79,22 @@ async def open_journal(settings: Settings, *, create: bool) -> AsyncIterator[Jou
     `create` makes the stream where there is none; without it a missing stream means that nobody
     runs Parley there. A stream that exists is never changed, only compared.
     """
-    nats = settings.nats
-    async with open_bus(_server(nats), _layout(nats)) as bus:
+    async with open_server(settings) as bus:
         await _prepare(bus, create=create)
-        yield Journal(bus, Subjects(nats.prefix))
+        yield Journal(bus, Subjects(settings.nats.prefix))
+
+
+@asynccontextmanager
+async def open_server(settings: Settings) -> AsyncIterator[JetStreamBus]:
+    """The server that the settings name, whatever there is on it."""
+    async with open_bus(_server(settings.nats), layout_of(settings)) as bus:
+        yield bus
 
 
 @asynccontextmanager
 async def staffed(
     journal: Journal, settings: Settings, seats: Seats, brain: Brain
-) -> AsyncIterator[None]:
+) -> AsyncIterator[Sequence[Coordinator | Worker]]:
     """With a coordinator and these agents at work, ready before the body runs."""
     staff: list[Coordinator | Worker] = [Coordinator(journal, coordinator_name(settings))]
     staff += agents(journal, settings, seats, brain)
@@ -94,18 +103,24 @@ async def staffed(
             tasks.start_soon(one.run)
         for one in staff:
             await one.ready.wait()
-        yield
+        yield staff
         tasks.cancel_scope.cancel()
 
 
 def agents(journal: Journal, settings: Settings, seats: Seats, brain: Brain) -> list[Worker]:
-    options = WorkerOptions(
-        concurrency=settings.agent.concurrency,
-        ack_wait_s=settings.agent.ack_wait_s,
-        max_deliver=settings.agent.max_deliver,
-        retries=settings.agent.retries,
-    )
+    options = worker_options(settings)
     return [Worker(journal, panel, persona, brain, options) for panel, persona in seats]
+
+
+def worker_options(settings: Settings) -> WorkerOptions:
+    agent = settings.agent
+    return WorkerOptions(
+        concurrency=agent.concurrency,
+        ack_wait_s=agent.ack_wait_s,
+        max_deliver=agent.max_deliver,
+        retries=agent.retries,
+        drain_s=agent.drain_s,
+    )
 
 
 def coordinator_name(settings: Settings) -> str:
@@ -143,9 +158,9 @@ async def follow(
 
 async def _prepare(bus: JetStreamBus, *, create: bool) -> None:
     try:
-        differences = await bus.plan()
+        differences = await (bus.plan() if create else bus.plan_essentials())
     except Denied:
-        # A persona's account sees its own queue and nothing else; `parley infra` made the rest.
+        # A persona's login sees its own queue and nothing else: `parley infra apply` made the rest.
         return
     missing = [one for one in differences if one.found is None]
     if missing and not create:
@@ -154,7 +169,7 @@ async def _prepare(bus: JetStreamBus, *, create: bool) -> None:
             " start `parley up` or `parley coordinator`"
         )
     if missing:
-        await bus.apply()
+        await bus.create_missing()
     warn(f"the server differs from the settings: {one}" for one in differences if one.found)
 
 
@@ -178,10 +193,17 @@ def _with_user(url: str, nats: NatsSettings) -> str:
     return urlunsplit(parts._replace(netloc=f"{quote(nats.user, safe='')}{secret}@{host}"))
 
 
-def _layout(nats: NatsSettings) -> Layout:
+def layout_of(settings: Settings) -> Layout:
+    nats, kept = settings.nats, settings.retention
     return Layout(
         stream=nats.stream,
         prefix=nats.prefix,
         replicas=nats.replicas,
-        max_age_s=(nats.max_age_days or 0.0) * 86_400,
+        keep_log=_keep(kept.log_days, kept.log_mib),
+        keep_blobs=_keep(kept.blob_days, kept.blob_mib),
+        keep_dead=_keep(kept.dead_days, kept.dead_mib),
     )
+
+
+def _keep(days: float | None, mib: int | None) -> Keep:
+    return Keep(age_s=(days or 0.0) * DAY_S, size_bytes=(mib or 0) * MIB)

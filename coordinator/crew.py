@@ -16,6 +16,8 @@ class Crew(Generic[Job]):
         self._do = do
         self._jobs: deque[Job] = deque()
         self._idle: deque[anyio.Event] = deque()
+        # Set whenever somebody has nothing to do any more.
+        self._rest = anyio.Event()
 
     def start(self, tasks: TaskGroup) -> None:
         for _ in range(self._size):
@@ -27,10 +29,17 @@ class Crew(Generic[Job]):
         if self._idle:
             self._idle.popleft().set()
 
+    async def finished(self) -> None:
+        """Until nothing is left to do."""
+        while len(self._idle) < self._size:
+            self._rest = anyio.Event()
+            await self._rest.wait()
+
     async def _serve(self) -> None:
         while True:
             while self._jobs:
                 await self._do(self._jobs.popleft())
+            self._rest.set()
             called = anyio.Event()
             self._idle.append(called)
             await called.wait()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from parley.bus.contracts.facts import Abstained, AbstainReason, ControlFact, Opened, Terminated
+from parley.coordinator.regimes import flow as regimes
 from parley.coordinator.state import DebateState, Phase, Step
 from parley.coordinator.verdicts import flow as verdicts
 
@@ -23,6 +24,7 @@ class Flow:
 
 FLOWS: Mapping[str, Flow] = {
     "verdicts": Flow(advance=verdicts.advance, cancel=verdicts.cancel),
+    "deliberation": Flow(advance=regimes.advance, cancel=regimes.cancel),
 }
 
 

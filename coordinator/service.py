@@ -22,11 +22,21 @@ from parley.bus.contracts.facts import (
     DeadlineFired,
     Fact,
 )
-from parley.bus.errors import BadInput, Conflict, DecodeError, NotFound, ProtocolError, Unavailable
+from parley.bus.errors import (
+    BadInput,
+    Conflict,
+    DecodeError,
+    NotFound,
+    ProtocolError,
+    Unavailable,
+    Unsuitable,
+)
 from parley.bus.journal import Journal
-from parley.bus.port import Record
+from parley.bus.port import Presence, Record
 from parley.bus.subjects import ASKS, CLOSED, CONTROL, DebateRef
+from parley.bus.tally import QUARANTINED, Tally
 from parley.coordinator.crew import Crew
+from parley.coordinator.figures import count, presence
 from parley.coordinator.peers import BEAT_S, Beacon, Peers
 from parley.coordinator.policy import FLOWS, Flow, decide
 from parley.coordinator.reducer import apply, pass_over
@@ -44,6 +54,8 @@ OVERDUE_S = 5.0
 WRITES_AT_ONCE = 256
 # Debates read back from the log at the same time.
 READS_AT_ONCE = 32
+# How long the writes under way may take after a stop.
+DRAIN_S = 10.0
 
 # Closed, or never begun: its submission is no fact.
 OVER = frozenset({Phase.UNKNOWN, Phase.CLOSED})
@@ -69,25 +81,42 @@ class Coordinator:
         self._now = anyio.current_time()
         self._tasks: TaskGroup
         self.ready = anyio.Event()
+        self.tally = Tally()
 
     @property
     def open_debates(self) -> int:
         return len(self._debates)
 
-    async def run(self) -> None:
-        """Until cancelled."""
+    def describe(self) -> Presence:
+        mine = sum(watched.mine for watched in self._debates.values())
+        return presence(self._peers.me, mine, self.tally)
+
+    async def run(self, stop: anyio.Event | None = None) -> None:
+        """Until cancelled, or until what was decided before `stop` stands in the log."""
         bus = self._journal.bus
         async with anyio.create_task_group() as self._tasks:
             self._tasks.start_soon(bus.listen, self._subjects.beacons(), self._on_beacon)
             self._tasks.start_soon(bus.undeliverable, self._on_undeliverable)
             self._tasks.start_soon(self._beat)
+            self._tasks.start_soon(bus.announce, self.describe)
             self._writers.start(self._tasks)
             start = await bus.last_sequence() + 1
             await self._find_open_debates()
             self._tasks.start_soon(self._sweep)
             log.info("coordinator_ready", name=self._peers.me, open_debates=len(self._debates))
             self.ready.set()
-            await bus.tail(self._subjects.facts(), start=start, on=self._on_record)
+            with anyio.CancelScope() as following:
+                if stop is not None:
+                    self._tasks.start_soon(self._stop_following, stop, following)
+                await bus.tail(self._subjects.facts(), start=start, on=self._on_record)
+            with anyio.move_on_after(DRAIN_S):
+                await self._writers.finished()
+            log.info("coordinator_drained", open_debates=len(self._debates))
+            self._tasks.cancel_scope.cancel()
+
+    async def _stop_following(self, stop: anyio.Event, following: anyio.CancelScope) -> None:
+        await stop.wait()
+        following.cancel()
 
     async def _find_open_debates(self) -> None:
         closed = {
@@ -149,7 +178,7 @@ class Coordinator:
             fact = self._fact(watched, record)
             after = apply(state, fact)
         except DecodeError as error:
-            quarantine(ref, record, error)
+            self._quarantine(ref, record, error)
             return state
         except ProtocolError as error:
             log.error("illegal_fact", debate=str(ref), sequence=record.sequence, reason=str(error))  # noqa: TRY400 - the reason says it all
@@ -163,9 +192,20 @@ class Coordinator:
         try:
             self._journal.decode(record)
         except DecodeError as error:
-            quarantine(ref, record, error)
+            self._quarantine(ref, record, error)
             return False
         return True
+
+    def _quarantine(self, ref: DebateRef, record: Record, error: DecodeError) -> None:
+        log.warning("quarantined", debate=str(ref), sequence=record.sequence, reason=str(error))
+        self.tally.add(QUARANTINED, "coordinator")
+        self._tasks.start_soon(self._bury, record.sequence, str(error))
+
+    async def _bury(self, sequence: int, reason: str) -> None:
+        try:
+            await self._journal.bus.bury(sequence, reason)
+        except (Unavailable, Unsuitable) as error:
+            log.warning("not_buried", sequence=sequence, reason=str(error))
 
     def _fact(self, watched: Watched, record: Record) -> Fact:
         sent = watched.sent
@@ -195,6 +235,8 @@ class Coordinator:
                 log.debug("somebody_else_decided", debate=str(write.ref))
             except BadInput as error:
                 log.error("control_write_refused", debate=str(write.ref), reason=str(error))  # noqa: TRY400
+            else:
+                count(self.tally, write.ref.panel, write.draft.fact)
             write.watched.answered_after = write.after
             return
 
@@ -341,6 +383,7 @@ class Coordinator:
             except (Conflict, Unavailable):
                 await anyio.sleep(0.05)
             else:
+                count(self.tally, logged.ref.panel, fact)
                 return
 
     def _abstention(self, watched: Watched, ask: Asked, persona: str) -> Abstained | None:
@@ -356,7 +399,3 @@ class Coordinator:
             persona=persona,
             reason=AbstainReason.UNDELIVERABLE,
         )
-
-
-def quarantine(ref: DebateRef, record: Record, error: DecodeError) -> None:
-    log.warning("quarantined", debate=str(ref), sequence=record.sequence, reason=str(error))

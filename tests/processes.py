@@ -14,13 +14,14 @@ import anyio
 
 from parley.agents.script import SCRIPT_BLOB, Script
 from parley.bus.contracts.facts import Submitted
-from parley.bus.contracts.panel import DebateInput, VerdictPanel
+from parley.bus.contracts.panel import DebateInput, Panel
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef, Subjects
 from parley.coordinator.audit import audit
+from parley.coordinator.state import DebateState
 from parley.coordinator.verdicts.result import VerdictResult, result_of
 from tests.bus.worlds import NatsServer
 
@@ -87,6 +88,10 @@ class Deployment:
         launched = [self._agent(persona, replica).launch() for persona in personas]
         return [role.await_ready() for role in launched]
 
+    def panel(self, name: str) -> Role:
+        """All personas of a panel in one process."""
+        return self._role(("agent", name), name, "agent_ready").start()
+
     def _agent(self, persona: str, replica: int) -> Role:
         arguments = ("agent", f"forensic/{persona}")
         return self._role(arguments, f"{persona}-{replica}", "agent_ready")
@@ -118,7 +123,7 @@ async def open_journal(url: str) -> AsyncIterator[Journal]:
         yield Journal(bus, Subjects())
 
 
-async def submit(journal: Journal, debate: str, panel: VerdictPanel, script: Script) -> DebateRef:
+async def submit(journal: Journal, debate: str, panel: Panel, script: Script) -> DebateRef:
     text = json.dumps(script.model_dump(mode="json", exclude_defaults=True))
     blob = await journal.bus.put_blob(text.encode(), "application/json")
     ref = DebateRef(panel.name, debate)
@@ -147,10 +152,14 @@ async def until_recorded(journal: Journal, ref: DebateRef, tail: str, within_s: 
 
 
 async def outcome(journal: Journal, ref: DebateRef, within_s: float = 30.0) -> VerdictResult:
-    """The result of a debate once it is closed; every decision in its log is recomputed."""
+    return result_of(ref, await closed_state(journal, ref, within_s))
+
+
+async def closed_state(journal: Journal, ref: DebateRef, within_s: float = 30.0) -> DebateState:
+    """The state of a debate once it is closed; every decision in its log is recomputed."""
     await until_recorded(journal, ref, "ctl.closed", within_s)
     logged, undecodable = await journal.read(ref)
     assert undecodable == []
     report = audit([one.fact for one in logged])
     assert report.holds, report.discrepancies
-    return result_of(ref, report.state)
+    return report.state

@@ -8,9 +8,12 @@ stands in `details`.
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue, StringConstraints
+from pydantic import Field, JsonValue, SkipValidation, StringConstraints
 
 from parley.bus.contracts.base import Contract
+
+# Numbers and names that a rule of ours compared; written by us alone, and so not checked again.
+Figures = Annotated[dict[str, JsonValue], SkipValidation]
 
 
 class TerminationStatus(StrEnum):
@@ -53,8 +56,8 @@ class DeclarationDetails(Contract):
     """`basis` holds ordinals: positions of facts within their debate, counted from 0."""
 
     rule: str
-    thresholds: dict[str, JsonValue] = {}
-    values: dict[str, JsonValue] = {}
+    thresholds: Figures = {}
+    values: Figures = {}
     basis: tuple[int, ...] = ()
     regime: str
     theta: str | None = None

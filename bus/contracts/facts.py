@@ -14,6 +14,12 @@ from pydantic import ConfigDict, Field
 
 from parley.bus.contracts.base import BlobRef, Contract, Text, Token, Usage
 from parley.bus.contracts.declaration import TerminationDeclaration
+from parley.bus.contracts.deliberation import (
+    DeliberationContent,
+    DeliberationDecision,
+    DeliberationRequest,
+    RegimeReason,
+)
 from parley.bus.contracts.panel import DebateInput, Panel
 from parley.bus.contracts.verdicts import (
     Localization,
@@ -43,8 +49,13 @@ class Failure(Contract):
 
 
 # What a persona is asked, and what it answers; each panel family adds its own members.
-Request = Annotated[OpeningRequest | RoundRequest | LocalizeRequest, Field(discriminator="kind")]
-Content = Annotated[Statement | Reply | Localization | Failure, Field(discriminator="kind")]
+Request = Annotated[
+    OpeningRequest | RoundRequest | LocalizeRequest | DeliberationRequest,
+    Field(discriminator="kind"),
+]
+Content = Annotated[
+    Statement | Reply | Localization | DeliberationContent | Failure, Field(discriminator="kind")
+]
 
 
 class RequestByReference(Contract):
@@ -55,7 +66,7 @@ class RequestByReference(Contract):
 
 
 CarriedRequest = Annotated[
-    OpeningRequest | RoundRequest | LocalizeRequest | RequestByReference,
+    OpeningRequest | RoundRequest | LocalizeRequest | DeliberationRequest | RequestByReference,
     Field(discriminator="kind"),
 ]
 
@@ -139,13 +150,13 @@ class Abstained(ControlBase):
 
 class Terminated(ControlBase):
     type: Literal["terminated"] = "terminated"
-    reason: TerminationReason
+    reason: TerminationReason | RegimeReason
     declaration: TerminationDeclaration
 
 
 class Decided(ControlBase):
     type: Literal["decided"] = "decided"
-    decision: ManagerDecision
+    decision: ManagerDecision | DeliberationDecision
 
 
 class Closed(ControlBase):

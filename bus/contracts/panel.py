@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from parley.bus.contracts.base import BlobRef, Contract, Share, Token
+from parley.bus.contracts.regimes import RegimeParams, Theta, params_for
 
 # The token of an ask that addresses several personas at once.
 EVERYBODY = "all"
@@ -14,6 +15,10 @@ class Persona(Contract):
     name: Token
     role: str = ""
     speciality: str = ""
+    # Of debaters who take a side: which one, to what end and in which tone.
+    stance: Literal["neutral", "con", "pro"] | None = None
+    goal: str | None = None
+    style: str | None = None
 
 
 class PanelBase(Contract):
@@ -63,7 +68,36 @@ class VerdictPanel(PanelBase):
         return self.quorum if self.quorum is not None else len(self.personas) // 2 + 1
 
 
-Panel = VerdictPanel
+class DeliberationPanel(PanelBase):
+    """Everybody but the facilitator and the judge debates; one persona may be both."""
+
+    protocol: Literal["deliberation"] = "deliberation"
+    params: RegimeParams = params_for(Theta.L3)
+    facilitator: Token = "facilitator"
+    judge: Token = "judge"
+    # How many debaters must speak in an iteration; None means more than half of them.
+    quorum: Annotated[int, Field(ge=1)] | None = None
+
+    @property
+    def debaters(self) -> tuple[Persona, ...]:
+        staff = (self.facilitator, self.judge)
+        return tuple(persona for persona in self.personas if persona.name not in staff)
+
+    @property
+    def quorum_size(self) -> int:
+        return self.quorum if self.quorum is not None else len(self.debaters) // 2 + 1
+
+    @model_validator(mode="after")
+    def _everybody_is_seated(self) -> Self:
+        for role, name in (("facilitator", self.facilitator), ("judge", self.judge)):
+            if name not in self.roster:
+                raise ValueError(f"the {role} {name!r} is not among the personas")
+        if not self.debaters:
+            raise ValueError("there is nobody to debate beside the facilitator and the judge")
+        return self
+
+
+Panel = Annotated[VerdictPanel | DeliberationPanel, Field(discriminator="protocol")]
 
 
 class DebateInput(Contract):

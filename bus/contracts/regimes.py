@@ -105,7 +105,7 @@ class RegimeThresholds(Contract):
 
 
 # The specification's symbols, accepted in place of the names.
-_SYMBOLS = {
+SYMBOLS = {
     "δ_dec": "decision_stability_delta",
     "τ_conf": "confidence_threshold",
     "N_min": "min_candidates",
@@ -132,7 +132,7 @@ class RegimeOverrides(RegimeThresholds):
             return given
         named: dict[object, object] = {}
         for key, value in given.items():
-            name = _SYMBOLS.get(key, key) if isinstance(key, str) else key
+            name = SYMBOLS.get(key, key) if isinstance(key, str) else key
             if name in named:
                 raise ValueError(f"{name} is given twice, once as a symbol")
             named[name] = value

@@ -3,12 +3,14 @@ Blobs in a bucket of the object store, named by their content.
 
 The layout on the server is the object store's own, so that every NATS tool can read it. Two
 clients that put the same content at once both upload it; the description is written once ever,
-and whoever comes second takes its chunks back.
+and whoever comes second takes its chunks back. Where blobs have an age limit, putting one that is
+half way there uploads it anew: whatever refers to it can rely on the other half.
 """
 
 import base64
 import hashlib
 import json
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,30 +20,36 @@ from parley.bus.contracts.base import BlobRef
 from parley.bus.errors import Conflict, NotFound, Unsuitable
 from parley.bus.jetstream.acks import Writer
 from parley.bus.jetstream.client import header_of
+from parley.bus.jetstream.infra import Layout
 from parley.bus.jetstream.reads import LAG_PAUSE_S, PATIENCE_S, Batch, direct_get
+from parley.bus.jetstream.records import record_of_headers
 from parley.bus.jetstream.replies import ApiError, Replies
-from parley.bus.port import Entry, Guard
+from parley.bus.port import Entry, Guard, Record
 
 CHUNK = 128 * 1024
 BATCH = 256
+# Of one blob; it gets another one only when it is put again in its second half of life.
+DESCRIPTIONS = 16
 NO_RESPONDERS = 503
 
 
 class Blobs:
-    def __init__(self, replies: Replies, writer: Writer, bucket: str) -> None:
+    def __init__(self, replies: Replies, writer: Writer, layout: Layout) -> None:
         self._replies = replies
         self._client = replies.connection.client
         self._writer = writer
-        self._bucket = bucket
-        self._stream = f"OBJ_{bucket}"
+        self._bucket = layout.bucket
+        self._stream = layout.blobs
+        self._fresh_s = layout.keep_blobs.age_s / 2 or float("inf")
 
     async def put(self, data: bytes, media_type: str) -> BlobRef:
         sha256 = hashlib.sha256(data).hexdigest()
         ref = BlobRef(sha256=sha256, size=len(data), media_type=media_type)
-        if await self._description(sha256) is None:
+        known = await self._described(sha256)
+        if known is None or time.time() - known.time_ns / 1e9 > self._fresh_s:
             upload = await self._upload(data)
             try:
-                await self._describe(ref, upload)
+                await self._describe(ref, upload, known.sequence if known is not None else 0)
             except Conflict:
                 await self._withdraw(upload)
         return ref
@@ -84,8 +92,13 @@ class Blobs:
         return chunks
 
     async def _description(self, sha256: str) -> dict[str, Any] | None:
-        batch = await self._read(self._description_subject(sha256), 1, 1)
-        return json.loads(batch.messages[0][1]) if batch.messages else None
+        known = await self._described(sha256)
+        return json.loads(known.data) if known is not None else None
+
+    async def _described(self, sha256: str) -> Record | None:
+        batch = await self._read(self._description_subject(sha256), 1, DESCRIPTIONS)
+        records = [record_of_headers(headers, data) for headers, data in batch.messages]
+        return records[-1] if records else None
 
     async def _description_on_leader(self, sha256: str) -> dict[str, Any] | None:
         """A replica that lags behind does not know of it yet; without permission, it is missing."""
@@ -103,7 +116,7 @@ class Blobs:
             raise Unsuitable(f"bucket {self._bucket} does not exist; see: parley infra plan")
         return batch
 
-    async def _describe(self, ref: BlobRef, upload: str) -> None:
+    async def _describe(self, ref: BlobRef, upload: str, after: int) -> None:
         digest = base64.urlsafe_b64encode(bytes.fromhex(ref.sha256)).decode()
         description = {
             "name": ref.sha256,
@@ -118,7 +131,7 @@ class Blobs:
         }
         subject = self._description_subject(ref.sha256)
         await self._writer.store(
-            [Entry(subject, json.dumps(description).encode(), upload, Guard(subject, 0))]
+            [Entry(subject, json.dumps(description).encode(), upload, Guard(subject, after))]
         )
 
     def _description_subject(self, sha256: str) -> str:

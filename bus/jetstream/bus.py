@@ -5,21 +5,24 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Seque
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 import nats.errors
 
 from parley.bus.contracts.base import BlobRef
 from parley.bus.errors import Unavailable, Unsuitable
-from parley.bus.jetstream import infra
+from parley.bus.jetstream import infra, inspect, micro
 from parley.bus.jetstream.acks import Writer
 from parley.bus.jetstream.blobs import Blobs
 from parley.bus.jetstream.connection import Connection, Server, connect
+from parley.bus.jetstream.dead import DeadLetters
 from parley.bus.jetstream.infra import Difference, Layout
+from parley.bus.jetstream.inspect import QueueState, ServerState, StreamState
 from parley.bus.jetstream.listen import listen
 from parley.bus.jetstream.pull import Worker
 from parley.bus.jetstream.reads import Log
 from parley.bus.jetstream.replies import ApiError, Replies
 from parley.bus.jetstream.tail import Tail
-from parley.bus.port import Delivery, Entry, Queue, Record
+from parley.bus.port import DeadLetter, Delivery, Entry, Link, Presence, Queue, Record
 
 
 class JetStreamBus:
@@ -29,7 +32,12 @@ class JetStreamBus:
         self._replies = replies
         self._log = Log(replies, layout.stream)
         self._writer = Writer(replies, self._log.find)
-        self._blobs = Blobs(replies, self._writer, layout.bucket)
+        self._blobs = Blobs(replies, self._writer, layout)
+        self._dead = DeadLetters(replies, self._writer, layout)
+
+    @property
+    def link(self) -> Link:
+        return Link(self._connection.client.is_connected, self._connection.epoch)
 
     async def plan(self, *queues: Queue) -> list[Difference]:
         return await infra.plan(self._replies, infra.resources(self.layout, queues))
@@ -37,9 +45,29 @@ class JetStreamBus:
     async def apply(self, *queues: Queue) -> list[Difference]:
         return await infra.apply(self._replies, infra.resources(self.layout, queues))
 
+    async def create_missing(self) -> None:
+        await infra.create_missing(self._replies, infra.resources(self.layout))
+
+    async def plan_essentials(self) -> list[Difference]:
+        return await infra.plan(self._replies, infra.essentials(self.layout))
+
     async def ensure_queue(self, queue: Queue) -> None:
         *_, wanted = infra.resources(self.layout, [queue])
         await infra.apply(self._replies, [wanted])
+
+    async def server_state(self) -> ServerState:
+        return await inspect.server_state(self._replies)
+
+    async def streams(self) -> list[StreamState]:
+        names = (self.layout.stream, self.layout.blobs, self.layout.dead)
+        return await inspect.stream_states(self._replies, names)
+
+    async def queues(self) -> list[QueueState]:
+        return await inspect.queue_states(self._replies, self.layout.stream)
+
+    async def server_ahead_s(self) -> float:
+        """The server's clock against ours."""
+        return await self._log.server_ahead_s()
 
     def append(self, *entries: Entry) -> Coroutine[Any, Any, int]:
         return self._writer.append(*entries)
@@ -51,10 +79,15 @@ class JetStreamBus:
         await Tail(self._replies, stream, filters, start, on).run()
 
     async def work(
-        self, queue: str, slots: int, handle: Callable[[Delivery], Awaitable[None]]
+        self,
+        queue: str,
+        slots: int,
+        handle: Callable[[Delivery], Awaitable[None]],
+        *,
+        stop: anyio.Event | None = None,
     ) -> None:
         stream = self.layout.stream
-        await Worker(self._replies, stream, queue, slots, handle).run()
+        await Worker(self._replies, stream, queue, slots, handle).run(stop)
 
     async def read(self, filter_subject: str, *, start: int = 1) -> list[Record]:
         return await self._log.read(filter_subject, start)
@@ -75,6 +108,21 @@ class JetStreamBus:
 
         advisories = f"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.{self.layout.stream}.*"
         await listen(self._connection, advisories, note)
+
+    async def bury(self, sequence: int, reason: str) -> None:
+        await self._dead.bury(sequence, reason)
+
+    async def dead_letters(self) -> list[DeadLetter]:
+        return await self._dead.read()
+
+    async def forget_dead(self, number: int) -> None:
+        await self._dead.forget(number)
+
+    async def announce(self, describe: Callable[[], Presence]) -> None:
+        await micro.announce(self._connection, describe)
+
+    async def roll_call(self, within_s: float) -> list[Presence]:
+        return await micro.roll_call(self._connection, within_s)
 
     async def signal(self, subject: str, data: bytes) -> None:
         try:

@@ -12,6 +12,7 @@ they halve the client's share of the CPU.
 import asyncio
 import re
 from contextlib import suppress
+from typing import Any
 
 import anyio.lowlevel
 import nats.errors
@@ -20,6 +21,8 @@ from nats.aio.subscription import Subscription
 from typing_extensions import override
 
 from parley.bus.jetstream.parser import DirectParser, Receive
+
+RETIRE_WITHIN_S = 2
 
 _BLANK = re.compile(r"\s")
 
@@ -32,6 +35,10 @@ class DirectClient(Client):
         # Wakes the library's flusher, which only asks whether somebody waits for it.
         self._kick: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._kick.set_result(None)
+
+    @property
+    def server_info(self) -> dict[str, Any]:
+        return dict(self._server_info)
 
     @property
     def server_has_jetstream(self) -> bool:
@@ -85,6 +92,14 @@ class DirectClient(Client):
         self._receivers.pop(subscription._id, None)  # noqa: SLF001 - the library has no public name
         with suppress(nats.errors.Error, OSError):
             await subscription.unsubscribe()
+
+    async def retire(self, subscription: Subscription) -> None:
+        """Like `unsubscribe_direct`, but what was sent before the server heard of it still arrives."""
+        with suppress(nats.errors.Error, OSError):
+            await subscription.unsubscribe()
+            await self.relief()
+            await self.flush(RETIRE_WITHIN_S)
+        self._receivers.pop(subscription._id, None)  # noqa: SLF001 - the library has no public name
 
     @override
     async def _process_msg(

@@ -1,5 +1,5 @@
 """
-What has to exist on the server: the log's stream, the blobs' bucket, the queues.
+What has to exist on the server: the streams of log and dead letters, the blobs' bucket, the queues.
 
 `plan` tells what is missing or different, `apply` makes it so; both may run at any time. What
 cannot be changed in place is refused, because the only way there would lose the log.
@@ -11,10 +11,10 @@ from typing import Any
 
 from typing_extensions import override
 
-from parley.bus.errors import Unsuitable
+from parley.bus.errors import Denied, Unsuitable
 from parley.bus.jetstream.replies import ApiError, Replies
 from parley.bus.port import Queue
-from parley.bus.subjects import LIVE
+from parley.bus.subjects import LIVE, Subjects
 
 DUPLICATE_WINDOW_S = 120
 # Far below the server's default payload limit of 1 MiB, which headers count towards.
@@ -25,14 +25,36 @@ NOT_FOUND = 404
 
 
 @dataclass(frozen=True, slots=True)
+class Keep:
+    """How long and how much is kept before the oldest goes; 0 sets no limit."""
+
+    age_s: float = 0.0
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
-    """Names and durability; `max_age_s` 0 keeps everything for ever."""
+    """Names, durability and limits."""
 
     stream: str = "PARLEY"
     prefix: str = "debate"
     bucket: str = "parley-blobs"
     replicas: int = 1
-    max_age_s: float = 0.0
+    keep_log: Keep = Keep()
+    keep_blobs: Keep = Keep()
+    keep_dead: Keep = Keep()
+
+    @property
+    def blobs(self) -> str:
+        return f"OBJ_{self.bucket}"
+
+    @property
+    def dead(self) -> str:
+        return f"{self.stream}-DEAD"
+
+    def grave(self, sequence: int | str) -> str:
+        """Where a reader of the log puts what it cannot use."""
+        return f"dead.{self.prefix}.{sequence}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +94,33 @@ class Resource:
 
 
 def resources(layout: Layout, queues: Sequence[Queue] = ()) -> list[Resource]:
+    advisories = "$JS.EVENT.ADVISORY.CONSUMER"
+    dead = _stream(
+        "stream",
+        layout,
+        layout.dead,
+        layout.keep_dead,
+        subjects=[
+            f"{advisories}.MAX_DELIVERIES.{layout.stream}.*",
+            f"{advisories}.MSG_TERMINATED.{layout.stream}.*",
+            layout.grave("*"),
+        ],
+    )
+    return [
+        *essentials(layout),
+        dead,
+        *(_queue(layout.stream, queue) for queue in queues),
+    ]
+
+
+def essentials(layout: Layout) -> list[Resource]:
+    """What a client needs: the log and the blobs."""
     log = _stream(
         "stream",
         layout,
         layout.stream,
-        subjects=[f"{layout.prefix}.>"],
+        layout.keep_log,
+        subjects=[f"{layout.prefix}.>", Subjects(layout.prefix).redrives()],
         duplicate_window=DUPLICATE_WINDOW_S * 10**9,
         max_msg_size=LARGEST_RECORD,
         republish={"src": f"{layout.prefix}.>", "dest": f"{LIVE}.{layout.prefix}.>"},
@@ -84,13 +128,14 @@ def resources(layout: Layout, queues: Sequence[Queue] = ()) -> list[Resource]:
     blobs = _stream(
         "bucket",
         layout,
-        f"OBJ_{layout.bucket}",
+        layout.blobs,
+        layout.keep_blobs,
         subjects=[f"$O.{layout.bucket}.C.>", f"$O.{layout.bucket}.M.>"],
     )
-    return [log, blobs, *(_queue(layout.stream, queue) for queue in queues)]
+    return [log, blobs]
 
 
-def _stream(label: str, layout: Layout, name: str, **config: object) -> Resource:
+def _stream(label: str, layout: Layout, name: str, keep: Keep, **config: object) -> Resource:
     return Resource(
         label=f"{label} {name}",
         info=f"$JS.API.STREAM.INFO.{name}",
@@ -102,7 +147,8 @@ def _stream(label: str, layout: Layout, name: str, **config: object) -> Resource
             "retention": "limits",
             "discard": "old",
             "num_replicas": layout.replicas,
-            "max_age": int(layout.max_age_s * 10**9),
+            "max_age": int(keep.age_s * 10**9),
+            "max_bytes": keep.size_bytes or -1,
             "allow_direct": True,
             **config,
         },
@@ -137,6 +183,13 @@ async def plan(replies: Replies, wanted: Sequence[Resource]) -> list[Difference]
     return differences
 
 
+async def create_missing(replies: Replies, wanted: Sequence[Resource]) -> None:
+    """Leaves what exists as it is."""
+    for resource in wanted:
+        if await _found(replies, resource) is None:
+            await _make(replies, resource)
+
+
 async def apply(replies: Replies, wanted: Sequence[Resource]) -> list[Difference]:
     """Makes every difference of the plan, and answers it; raises Unsuitable before any change."""
     differences = await plan(replies, wanted)
@@ -158,6 +211,12 @@ async def _make(replies: Replies, resource: Resource) -> None:
         await replies.ask(subject, resource.request(config))
     except ApiError as error:
         raise Unsuitable(f"{resource.label}: {error}") from error
+    except Denied as error:
+        differences = "; ".join(map(str, _differences(resource, found)))
+        raise Denied(
+            f"{differences}: this login is not permitted to do that,"
+            " run `parley infra apply` with the same settings"
+        ) from error
 
 
 async def _found(replies: Replies, resource: Resource) -> dict[str, Any] | None:

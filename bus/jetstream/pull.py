@@ -4,6 +4,9 @@ A worker at a queue: a standing request for as many records as it has free slots
 Records that waited in the client would run out of time and be handed out twice. The request is
 renewed at half its credit, and whenever the server may have forgotten it: after a reconnection,
 an error status, or missed heartbeats.
+
+A worker that is told to stop takes its request back first. What the server had sent by then is
+handled like everything before it: giving it back would only make it come a second time.
 """
 
 import asyncio
@@ -15,6 +18,7 @@ from dataclasses import dataclass
 import anyio
 import nats.errors
 import structlog
+from nats.aio.subscription import Subscription
 
 from parley.bus.errors import BusError, Unavailable, Unsuitable
 from parley.bus.jetstream.client import DirectClient, Wake, header_of, status_of
@@ -55,8 +59,8 @@ class Handed:
     async def in_progress(self) -> None:
         await self._answer(b"+WPI")
 
-    async def term(self) -> None:
-        await self._answer(b"+TERM")
+    async def term(self, reason: str) -> None:
+        await self._answer(b"+TERM " + " ".join(reason.split()).encode("utf-8", "replace"))
 
     async def _answer(self, data: bytes) -> None:
         """An answer that is lost costs a second delivery, which every handler has to stand."""
@@ -85,6 +89,8 @@ class Worker:
         self._inbox = self._client.new_inbox()
         self._wake = Wake()
         self._lost: BusError | None = None
+        self._stopping = False
+        self._retired = False
         self._heard = self._loop.time()
         # The status that ended a request before its time, until it is dealt with.
         self._trouble = 0
@@ -95,21 +101,37 @@ class Worker:
         self._waiting: deque[Handed] = deque()
         self._idle: list[asyncio.Future[None]] = []
 
-    async def run(self) -> None:
+    async def run(self, stop: anyio.Event | None) -> None:
         subscription = await self._client.subscribe_direct(self._inbox, self._receive)
         try:
             with self._connection.watch(self._rearm, self._lose):
                 async with anyio.create_task_group() as tasks:
+                    if stop is not None:
+                        tasks.start_soon(self._drain, stop, subscription)
                     for _ in range(self._slots):
                         tasks.start_soon(self._serve)
                     failure = await self._keep_asking()
                     tasks.cancel_scope.cancel()
-            raise failure
+            if failure is not None:
+                raise failure
         finally:
             await self._client.unsubscribe_direct(subscription)
 
-    async def _keep_asking(self) -> BusError:
-        while self._lost is None:
+    async def _drain(self, stop: anyio.Event, subscription: Subscription) -> None:
+        await stop.wait()
+        self._stopping = True
+        await self._client.retire(subscription)
+        for _ in range(len(self._waiting) - (self._slots - self._busy)):
+            await self._waiting.pop().nak()
+        self._retired = True
+        self._wake.set()
+
+    def _drained(self) -> bool:
+        return self._retired and self._busy == 0 and not self._waiting
+
+    async def _keep_asking(self) -> BusError | None:
+        """What ended it, or None once everything is finished after a stop."""
+        while self._lost is None and not self._drained():
             if self._trouble:
                 self._lost = await self._overcome()
                 continue
@@ -137,7 +159,9 @@ class Worker:
                 self._ask()
             await self._handle(delivery)
             self._busy -= 1
-            if self._due():
+            if self._stopping:
+                self._wake.set()
+            elif self._due():
                 self._ask()
 
     def _free(self) -> int:
@@ -148,7 +172,7 @@ class Worker:
         return free > 0 and (self._asked == 0 or free * 2 >= self._slots)
 
     def _ask(self) -> None:
-        if self._trouble or not self._client.is_connected:
+        if self._trouble or self._stopping or not self._client.is_connected:
             return
         batch = self._free()
         self._asked += batch

@@ -77,7 +77,7 @@ class Replies:
         return answer
 
     async def ask(self, subject: str, body: object = None, timeout_s: float = API_TIMEOUT_S) -> Any:
-        """One call of the JetStream API, decoded; raises ApiError, Unavailable or Unsuitable."""
+        """One call of the JetStream API, decoded; raises ApiError, Unavailable or Denied."""
         data = json.dumps(body).encode() if body is not None else b""
         answer = await self.send(subject, data, b"", timeout_s)
         if isinstance(answer, BusError):

@@ -13,8 +13,8 @@ from parley.bus.memory.faults import NO_FAULTS, Chance, Faults
 from parley.bus.memory.inbox import Inbox, registered
 from parley.bus.memory.index import matches
 from parley.bus.memory.log import MemoryLog
-from parley.bus.memory.queues import MemoryQueue
-from parley.bus.port import Delivery, Entry, Queue, Record
+from parley.bus.memory.queues import MemoryQueue, Stand
+from parley.bus.port import DeadLetter, Delivery, Entry, Link, Presence, Queue, Record
 
 # How long a writer waits for an answer before it repeats itself.
 ANSWER_TIMEOUT_S = 2.0
@@ -33,6 +33,9 @@ class MemoryServer:
         self.writes = itertools.count()
         self.on_signal: list[Callable[[str, bytes], None]] = []
         self.on_undeliverable: list[Callable[[str, int], None]] = []
+        self.dead: dict[int, DeadLetter] = {}
+        self.present: list[Callable[[], Presence]] = []
+        self._graves = itertools.count(1)
 
     def client(self) -> "MemoryBus":
         return MemoryBus(self)
@@ -40,6 +43,11 @@ class MemoryServer:
     def give_up(self, queue: str, sequence: int) -> None:
         for notify in tuple(self.on_undeliverable):
             notify(queue, sequence)
+
+    def bury(self, queue: str, sequence: int, reason: str, attempts: int) -> None:
+        number = next(self._graves)
+        moment = self.log.now_ns()
+        self.dead[number] = DeadLetter(number, sequence, queue, reason, attempts, moment)
 
 
 @asynccontextmanager
@@ -60,12 +68,16 @@ class MemoryBus:
         self._log = server.log
         self._chance = server.chance
 
+    @property
+    def link(self) -> Link:
+        return Link(up=True, losses=0)
+
     async def ensure_queue(self, queue: Queue) -> None:
         await self._chance.delay()
         known = self._server.queues.get(queue.name)
         if known is None:
             self._server.queues[queue.name] = MemoryQueue(
-                self._log, queue, self._chance, self._server.give_up
+                self._log, queue, self._chance, self._server.give_up, self._server.bury
             )
         else:
             known.queue = queue
@@ -135,19 +147,24 @@ class MemoryBus:
                 on(await inbox.get())
 
     async def work(
-        self, queue: str, slots: int, handle: Callable[[Delivery], Awaitable[None]]
+        self,
+        queue: str,
+        slots: int,
+        handle: Callable[[Delivery], Awaitable[None]],
+        *,
+        stop: anyio.Event | None = None,
     ) -> None:
         if queue not in self._server.queues:
             raise Unsuitable(f"queue {queue} does not exist")
+        stand = Stand(self._server.queues[queue], stop)
         async with anyio.create_task_group() as tasks:
+            if stop is not None:
+                tasks.start_soon(stand.close_when_told)
             for _ in range(slots):
-                tasks.start_soon(self._serve, self._server.queues[queue], handle)
+                tasks.start_soon(self._serve, stand, handle)
 
-    async def _serve(
-        self, queue: MemoryQueue, handle: Callable[[Delivery], Awaitable[None]]
-    ) -> None:
-        while True:
-            delivery = await queue.take()
+    async def _serve(self, stand: Stand, handle: Callable[[Delivery], Awaitable[None]]) -> None:
+        while (delivery := await stand.take()) is not None:
             if self._chance.faults.delay_s > 0:
                 await self._chance.delay()
             await handle(delivery)
@@ -177,6 +194,28 @@ class MemoryBus:
         with registered(self._server.on_undeliverable, note):
             while True:
                 on(*await inbox.get())
+
+    async def bury(self, sequence: int, reason: str) -> None:
+        await self._chance.delay()
+        known = self._server.dead.values()
+        if not any(one.sequence == sequence and not one.queue for one in known):
+            self._server.bury("", sequence, reason, 0)
+
+    async def dead_letters(self) -> list[DeadLetter]:
+        await self._chance.delay()
+        return list(self._server.dead.values())
+
+    async def forget_dead(self, number: int) -> None:
+        await self._chance.delay()
+        self._server.dead.pop(number, None)
+
+    async def announce(self, describe: Callable[[], Presence]) -> None:
+        with registered(self._server.present, describe):
+            await anyio.sleep_forever()
+
+    async def roll_call(self, within_s: float) -> list[Presence]:
+        await anyio.sleep(within_s)
+        return [describe() for describe in self._server.present]
 
     async def signal(self, subject: str, data: bytes) -> None:
         await self._chance.delay()

@@ -45,6 +45,9 @@ class MemoryLog:
             while self._agenda and self._agenda[0][0] <= anyio.current_time() + TOLERANCE_S:
                 heapq.heappop(self._agenda)[2]()
 
+    def now_ns(self) -> int:
+        return self._epoch_ns + int(anyio.current_time() * 1e9)
+
     def at(self, delay_s: float, action: Callable[[], None]) -> None:
         due = anyio.current_time() + delay_s
         heapq.heappush(self._agenda, (due, next(self._count), action))
@@ -93,8 +96,7 @@ class MemoryLog:
 
     def _store(self, subject: str, data: bytes) -> int:
         self.last_sequence += 1
-        time_ns = self._epoch_ns + int(anyio.current_time() * 1e9)
-        record = Record(self.last_sequence, subject, data, time_ns)
+        record = Record(self.last_sequence, subject, data, self.now_ns())
         self._records[record.sequence] = record
         self._index.add(subject, record.sequence)
         for notify in tuple(self.on_record):

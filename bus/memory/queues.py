@@ -10,7 +10,7 @@ import anyio.lowlevel
 from parley.bus.memory.faults import Chance
 from parley.bus.memory.index import matches
 from parley.bus.memory.log import TOLERANCE_S, MemoryLog
-from parley.bus.port import Queue, Record
+from parley.bus.port import USED_UP, Queue, Record
 
 
 class MemoryQueue:
@@ -20,11 +20,13 @@ class MemoryQueue:
         queue: Queue,
         chance: Chance,
         on_undeliverable: Callable[[str, int], None],
+        on_dead: Callable[[str, int, str, int], None],
     ) -> None:
         self.queue = queue
         self.chance = chance
         self._log = log
         self._on_undeliverable = on_undeliverable
+        self._on_dead = on_dead
         self._attempts: dict[int, int] = {}
         # Sequence -> when the loan runs out.
         self._loans: dict[int, float] = {}
@@ -39,9 +41,9 @@ class MemoryQueue:
         if any(matches(wanted, record.subject) for wanted in self.queue.filters):
             self._hand_out(record.sequence)
 
-    async def take(self) -> "MemoryDelivery":
+    async def take(self, taker: "Taker") -> "MemoryDelivery | None":
+        """None if the taker is sent away empty-handed."""
         await anyio.lowlevel.checkpoint()
-        taker = Taker()
         self._takers.append(taker)
         self._serve()
         try:
@@ -49,7 +51,6 @@ class MemoryQueue:
         finally:
             if taker.delivery is None:
                 self._takers.remove(taker)
-        assert taker.delivery is not None
         return taker.delivery
 
     def _hand_out(self, sequence: int) -> None:
@@ -71,6 +72,9 @@ class MemoryQueue:
         if self.chance.happens(self.chance.faults.duplicates):
             self._log.at(self.chance.moment(self.queue.ack_wait_s), lambda: self._repeat(sequence))
         return MemoryDelivery(self._log.record(sequence), attempt, self)
+
+    def bury(self, sequence: int, reason: str) -> None:
+        self._on_dead(self.queue.name, sequence, reason, self._attempts[sequence])
 
     def settle(self, sequence: int) -> None:
         self._loans.pop(sequence, None)
@@ -107,6 +111,7 @@ class MemoryQueue:
             self._hand_out(sequence)
         else:
             self._settled.add(sequence)
+            self.bury(sequence, USED_UP)
             self._on_undeliverable(self.queue.name, sequence)
 
 
@@ -119,6 +124,32 @@ class Taker:
 
     served: anyio.Event = field(default_factory=anyio.Event)
     delivery: "MemoryDelivery | None" = None
+
+
+class Stand:
+    """One worker at a queue, with a taker for each of its free slots."""
+
+    def __init__(self, queue: MemoryQueue, stop: anyio.Event | None) -> None:
+        self._queue = queue
+        self._stop = stop
+        self._waiting: dict[Taker, None] = {}
+
+    async def take(self) -> "MemoryDelivery | None":
+        """None once the worker is to stop."""
+        if self._stop is not None and self._stop.is_set():
+            return None
+        taker = Taker()
+        self._waiting[taker] = None
+        try:
+            return await self._queue.take(taker)
+        finally:
+            del self._waiting[taker]
+
+    async def close_when_told(self) -> None:
+        assert self._stop is not None
+        await self._stop.wait()
+        for taker in self._waiting:
+            taker.served.set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,5 +170,6 @@ class MemoryDelivery:
         await self.queue.chance.delay()
         self.queue.extend(self.record.sequence)
 
-    async def term(self) -> None:
+    async def term(self, reason: str) -> None:
         await self.ack()
+        self.queue.bury(self.record.sequence, reason)

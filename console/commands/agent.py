@@ -12,6 +12,7 @@ from parley.configs.settings import Settings, load
 from parley.console import logs
 from parley.console.brains import BrainChoice, make_brain, parse_brain
 from parley.console.exits import warn
+from parley.console.health import probed
 from parley.console.options import Brain, Config, Nats, Panels, example
 from parley.console.serving import serve
 from parley.console.system import Seats, agents, open_journal, run_async
@@ -30,7 +31,7 @@ def agent(
         list[str],
         typer.Argument(metavar="PANEL/PERSONA", help="Whom to run; PANEL alone means everybody."),
     ],
-    brain: Brain = "script",
+    brain: Brain = "auto",
     concurrency: Annotated[
         int | None, typer.Option("--concurrency", help="How many asks to think about at once.")
     ] = None,
@@ -41,14 +42,14 @@ def agent(
     """
     Run agents: one process for one or more personas.
 
-    Replicas of the same persona share its work.
+    Replicas of the same persona share its work. SIGTERM lets it finish what it thinks about.
     """
     flags = {"nats.url": nats, "agent.concurrency": concurrency, "panels": panels_dir}
     settings = load(config, flags)
     logs.configure(settings.log.level, settings.log.format)
     seats = seats_of(who, settings.panels)
     choice = parse_brain(brain)
-    raise typer.Exit(run_async(lambda: serve(lambda: _speak(settings, seats, choice))))
+    raise typer.Exit(run_async(lambda: serve(lambda stop: _speak(settings, seats, choice, stop))))
 
 
 def seats_of(who: Sequence[str], panels_dir: Path | None) -> Seats:
@@ -71,10 +72,12 @@ def seats_of(who: Sequence[str], panels_dir: Path | None) -> Seats:
     return list(seats)
 
 
-async def _speak(settings: Settings, seats: Seats, choice: BrainChoice) -> None:
-    async with (
-        open_journal(settings, create=True) as journal,
-        anyio.create_task_group() as tasks,
-    ):
-        for worker in agents(journal, settings, seats, make_brain(choice)):
-            tasks.start_soon(worker.run)
+async def _speak(settings: Settings, seats: Seats, choice: BrainChoice, stop: anyio.Event) -> None:
+    async with open_journal(settings, create=True) as journal:
+        workers = agents(journal, settings, seats, make_brain(choice))
+        async with (
+            probed(settings.health, journal.bus, workers, stop),
+            anyio.create_task_group() as tasks,
+        ):
+            for worker in workers:
+                tasks.start_soon(worker.run, stop)

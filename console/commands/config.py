@@ -9,6 +9,7 @@ from parley.configs.panels import panel_paths, read_panel
 from parley.configs.settings import load
 from parley.console.debates import Wishes, read_script, scripted_panel
 from parley.console.exits import warn
+from parley.console.inputs import read_question_file
 from parley.console.options import Panels, example
 
 app = typer.Typer(
@@ -25,7 +26,10 @@ def config() -> None:
 def check(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE", help="Settings, panels or scripts; told apart by content."),
+        typer.Argument(
+            metavar="FILE",
+            help="Settings, panels, scripts or questions; told apart by content.",
+        ),
     ] = None,
     panels_dir: Panels = None,
 ) -> None:
@@ -53,7 +57,9 @@ def _mistakes_in(path: Path, panels_dir: Path | None) -> list[str]:
         content = read_mapping(path)
         if "personas" in content:
             warn(read_panel(path)[1])
-        elif "rounds" in content:
+        elif "criteria" in content:
+            read_question_file(path)
+        elif "rounds" in content or "iterations" in content:
             warn(scripted_panel(read_script(path), Wishes(panels_dir=panels_dir)).warnings)
         else:
             return _mistakes_in_settings(path)

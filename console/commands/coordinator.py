@@ -1,9 +1,11 @@
 from typing import Annotated
 
+import anyio
 import typer
 
 from parley.configs.settings import Settings, load
 from parley.console import logs
+from parley.console.health import probed
 from parley.console.options import Config, Nats, example
 from parley.console.serving import serve
 from parley.console.system import coordinator_name, open_journal, run_async
@@ -27,9 +29,11 @@ def coordinator(
     """
     settings = load(config, {"nats.url": nats, "coordinator.name": name})
     logs.configure(settings.log.level, settings.log.format)
-    raise typer.Exit(run_async(lambda: serve(lambda: _coordinate(settings))))
+    raise typer.Exit(run_async(lambda: serve(lambda stop: _coordinate(settings, stop))))
 
 
-async def _coordinate(settings: Settings) -> None:
+async def _coordinate(settings: Settings, stop: anyio.Event) -> None:
     async with open_journal(settings, create=True) as journal:
-        await Coordinator(journal, coordinator_name(settings)).run()
+        one = Coordinator(journal, coordinator_name(settings))
+        async with probed(settings.health, journal.bus, [one], stop):
+            await one.run(stop)

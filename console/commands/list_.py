@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
+from parley.bus.contracts.deliberation import DeliberationDecision
 from parley.bus.contracts.facts import Closed, Decided
+from parley.bus.contracts.verdicts import ManagerDecision
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
@@ -16,6 +18,7 @@ from parley.console.system import open_journal, run_async
 from parley.console.text import one_line
 
 OPEN = "open"
+CONCLUSION_WIDTH = 60
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -81,11 +84,17 @@ def _in_words(one: Listed) -> str:
     moment = one.submitted.astimezone().strftime("%Y-%m-%d %H:%M:%S")
     line = f"{one.ref.id:<12}  {one.ref.panel:<10}  {moment}  {one.status:<9}"
     if one.decided is not None:
-        decision = one.decided.decision
-        line += f"  {decision.final_verdict.value} {decision.confidence:.2f}"
+        line += f"  {_outcome(one.decided.decision)}"
     if one.closed is not None:
         line += f"  ({one_line(one.closed.reason)})"
     return line.rstrip()
+
+
+def _outcome(decision: ManagerDecision | DeliberationDecision) -> str:
+    if isinstance(decision, ManagerDecision):
+        return f"{decision.final_verdict.value} {decision.confidence:.2f}"
+    sure = "" if decision.confidence is None else f" {decision.confidence:.2f}"
+    return f"{one_line(decision.conclusion, CONCLUSION_WIDTH)}{sure}"
 
 
 def _as_json(one: Listed) -> str:
@@ -97,7 +106,12 @@ def _as_json(one: Listed) -> str:
             "submitted": one.submitted.isoformat(timespec="milliseconds"),
             "status": one.status,
             "reason": one.closed.reason if one.closed is not None else None,
-            "final_verdict": decision.final_verdict.value if decision is not None else None,
+            "final_verdict": (
+                decision.final_verdict.value if isinstance(decision, ManagerDecision) else None
+            ),
+            "conclusion": (
+                decision.conclusion if isinstance(decision, DeliberationDecision) else None
+            ),
             "confidence": decision.confidence if decision is not None else None,
         }
     )

@@ -1,10 +1,12 @@
 import json
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
+from parley.bus.contracts.regimes import Theta
 from parley.bus.errors import BadInput
-from parley.configs.panels import PanelFile, panel_path, panel_paths, read_panel
+from parley.configs.panels import AnyPanelFile, PanelFile, panel_path, panel_paths, read_panel
 from parley.configs.settings import load
 from parley.console.exits import warn
 from parley.console.options import Json, Panels, example
@@ -38,26 +40,37 @@ def panels(
         raise BadInput("\n".join(mistakes))
 
 
-def _listed(contents: list[PanelFile]) -> list[str]:
+def _listed(contents: list[AnyPanelFile]) -> list[str]:
     width = max((len(content.name) for content in contents), default=0)
     return [f"{content.name:<{width}}  {content.title}" for content in contents]
 
 
-def _described(content: PanelFile) -> list[str]:
+def _described(content: AnyPanelFile) -> list[str]:
     seats = content.usual_roster
-    lines = [f"{content.name}: {content.title}", "", "personas (trust):"]
+    trust = content.trust if isinstance(content, PanelFile) else None
+    stated, choice = ("stance", "regime") if trust is None else ("trust", "preset")
+    lines = [
+        f"{content.name}: {content.title}",
+        "",
+        f"personas ({stated}):",
+    ]
     width = max(len(persona.name) for persona in content.personas)
+    room = len("0.00" if trust is not None else "neutral")
     for persona in content.personas:
-        trust = f"{content.trust[persona.name]:.2f}" if persona.name in content.trust else "-"
+        mark = persona.stance or "-" if trust is None else _shown_trust(trust, persona.name)
         absent = "" if persona.name in seats else "  [only with --roster]"
-        lines.append(f"  {persona.name:<{width}}  {trust:>4}  {persona.speciality}{absent}")
-    lines += ["", f"a round waits {content.deadline_s:g} s", "", "parameters by preset:"]
+        lines.append(f"  {persona.name:<{width}}  {mark:>{room}}  {persona.speciality}{absent}")
+    lines += ["", f"a round waits {content.deadline_s:g} s", "", f"parameters by {choice}:"]
     lines += _presets_table(content)
     return lines
 
 
-def _presets_table(content: PanelFile) -> list[str]:
-    presets = content.preset_names
+def _shown_trust(trust: Mapping[str, float], persona: str) -> str:
+    return f"{trust[persona]:.2f}" if persona in trust else "-"
+
+
+def _presets_table(content: AnyPanelFile) -> list[str]:
+    presets = content.preset_names if isinstance(content, PanelFile) else tuple(Theta)
     values = {preset: content.params_of(preset).model_dump() for preset in presets}
     keys = list(content.params.model_dump())
     width = max(len(key) for key in keys)

@@ -9,8 +9,8 @@ from parley.console.options import Config, IdOrFile, Json, Nats, example
 from parley.console.output import model_line, print_line
 from parley.console.story import tell
 from parley.coordinator.reducer import apply, pass_over
+from parley.coordinator.results import result_of
 from parley.coordinator.state import DebateState
-from parley.coordinator.verdicts.result import result_of
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

@@ -8,10 +8,12 @@ from parley.configs.names import name_unknown
 from parley.console.exits import BAD_INPUT
 from parley.console.filters import Answer, filter_lines, rule
 from parley.console.options import example
+from parley.coordinator.regimes import rules_io as regimes
 from parley.coordinator.verdicts import rules_io as verdicts
 
 RULES: dict[str, Answer] = {
     "terminate-verdicts": rule(verdicts.TerminateVerdictsIn, verdicts.answer_terminate_verdicts),
+    "terminate-regime": rule(regimes.TerminateRegimeIn, regimes.answer_terminate_regime),
     "manager": rule(verdicts.ManagerIn, verdicts.answer_manager),
     "cobra": rule(verdicts.CobraIn, verdicts.answer_cobra),
 }

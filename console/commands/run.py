@@ -19,13 +19,14 @@ from parley.console.options import (
     PanelName,
     Panels,
     Preset,
+    Regime,
     Roster,
     Sets,
     example,
     names,
 )
 from parley.console.output import model_line, print_line
-from parley.console.submitting import Plan, plan, submit
+from parley.console.submitting import Plan, check_answerable, plan, submit
 from parley.console.system import (
     open_journal,
     private_server,
@@ -35,8 +36,25 @@ from parley.console.system import (
 )
 from parley.console.views import Silence, view_for
 from parley.console.watching import follow_to_the_end
+from parley.coordinator.results import result_of
 from parley.coordinator.state import DebateState
-from parley.coordinator.verdicts.result import result_of
+
+QUESTION_FILE = """
+
+\b
+Question file:
+  question: Should the library open at night?
+  language: en              # or ko
+  options:                  # two or more
+    - {id: staffed, text: Open until midnight with staff}
+    - {id: keep, text: Keep the present hours}
+  criteria:                 # weight: up to 1; people: it is about those affected
+    - {name: yearly cost, weight: 0.8}
+    - {name: study places, weight: 0.9, people: true}
+  evidence:                 # for or against an option on a criterion, up to 1
+    - {option: staffed, criterion: yearly cost, against: 0.7, text: Two salaries.}
+    - {option: staffed, criterion: study places, for: 0.8, text: 900 signatures.}
+"""
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -45,15 +63,18 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
     epilog=example(
         "parley run forensic photo.jpg --brain script:debate.yaml",
         "parley run forensic *.jpg --brain script:debate.yaml --preset fast --json",
+        "parley run deliberation question.yaml --regime L3 --set cooldown=3",
     )
+    + QUESTION_FILE
 )
 def run(
     panel: PanelName,
     inputs: Inputs = None,
-    brain: Brain = "script",
+    brain: Brain = "auto",
     preset: Preset = None,
     sets: Sets = None,
     roster: Roster = None,
+    regime: Regime = None,
     given_id: Id = None,
     nats: NatsOrPrivate = None,
     panels_dir: Panels = None,
@@ -66,13 +87,17 @@ def run(
     Without --nats everything runs here, on a private server that is gone afterwards. On a server
     where a coordinator is at work the debates are left to it and its agents.
 
+    A deliberation takes a question file; a question in free text needs a model or a script.
+
     The exit code is 1 if any debate failed or was cancelled.
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
     choice = parse_brain(brain)
-    wishes = Wishes(preset, sets or (), names(roster), settings.panels)
+    wishes = Wishes(preset, sets or (), names(roster), settings.panels, regime)
     wanted = plan(panel, inputs or (), choice, wishes, given_id)
+    if not settings.names_a_server:
+        check_answerable(wanted, choice)
     warn(wanted.warnings)
     states = run_async(lambda: run_here(settings, wanted, choice, as_json=as_json))
     if as_json:

@@ -9,7 +9,7 @@ from parley.console.output import model_line, print_line
 from parley.console.story import tell_outcome
 from parley.console.system import run_async
 from parley.coordinator.reducer import fold
-from parley.coordinator.verdicts.result import result_of
+from parley.coordinator.results import result_of
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

@@ -9,12 +9,12 @@ from parley.bus.subjects import DebateRef
 from parley.configs.settings import load
 from parley.console.debates import Wishes, read_script, scripted_panel
 from parley.console.exits import warn
-from parley.console.options import Json, Panels, Preset, Roster, Sets, example, names
+from parley.console.options import Json, Panels, Preset, Regime, Roster, Sets, example, names
 from parley.console.output import model_line, print_line
 from parley.console.rehearsal import play
 from parley.console.story import tell
+from parley.coordinator.results import result_of
 from parley.coordinator.state import DebateState
-from parley.coordinator.verdicts.result import result_of
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -30,6 +30,7 @@ def simulate(
     preset: Preset = None,
     sets: Sets = None,
     roster: Roster = None,
+    regime: Regime = None,
     panels_dir: Panels = None,
     as_json: Json = False,
 ) -> None:
@@ -41,11 +42,13 @@ def simulate(
     """
     script = read_script(file)
     panels = load(flags={"panels": panels_dir}).panels
-    resolution = scripted_panel(script, Wishes(preset, sets or (), names(roster), panels))
+    resolution = scripted_panel(script, Wishes(preset, sets or (), names(roster), panels, regime))
     warn(resolution.warnings)
     ref = DebateRef(resolution.panel.name, re.sub(r"[^A-Za-z0-9_-]", "-", file.stem)[:64])
     state = DebateState()
-    for fact, after in play(resolution.panel, script.content, DebateInput()):
+    for fact, after in play(
+        resolution.panel, script.content, DebateInput(text=script.content.question)
+    ):
         if not as_json:
             for line in tell(fact, state, after):
                 print_line(line)

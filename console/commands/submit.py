@@ -17,6 +17,7 @@ from parley.console.options import (
     PanelName,
     Panels,
     Preset,
+    Regime,
     Roster,
     Sets,
     example,
@@ -39,10 +40,11 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def submit(
     panel: PanelName,
     inputs: Inputs = None,
-    brain: Brain = "script",
+    brain: Brain = "auto",
     preset: Preset = None,
     sets: Sets = None,
     roster: Roster = None,
+    regime: Regime = None,
     given_id: Id = None,
     nats: Nats = None,
     panels_dir: Panels = None,
@@ -56,7 +58,7 @@ def submit(
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
-    wishes = Wishes(preset, sets or (), names(roster), settings.panels)
+    wishes = Wishes(preset, sets or (), names(roster), settings.panels, regime)
     wanted = plan(panel, inputs or (), parse_brain(brain), wishes, given_id)
     warn(wanted.warnings)
     run_async(lambda: _submit(settings, wanted))

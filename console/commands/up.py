@@ -10,6 +10,7 @@ from parley.configs.settings import Settings, load
 from parley.console import logs
 from parley.console.brains import BrainChoice, make_brain, parse_brain
 from parley.console.exits import warn
+from parley.console.health import probed
 from parley.console.options import Brain, Config, NatsOrPrivate, Panels, example
 from parley.console.output import print_line
 from parley.console.serving import serve
@@ -28,7 +29,7 @@ def up(
         Path | None,
         typer.Option("--store", metavar="DIR", help="Where debates are kept; .parley otherwise."),
     ] = None,
-    brain: Brain = "script",
+    brain: Brain = "auto",
     nats: NatsOrPrivate = None,
     panels_dir: Panels = None,
     config: Config = None,
@@ -42,7 +43,9 @@ def up(
     logs.configure(settings.log.level, settings.log.format)
     choice = parse_brain(brain)
     seats = _everybody(settings.panels)
-    raise typer.Exit(run_async(lambda: serve(lambda: _up(settings, port, seats, choice))))
+    raise typer.Exit(
+        run_async(lambda: serve(lambda stop: _up(settings, port, seats, choice, stop)))
+    )
 
 
 def _everybody(panels_dir: Path | None) -> Seats:
@@ -54,7 +57,9 @@ def _everybody(panels_dir: Path | None) -> Seats:
     return seats
 
 
-async def _up(settings: Settings, port: int, seats: Seats, choice: BrainChoice) -> None:
+async def _up(
+    settings: Settings, port: int, seats: Seats, choice: BrainChoice, stop: anyio.Event
+) -> None:
     async with AsyncExitStack() as stack:
         own_server = not settings.names_a_server
         if own_server:
@@ -63,9 +68,12 @@ async def _up(settings: Settings, port: int, seats: Seats, choice: BrainChoice) 
                 private_server(settings, port=port, store=store)
             )
         journal = await stack.enter_async_context(open_journal(settings, create=True))
-        await stack.enter_async_context(staffed(journal, settings, seats, make_brain(choice)))
+        staff = await stack.enter_async_context(
+            staffed(journal, settings, seats, make_brain(choice))
+        )
+        await stack.enter_async_context(probed(settings.health, journal.bus, staff, stop))
         _explain(settings, port, own_server=own_server)
-        await anyio.sleep_forever()
+        await stop.wait()
 
 
 def _explain(settings: Settings, port: int, *, own_server: bool) -> None:

@@ -87,46 +87,50 @@ def _justification(evaluation: Evaluation) -> str:
 
 
 def _why(evaluation: Evaluation) -> str:
-    seen = {name: _shown(value) for name, value in evaluation.values.items()}
-    limit = {name: _shown(value) for name, value in evaluation.thresholds.items()}
+    def seen(name: str) -> str:
+        return _shown(evaluation.values[name])
+
+    def limit(name: str) -> str:
+        return _shown(evaluation.thresholds[name])
+
     match evaluation.reason:
         case TerminationReason.CONSENSUS_REACHED:
             near = (
                 "disagreement is 0"
                 if evaluation.disagreement == 0
-                else f"disagreement {seen['disagreement']} is below {limit['consensus_threshold']}"
+                else f"disagreement {seen('disagreement')} is below {limit('consensus_threshold')}"
             )
             return (
-                f"{near}, and the share of agents with the verdict {seen['majority_verdict']} "
-                f"is {seen['majority_share']} (more than {limit['majority_share']} is needed)"
+                f"{near}, and the share of agents with the verdict {seen('majority_verdict')} "
+                f"is {seen('majority_share')} (more than {limit('majority_share')} is needed)"
             )
         case TerminationReason.STALEMATE:
             return (
                 "the number of rounds in a row without a changed verdict is "
-                f"{seen['unchanged_streak']}, and the limit is {limit['stalemate_threshold']}"
+                f"{seen('unchanged_streak')}, and the limit is {limit('stalemate_threshold')}"
             )
         case TerminationReason.HIGH_CONFIDENCE_DEADLOCK:
             return (
-                f"{seen['confident_groups']} groups with different verdicts have a mean confidence "
-                f"above {limit['high_confidence_threshold']} ({seen['mean_confidence']})"
+                f"{seen('confident_groups')} groups with different verdicts have a mean confidence "
+                f"above {limit('high_confidence_threshold')} ({seen('mean_confidence')})"
             )
         case TerminationReason.NO_PROGRESS:
             return (
-                f"round {seen['round']} of at most {limit['max_rounds']} is over "
+                f"round {seen('round')} of at most {limit('max_rounds')} is over "
                 "and no verdict changed in the whole debate"
             )
         case TerminationReason.MAX_ROUNDS_REACHED:
             return (
-                f"round {seen['round']} of at most {limit['max_rounds']} is over "
-                f"and disagreement is still {seen['disagreement']}"
+                f"round {seen('round')} of at most {limit('max_rounds')} is over "
+                f"and disagreement is still {seen('disagreement')}"
             )
         case _:
             return (
-                f"disagreement is {seen['disagreement']} (consensus needs less than "
-                f"{limit['consensus_threshold']} and more than {limit['majority_share']} of the "
-                f"agents behind one verdict, which has {seen['majority_share']}), "
-                f"{seen['unchanged_streak']} of {limit['stalemate_threshold']} unchanged rounds, "
-                f"round {seen['round']} of {limit['max_rounds']}"
+                f"disagreement is {seen('disagreement')} (consensus needs less than "
+                f"{limit('consensus_threshold')} and more than {limit('majority_share')} of the "
+                f"agents behind one verdict, which has {seen('majority_share')}), "
+                f"{seen('unchanged_streak')} of {limit('stalemate_threshold')} unchanged rounds, "
+                f"round {seen('round')} of {limit('max_rounds')}"
             )
 
 

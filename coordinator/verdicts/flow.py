@@ -45,11 +45,12 @@ STATUS_OF = {
 def advance(state: DebateState) -> ControlFact:
     if state.terminated is None:
         return _next_round_or_end(state)
+    reason = reason_of(state.terminated)
     if state.decided is not None:
-        return _closed(state, state.terminated.reason)
-    if _localization_is_due(state, state.terminated.reason):
-        return _ask_for_region(state, state.terminated.reason)
-    return _decided(state, state.terminated.reason)
+        return _closed(state, reason)
+    if _localization_is_due(state, reason):
+        return _ask_for_region(state, reason)
+    return _decided(state, reason)
 
 
 def cancel(state: DebateState) -> Terminated:
@@ -63,7 +64,7 @@ def cancel(state: DebateState) -> Terminated:
 
 
 def _next_round_or_end(state: DebateState) -> ControlFact:
-    panel = _panel(state)
+    panel = panel_of(state)
     if not state.steps:
         return _ask(state, OPENING, panel.roster, OpeningRequest(), None)
     board = board_of(state)
@@ -82,7 +83,7 @@ def _next_round_or_end(state: DebateState) -> ControlFact:
 def _ask_round(
     state: DebateState, board: Board, declaration: TerminationDeclaration
 ) -> ControlFact:
-    panel = _panel(state)
+    panel = panel_of(state)
     number = board.round + 1
     challenged = challenges(board.positions)
     request = RoundRequest(
@@ -130,7 +131,7 @@ def _operational(
         reason,
         iteration=max(0, board.round),
         basis=basis,
-        axes=_axes(_panel(state), board),
+        axes=_axes(panel_of(state), board),
         disagreement=disagreement([position.verdict for position in board.positions]),
     )
 
@@ -149,7 +150,7 @@ def _ask_for_region(state: DebateState, reason: TerminationReason) -> Asked:
 
 
 def _decided(state: DebateState, reason: TerminationReason) -> Decided:
-    panel = _panel(state)
+    panel = panel_of(state)
     board = board_of(state)
     decision = decide_verdict(
         reason,
@@ -192,6 +193,12 @@ def _axes(panel: VerdictPanel, board: Board) -> tuple[str, ...]:
     )
 
 
-def _panel(state: DebateState) -> VerdictPanel:
-    """A panel union of one member needs no narrowing; with more, this is where it happens."""
-    return state.running_panel
+def panel_of(state: DebateState) -> VerdictPanel:
+    panel = state.running_panel
+    assert isinstance(panel, VerdictPanel)
+    return panel
+
+
+def reason_of(terminated: Terminated) -> TerminationReason:
+    assert isinstance(terminated.reason, TerminationReason)
+    return terminated.reason

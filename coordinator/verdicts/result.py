@@ -6,6 +6,7 @@ from parley.bus.contracts.facts import Status, TurnTaken
 from parley.bus.contracts.panel import VerdictParams
 from parley.bus.contracts.verdicts import (
     FollowUp,
+    ManagerDecision,
     Standing,
     Statement,
     TerminationReason,
@@ -13,11 +14,13 @@ from parley.bus.contracts.verdicts import (
 )
 from parley.bus.subjects import DebateRef
 from parley.coordinator.state import DebateState
+from parley.coordinator.tally import TurnError, declarations_of, errors_of, usage_of
 from parley.coordinator.verdicts.board import OPENING, Board, board_of
 from parley.coordinator.verdicts.disagreement import disagreement
+from parley.coordinator.verdicts.flow import panel_of, reason_of
 from parley.coordinator.verdicts.manager import majority_vote
 from parley.coordinator.verdicts.termination import evaluate
-from parley.coordinator.verdicts.turns import DebateTurn, TurnError, errors_of, turns_of
+from parley.coordinator.verdicts.turns import DebateTurn, turns_of
 
 
 class VerdictResult(Contract):
@@ -56,10 +59,11 @@ class VerdictResult(Contract):
 
 def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
     """Also of a debate that still runs: what is not known yet is null."""
-    panel = state.running_panel
+    panel = panel_of(state)
     board = board_of(state)
     decision = state.decided.decision if state.decided else None
-    reason = state.terminated.reason if state.terminated else None
+    assert decision is None or isinstance(decision, ManagerDecision)
+    reason = reason_of(state.terminated) if state.terminated else None
     final = decision.final_verdict if decision else None
     vote = majority_vote(board.history[0], panel.trust) if _somebody_opened(board) else None
     agents, rounds = len(panel.personas), max(0, board.round)
@@ -95,27 +99,6 @@ def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
         declarations=declarations_of(state),
         turns=turns_of(state),
         errors=errors_of(state),
-    )
-
-
-def declarations_of(state: DebateState) -> tuple[TerminationDeclaration, ...]:
-    """In order; those that say `continue` ride in the asks they led to."""
-    riding = [step.ask.declaration for step in state.steps if step.ask.declaration is not None]
-    return (*riding, state.terminated.declaration) if state.terminated else tuple(riding)
-
-
-def usage_of(state: DebateState) -> Usage:
-    used = [
-        heard.said.usage
-        for step in state.steps
-        for heard in step.heard
-        if isinstance(heard.said, TurnTaken)
-    ]
-    return Usage(
-        model_calls=sum(one.model_calls for one in used),
-        input_tokens=sum(one.input_tokens for one in used),
-        output_tokens=sum(one.output_tokens for one in used),
-        cost=sum(one.cost for one in used),
     )
 
 

@@ -1,21 +1,12 @@
-"""The turns of a debate of verdicts as a reader wants them: what each changed, and what failed."""
+"""The turns of a debate of verdicts as a reader wants them: what each changed."""
 
 from collections.abc import Iterator
 
 from parley.bus.contracts.base import Contract
-from parley.bus.contracts.facts import Abstained, Failure
+from parley.bus.contracts.facts import Abstained
 from parley.bus.contracts.verdicts import Reply, ResponseType, RoundRequest, Verdict
 from parley.coordinator.state import DebateState, Heard, Step
 from parley.coordinator.verdicts.board import Stand, finished_rounds, stand_after
-
-
-class TurnError(Contract):
-    """A turn that was missed or failed, and why."""
-
-    step: str
-    agent: str
-    reason: str
-    detail: str = ""
 
 
 class DebateTurn(Contract):
@@ -46,25 +37,6 @@ def turns_of(state: DebateState) -> tuple[DebateTurn, ...]:
             if number > 0:
                 turns.append(_turn(number, step, heard, before, after))
     return tuple(turns)
-
-
-def errors_of(state: DebateState) -> tuple[TurnError, ...]:
-    return tuple(_errors(state))
-
-
-def _errors(state: DebateState) -> Iterator[TurnError]:
-    for step in state.steps:
-        for heard in step.heard:
-            said = heard.said
-            if isinstance(said, Abstained):
-                yield TurnError(step=step.name, agent=said.persona, reason=said.reason)
-            elif isinstance(said.content, Failure):
-                yield TurnError(
-                    step=step.name,
-                    agent=said.persona,
-                    reason=said.content.reason,
-                    detail=said.content.detail,
-                )
 
 
 def _turn(

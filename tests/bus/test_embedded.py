@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -32,12 +33,17 @@ anyio.run(main)
 
 def server_at(url: str) -> psutil.Process | None:
     port = int(url.rpartition(":")[2])
-    for process in psutil.process_iter(["name"]):
-        if process.info["name"] == "nats-server":
-            for connection in process.net_connections(kind="tcp"):
-                if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port:
-                    return process
-    return None
+    servers = (one for one in psutil.process_iter(["name"]) if one.info["name"] == "nats-server")
+    return next((server for server in servers if listens(server, port)), None)
+
+
+def listens(server: psutil.Process, port: int) -> bool:
+    """Servers of other tests come and go meanwhile."""
+    with suppress(psutil.NoSuchProcess):
+        for connection in server.net_connections(kind="tcp"):
+            if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port:
+                return True
+    return False
 
 
 def scratch_of(server: psutil.Process) -> Path:

@@ -8,7 +8,7 @@ from nats.js.api import StorageType, StreamConfig
 from parley.bus.errors import Unsuitable
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
-from parley.bus.jetstream.infra import Difference, Layout
+from parley.bus.jetstream.infra import Difference, Keep, Layout
 from parley.bus.port import Entry, Queue
 from tests.bus.worlds import NatsServer
 
@@ -21,6 +21,7 @@ async def test_applying_a_plan_leaves_nothing_to_do(nats: NatsServer) -> None:
         assert [str(difference) for difference in plan] == [
             "stream PARLEY: create",
             "bucket OBJ_parley-blobs: create",
+            "stream PARLEY-DEAD: create",
             "queue p-noise: create",
         ]
         assert await bus.apply(QUEUE) == plan
@@ -32,7 +33,7 @@ async def test_changes_are_applied_in_place(nats: NatsServer) -> None:
     async with open_bus(Server((nats.url,))) as bus:
         await bus.apply(QUEUE)
         await bus.append(Entry("debate.p.d.x", b"kept", "m"))
-    older = Layout(max_age_s=3600)
+    older = Layout(keep_log=Keep(age_s=3600))
     async with open_bus(Server((nats.url,)), older) as bus:
         assert Difference("stream PARLEY", "max_age", "0", "3600000000000") in await bus.plan()
         patient = replace(QUEUE, ack_wait_s=60.0, filters=("debate.p.>",))

@@ -183,7 +183,7 @@ async def test_a_terminated_record_never_comes_again(world: OpenWorld) -> None:
 
     async def handle(delivery: Delivery) -> None:
         got.append(delivery.attempt)
-        await delivery.term()
+        await delivery.term("nonsense")
 
     async with world() as w, w.connect() as bus:
         await bus.ensure_queue(asks(w, ack_wait_s=0.4))

@@ -56,6 +56,9 @@ WRITES = (
     "debate.forensic.d1.turn.r1.x.noise",
     f"$O.{LAYOUT.bucket}.C.upload",
     f"$O.{LAYOUT.bucket}.M.description",
+    "redrive.debate.forensic.d1.r1.spatial",
+    "dead.debate.1",
+    f"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.{LAYOUT.stream}.forensic-noise",
 )
 CONSUMER = {"durable_name": "mine", "name": "mine", "ack_policy": "explicit"}
 REQUESTS: dict[str, object] = {

@@ -13,7 +13,10 @@ from parley.bus.contracts.facts import Closed, Submitted, TurnTaken
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import Unsuitable
 from parley.bus.journal import Journal
+from parley.bus.port import Delivery, Entry
 from parley.bus.subjects import DebateRef
+from parley.configs.settings import load
+from parley.console.system import open_journal, worker_options
 from parley.coordinator.service import Coordinator
 from tests.bus.worlds import NatsServer, until
 from tests.debates import panel
@@ -96,6 +99,54 @@ async def test_the_coordinator_finds_every_persona_that_runs(server: NatsServer)
         await core.client.publish("$SRV.PING", b"", reply=inbox)
         await until(lambda: len(core.heard) == len(running))
         assert sorted(json.loads(answer.data)["name"] for answer in core.heard) == sorted(running)
+
+
+async def test_a_persona_is_found_while_it_works_and_leaves_no_request_behind(
+    server: NatsServer,
+) -> None:
+    """Its request stands at the server in another account than the queue, until it is taken back."""
+    stop = anyio.Event()
+    asked: list[tuple[bytes, int]] = []
+
+    async def handle(delivery: Delivery) -> None:
+        asked.append((delivery.record.data, delivery.attempt))
+        await delivery.ack()
+
+    async with AsyncExitStack() as logins:
+        core = await logins.enter_async_context(journal_of(server, COORDINATOR))
+        leaving = await logins.enter_async_context(journal_of(server, "forensic-watermark"))
+        staying = await logins.enter_async_context(journal_of(server, "forensic-watermark"))
+        worker = Worker(leaving, "forensic", "watermark", ScriptedBrain())
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(worker.run, stop)
+            await worker.ready.wait()
+            await anyio.sleep(0.2)
+            assert worker.describe() in await core.bus.roll_call(0.5)
+            stop.set()
+        for number in range(5):
+            subject = f"debate.forensic.left{number}.ctl.ask.r1.watermark"
+            await core.bus.append(Entry(subject, b"%d" % number, subject))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(staying.bus.work, "forensic-watermark", 4, handle)
+            with anyio.fail_after(2):
+                while len(asked) < 5:  # noqa: ASYNC110
+                    await anyio.sleep(0.01)
+            tasks.cancel_scope.cancel()
+    assert sorted(asked) == [(b"%d" % number, 1) for number in range(5)]
+
+
+@pytest.mark.parametrize("login", [PERSONA, SUBMITTER, COORDINATOR])
+async def test_every_login_gets_in_by_the_settings_of_its_process(
+    server: NatsServer, login: str
+) -> None:
+    seed = server.home / f"{login}.nk"
+    settings = load(flags={"nats.url": server.url, "nats.nkey_seed_file": seed})
+    async with open_journal(settings, create=login != SUBMITTER) as journal:
+        if login == PERSONA:
+            stop = anyio.Event()
+            stop.set()
+            options = worker_options(settings)
+            await Worker(journal, "forensic", "noise", ScriptedBrain(), options).run(stop)
 
 
 async def test_the_asks_of_a_replica_that_died_go_to_the_next(server: NatsServer) -> None:

@@ -10,8 +10,8 @@ from parley.bus.memory import MemoryBus, MemoryServer
 from tests.simulation.loop import PROCESS, Freezer, running_loop
 from tests.simulation.plan import Blow, Event
 
-# Runs until it is cancelled, and sets the event when it is ready.
-Main = Callable[[MemoryBus, anyio.Event], Awaitable[None]]
+# Sets the first event when it is ready, and ends in order when it is shown the second.
+Main = Callable[[MemoryBus, anyio.Event, anyio.Event], Awaitable[None]]
 
 
 class MortalBus(MemoryBus):
@@ -38,12 +38,14 @@ class Process:
         self._freezer = Freezer(name)
         self._bus = MortalBus(server)
         self._scope = anyio.CancelScope()
+        self._stop, self._ended = anyio.Event(), anyio.Event()
         self._up = False
 
     def start(self, tasks: TaskGroup) -> None:
         self._freezer = Freezer(self.name)
         self._bus = MortalBus(self._server)
         self._scope = anyio.CancelScope()
+        self._stop, self._ended = anyio.Event(), anyio.Event()
         self._up = True
         tasks.start_soon(self._live, self._freezer, self._bus, self._scope)
 
@@ -56,7 +58,8 @@ class Process:
             await anyio.sleep(event.lasts_s)
             self.thaw()
         else:
-            self.end(kill=event.blow is Blow.KILL)
+            self._end(kill=event.blow is Blow.KILL)
+            await self._ended.wait()
             await anyio.sleep(event.lasts_s)
             self.start(tasks)
 
@@ -69,27 +72,35 @@ class Process:
             self.well_since = anyio.current_time()
             running_loop().thaw(self._freezer)
 
-    def end(self, *, kill: bool) -> None:
+    def _end(self, *, kill: bool) -> None:
         self._up = False
         self.well_since = None
-        self._bus.alive = not kill
-        self._scope.cancel()
+        if kill:
+            self._bus.alive = False
+            self._scope.cancel()
+        else:
+            self._stop.set()
 
     async def _live(self, freezer: Freezer, bus: MortalBus, scope: anyio.CancelScope) -> None:
         PROCESS.set(freezer)
-        ready = anyio.Event()
+        ready, stop, ended = anyio.Event(), self._stop, self._ended
 
         async def watch() -> None:
             await ready.wait()
-            self.well_since = anyio.current_time()
+            if not stop.is_set():
+                self.well_since = anyio.current_time()
 
         try:
             with scope:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(watch)
-                    await self._main(bus, ready)
+                    await self._main(bus, ready, stop)
+                    tasks.cancel_scope.cancel()
+                    if not stop.is_set():
+                        self._died(f"{self.name} ended for no reason")
         except Exception as error:  # noqa: BLE001 - whatever a process dies of is a finding
             self._died(f"{self.name} died: {_causes(error)}")
+        ended.set()
 
 
 def _causes(error: BaseException) -> str:

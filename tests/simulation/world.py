@@ -22,7 +22,7 @@ from tests.simulation.brains import MoodyBrain
 from tests.simulation.checker import Checker
 from tests.simulation.loop import PausableLoop
 from tests.simulation.plan import Debate, Event, Forgery, Scenario, agent_name, scenario_of
-from tests.simulation.process import Process
+from tests.simulation.process import Main, Process
 
 EPOCH_NS = 1_700_000_000 * 10**9
 # A coordinator that has gone on for so long has taken over whatever others left behind.
@@ -33,7 +33,14 @@ AFTERMATH_S = 3.0
 SETTLED_S = 20.0
 # Fewer than debates, so that decisions have to wait for a writer.
 WRITES_AT_ONCE = 2
-OPTIONS = WorkerOptions(concurrency=4, ack_wait_s=5.0, max_deliver=3, retries=1)
+OPTIONS = WorkerOptions(
+    concurrency=4,
+    ack_wait_s=5.0,
+    max_deliver=3,
+    retries=1,
+    drain_s=4.0,
+    clock=anyio.current_time,
+)
 
 Trace = Callable[[float, str], None]
 
@@ -109,28 +116,26 @@ class World:
             name = agent_name(persona, replica)
             self.agents.append(self._process(name, self._speak(persona)))
 
-    def _process(
-        self, name: str, main: Callable[[MemoryBus, anyio.Event], Awaitable[None]]
-    ) -> Process:
+    def _process(self, name: str, main: Main) -> Process:
         return Process(name, self.server, main, self.checker.violations.append)
 
-    def _coordinate(self, name: str) -> Callable[[MemoryBus, anyio.Event], Awaitable[None]]:
-        async def main(bus: MemoryBus, ready: anyio.Event) -> None:
+    def _coordinate(self, name: str) -> Main:
+        async def main(bus: MemoryBus, ready: anyio.Event, stop: anyio.Event) -> None:
             journal = self.build.journal(bus, Subjects())
             service = self.build.coordinator(journal, name, self.build.flows, WRITES_AT_ONCE)
             service.ready = ready
             self.services[name] = service
-            await service.run()
+            await service.run(stop)
 
         return main
 
-    def _speak(self, persona: str) -> Callable[[MemoryBus, anyio.Event], Awaitable[None]]:
-        async def main(bus: MemoryBus, ready: anyio.Event) -> None:
+    def _speak(self, persona: str) -> Main:
+        async def main(bus: MemoryBus, ready: anyio.Event, stop: anyio.Event) -> None:
             journal = self.build.journal(bus, Subjects())
             brain = MoodyBrain(self.scenario)
             worker = Worker(journal, "forensic", persona, brain, OPTIONS)
             worker.ready = ready
-            await worker.run()
+            await worker.run(stop)
 
         return main
 

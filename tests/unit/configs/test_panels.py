@@ -2,9 +2,15 @@ from pathlib import Path
 
 import pytest
 
-from parley.bus.contracts.panel import VerdictParams
+from parley.bus.contracts.panel import VerdictPanel, VerdictParams
 from parley.bus.errors import BadInput
-from parley.configs.panels import panel_paths, parse_sets, read_panel, resolve
+from parley.configs.panels import Resolution, panel_paths, parse_sets, read_panel, resolve
+
+
+def verdicts(resolution: Resolution) -> VerdictPanel:
+    assert isinstance(resolution.panel, VerdictPanel)
+    return resolution.panel
+
 
 SMALL = """
 protocol: verdicts
@@ -20,7 +26,7 @@ params: {max_rounds: 4}
 def test_presets_of_the_forensic_panel(
     preset: str, rounds: int, consensus: float, stalemate: int
 ) -> None:
-    panel = resolve("forensic", preset).panel
+    panel = verdicts(resolve("forensic", preset))
     assert panel.preset == preset
     assert panel.params == VerdictParams(
         max_rounds=rounds, consensus_threshold=consensus, stalemate_threshold=stalemate
@@ -29,14 +35,14 @@ def test_presets_of_the_forensic_panel(
 
 
 def test_the_forensic_roster_and_trust() -> None:
-    panel = resolve("forensic").panel
+    panel = verdicts(resolve("forensic"))
     assert panel.roster == ("frequency", "noise", "watermark", "spatial")
     assert panel.trust == {"frequency": 0.85, "noise": 0.8, "watermark": 0.85, "spatial": 0.85}
     assert panel.quorum_size == 3
 
 
 def test_a_roster_picks_and_orders_personas() -> None:
-    panel = resolve("forensic", roster=["spatial", "fatformer"]).panel
+    panel = verdicts(resolve("forensic", roster=["spatial", "fatformer"]))
     assert panel.roster == ("spatial", "fatformer")
     assert panel.trust == {"spatial": 0.85, "fatformer": 0.85}
     assert panel.personas[0].role == "Spatial analyst"
@@ -44,7 +50,7 @@ def test_a_roster_picks_and_orders_personas() -> None:
 
 def test_sets_win_over_the_preset() -> None:
     sets = ["max_rounds=7", "params.stalemate_threshold=4", "trust.noise=.7", "deadline_s=5"]
-    panel = resolve("forensic", "fast", parse_sets(sets)).panel
+    panel = verdicts(resolve("forensic", "fast", parse_sets(sets)))
     assert panel.params.max_rounds == 7
     assert panel.params.stalemate_threshold == 4
     assert panel.params.consensus_threshold == 0.4
@@ -55,7 +61,7 @@ def test_sets_win_over_the_preset() -> None:
 
 def test_retired_trust_is_dropped_with_a_warning() -> None:
     resolution = resolve("forensic", overrides=parse_sets(["trust.semantic=.4"]))
-    assert "semantic" not in resolution.panel.trust
+    assert "semantic" not in verdicts(resolution).trust
     assert "trust.semantic" in resolution.warnings[0]
 
 
@@ -101,8 +107,8 @@ def test_shares_are_finite_and_between_0_and_1(value: str) -> None:
 
 def test_the_users_panels_stand_beside_the_built_in_ones(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SMALL)
-    assert list(panel_paths(tmp_path)) == ["forensic", "small"]
-    panel = resolve("small", panels_dir=tmp_path).panel
+    assert list(panel_paths(tmp_path)) == ["deliberation", "forensic", "small"]
+    panel = verdicts(resolve("small", panels_dir=tmp_path))
     assert panel.name == "small"
     assert panel.roster == ("left", "right", "centre")
     assert panel.params.max_rounds == 4

@@ -1,11 +1,13 @@
 import io
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import structlog
 
 from parley.console.cli import call
+from tests.bus.worlds import NatsServer
 from tests.unit.console.calling import Call, Called
 
 
@@ -23,3 +25,12 @@ def parley(
 
     yield run
     structlog.reset_defaults()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[NatsServer]:
+    home = tmp_path / "nats"
+    home.mkdir()
+    running = NatsServer(home, arguments=("-js", "-m", "-1")).start()
+    yield running
+    running.stop()

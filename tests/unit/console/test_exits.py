@@ -107,7 +107,10 @@ def test_a_reader_that_leaves_is_no_reason_to_complain() -> None:
         (("lisst",), "unknown command 'lisst': did you mean 'list'?"),
         (("show",), "Missing argument 'ID'. (see parley show --help)"),
         (("list", "--bogus"), "No such option: --bogus"),
-        (("rules", "nix"), "unknown rule 'nix' (known: terminate-verdicts, manager, cobra)"),
+        (
+            ("rules", "nix"),
+            "unknown rule 'nix' (known: terminate-verdicts, terminate-regime, manager, cobra)",
+        ),
         (("panels", "forensc"), "unknown panel 'forensc': did you mean 'forensic'?"),
         (("config", "chek"), "No such command 'chek'"),
         (("up", "--port", "0"), "Invalid value for '--port'"),

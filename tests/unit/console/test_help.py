@@ -9,13 +9,27 @@ from tests.unit.console.calling import Call
 
 COMMANDS = {name: lazy for part in Commands.sections.values() for name, lazy in part.items()}
 
+GROUPS = {
+    "config": ("check",),
+    "infra": ("plan", "apply", "accounts"),
+    "dlq": ("list", "show", "redrive", "drop"),
+}
+
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself_with_an_example(parley: Call, name: str) -> None:
-    arguments = ("config", "check") if name == "config" else (name,)
+    arguments = (name, *GROUPS.get(name, ())[:1])
     called = parley(*arguments, "--help")
     assert called.code == 0
     assert "Example:" in called.out
+    assert f"parley {name}" in called.out.split("Example:")[1]
+    assert "--verbose" in called.out
+
+
+@pytest.mark.parametrize("name", [f"{group} {one}" for group in GROUPS for one in GROUPS[group]])
+def test_every_command_of_a_group_explains_itself(parley: Call, name: str) -> None:
+    called = parley(*name.split(), "--help")
+    assert called.code == 0
     assert f"parley {name}" in called.out.split("Example:")[1]
     assert "--verbose" in called.out
 

@@ -17,10 +17,8 @@ def test_panels_are_listed_and_described(parley: Call, tmp_path: Path) -> None:
         "title: Mine\nprotocol: verdicts\npersonas: [{name: me}, {name: you}]"
     )
     listed = parley("panels", "--panels", tmp_path).out.splitlines()
-    assert listed == [
-        "forensic  Is this image authentic, manipulated or generated?",
-        "own       Mine",
-    ]
+    assert "forensic      Is this image authentic, manipulated or generated?" in listed
+    assert listed[-1] == "own           Mine"
     described = parley("panels", "forensic").out
     assert "frequency  0.85  grid and compression artefacts" in described
     assert "max_rounds                             2         3         5" in described
@@ -32,7 +30,7 @@ def test_a_broken_panel_does_not_hide_the_others(parley: Call, tmp_path: Path) -
     (tmp_path / "bad.yaml").write_text("personas: []")
     called = parley("panels", "--panels", tmp_path)
     assert called.code == 2
-    assert called.out.startswith("forensic  ")
+    assert "\nforensic  " in called.out
     assert "bad.yaml: personas: " in called.err
     assert "bad.yaml: protocol: is missing" in called.err
 
@@ -40,7 +38,8 @@ def test_a_broken_panel_does_not_hide_the_others(parley: Call, tmp_path: Path) -
 def test_config_check_without_files(parley: Call, tmp_path: Path) -> None:
     called = parley("config", "check")
     assert called.code == 0
-    assert called.out == f"{BUILT_IN / 'forensic.yaml'}: good\nsettings: good\n"
+    panels = sorted(BUILT_IN.glob("*.yaml"))
+    assert called.out == "".join(f"{path}: good\n" for path in panels) + "settings: good\n"
     (tmp_path / "parley.yaml").write_text("nats: {replicas: 7}")
     assert "parley.yaml: nats.replicas: " in parley("config", "check").err
 

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from parley.bus.contracts.panel import Panel, VerdictPanel
 from parley.bus.errors import BadInput
 from parley.console.brains import BrainChoice, parse_brain
 from parley.console.debates import Wishes, new_id
@@ -25,17 +26,22 @@ def test_ids_are_short_unique_tokens_that_sort_by_time() -> None:
     assert ids[0][:8] <= ids[-1][:8]
 
 
+def verdict_panel(panel: Panel) -> VerdictPanel:
+    assert isinstance(panel, VerdictPanel)
+    return panel
+
+
 def test_a_script_brings_its_panel_and_needs_no_input(script: str) -> None:
     wanted = plan("forensic", (), parse_brain(script), Wishes(), "case-1")
     assert wanted.panel.roster == ("noise", "spatial")
-    assert wanted.panel.preset == "fast"
+    assert verdict_panel(wanted.panel).preset == "fast"
     assert wanted.materials == (Material(),)
     assert [str(ref) for ref in wanted.refs] == ["forensic/case-1"]
 
 
 def test_the_command_line_wins_over_the_script(script: str) -> None:
     wishes = Wishes(preset="precise", sets=["max_rounds=9"], roster=("noise",))
-    panel = plan("forensic", (), parse_brain(script), wishes, None).panel
+    panel = verdict_panel(plan("forensic", (), parse_brain(script), wishes, None).panel)
     assert (panel.preset, panel.params.max_rounds, panel.roster) == ("precise", 9, ("noise",))
 
 
@@ -44,7 +50,7 @@ def test_trust_is_complete(tmp_path: Path) -> None:
         "protocol: verdicts\npersonas: [{name: noise}, {name: stranger}]\ntrust: {noise: .1}"
     )
     wanted = plan("own", ["a text"], BrainChoice("script"), Wishes(panels_dir=tmp_path), None)
-    assert wanted.panel.trust == {"noise": 0.1, "stranger": 0.5}
+    assert verdict_panel(wanted.panel).trust == {"noise": 0.1, "stranger": 0.5}
 
 
 def test_inputs(tmp_path: Path) -> None:

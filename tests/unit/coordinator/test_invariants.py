@@ -29,7 +29,8 @@ from parley.coordinator.audit import audit
 from parley.coordinator.policy import decide
 from parley.coordinator.reducer import apply, fold
 from parley.coordinator.state import DebateState
-from parley.coordinator.verdicts.result import declarations_of, result_of
+from parley.coordinator.tally import declarations_of
+from parley.coordinator.verdicts.result import result_of
 from tests.debates import ROSTER, panel
 
 CONTROL = ("opened", "asked", "abstained", "terminated", "decided", "closed")

@@ -1,0 +1,115 @@
+"""
+Who is there: every process answers as a NATS micro service, so that other tools find it as well.
+
+    $SRV.{PING|INFO|STATS}[.{service}[.{id}]]
+
+One subscription hears all of them; what is meant for somebody else is left alone.
+"""
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+import anyio
+import nats.errors
+
+from parley.bus.jetstream.connection import Connection
+from parley.bus.port import Presence
+
+ROOT = "$SRV"
+_TYPES = {
+    "PING": "io.nats.micro.v1.ping_response",
+    "INFO": "io.nats.micro.v1.info_response",
+    "STATS": "io.nats.micro.v1.stats_response",
+}
+
+
+async def announce(connection: Connection, describe: Callable[[], Presence]) -> None:
+    client = connection.client
+    started = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+
+    def receive(subject: bytes, reply: bytes, _data: bytes, _headers: bytes) -> None:
+        _, verb, *addressee = subject.decode().split(".")
+        present = describe()
+        if (
+            reply
+            and verb in _TYPES
+            and [present.service, present.id][: len(addressee)] == addressee
+        ):
+            answer = json.dumps(_answer(verb, present, started)).encode()
+            with suppress(nats.errors.Error):
+                client.post(reply.decode(), answer)
+
+    subscription = await client.subscribe_direct(f"{ROOT}.>", receive)
+    try:
+        await anyio.sleep_forever()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await client.unsubscribe_direct(subscription)
+
+
+async def roll_call(connection: Connection, within_s: float) -> list[Presence]:
+    answers: list[bytes] = []
+    client = connection.client
+    inbox = client.new_inbox()
+
+    def receive(_subject: bytes, _reply: bytes, data: bytes, _headers: bytes) -> None:
+        answers.append(data)
+
+    subscription = await client.subscribe_direct(inbox, receive)
+    try:
+        client.post(f"{ROOT}.STATS", b"", inbox)
+        await anyio.sleep(within_s)
+    finally:
+        await client.unsubscribe_direct(subscription)
+    return [present for answer in answers if (present := _presence(answer)) is not None]
+
+
+def _answer(verb: str, present: Presence, started: str) -> dict[str, Any]:
+    answer: dict[str, Any] = {
+        "type": _TYPES[verb],
+        "name": present.service,
+        "id": present.id,
+        "version": present.version,
+        "metadata": dict(present.labels),
+    }
+    if verb == "INFO":
+        answer |= {"description": "Parley", "endpoints": []}
+    elif verb == "STATS":
+        answer |= {"started": started, "endpoints": [_endpoint(present)]}
+    return answer
+
+
+def _endpoint(present: Presence) -> dict[str, Any]:
+    """The protocol has room for figures only at an endpoint; ours takes no requests."""
+    return {
+        "name": "figures",
+        "subject": "",
+        "queue_group": "",
+        "num_requests": 0,
+        "num_errors": 0,
+        "last_error": "",
+        "processing_time": 0,
+        "average_processing_time": 0,
+        "data": dict(present.figures),
+    }
+
+
+def _presence(answer: bytes) -> Presence | None:
+    """Other people's services answer as well; those that look unlike ours are left out."""
+    try:
+        said = json.loads(answer)
+        figures: dict[str, Any] = next(
+            (one["data"] for one in said["endpoints"] if one.get("data")), {}
+        )
+        return Presence(
+            service=str(said["name"]),
+            id=str(said["id"]),
+            version=str(said["version"]),
+            labels={str(key): str(value) for key, value in (said["metadata"] or {}).items()},
+            figures={str(key): float(value) for key, value in figures.items()},
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None

@@ -1,0 +1,126 @@
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parley.agents.runtime import queue_of
+from parley.bus.jetstream.accounts import accounts as accounts_of
+from parley.bus.jetstream.accounts import known_keys, save
+from parley.bus.jetstream.infra import Difference
+from parley.bus.journal import Journal
+from parley.bus.port import Queue
+from parley.bus.subjects import Subjects
+from parley.configs.panels import panel_path, panel_paths, read_panel
+from parley.configs.settings import Settings, load
+from parley.console.exits import DONE, FAILED, warn
+from parley.console.logs import keep_quiet
+from parley.console.options import Config, Nats, Panels, example
+from parley.console.output import print_line
+from parley.console.system import layout_of, open_server, run_async, worker_options
+
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, help="Make what Parley needs on a NATS server."
+)
+
+Rosters = Mapping[str, tuple[str, ...]]
+Named = Annotated[
+    list[str] | None,
+    typer.Option("--panel", metavar="NAME", help="Only this panel; may be given several times."),
+]
+
+
+@app.command(epilog=example("parley infra plan", "parley infra plan --panel forensic"))
+def plan(
+    panel: Named = None, nats: Nats = None, panels_dir: Panels = None, config: Config = None
+) -> None:
+    """
+    Show what `apply` would make or change: streams, bucket, and the queue of every persona.
+
+    The exit code is 0 if there is nothing to do and 1 if there is.
+    """
+    keep_quiet()
+    settings = load(config, {"nats.url": nats, "panels": panels_dir})
+    rosters = rosters_of(settings, panel)
+    differences = run_async(lambda: _plan(settings, rosters))
+    _tell(differences)
+    raise typer.Exit(FAILED if differences else DONE)
+
+
+@app.command(epilog=example("parley infra apply", "parley infra apply --panel forensic"))
+def apply(
+    panel: Named = None, nats: Nats = None, panels_dir: Panels = None, config: Config = None
+) -> None:
+    """
+    Make streams, bucket and queues as the settings and panels want them.
+
+    It can be repeated. What cannot be changed without losing the log is refused before anything
+    is done.
+    """
+    keep_quiet()
+    settings = load(config, {"nats.url": nats, "panels": panels_dir})
+    rosters = rosters_of(settings, panel)
+    _tell(run_async(lambda: _apply(settings, rosters)))
+
+
+@app.command(epilog=example("parley infra accounts --panel forensic -o deploy/secrets"))
+def accounts(
+    directory: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Where the files go.")
+    ],
+    panel: Named = None,
+    panels_dir: Panels = None,
+    config: Config = None,
+) -> None:
+    """
+    Write the accounts of a nats-server: one login for every persona, its seed in a file.
+
+    Keys that are in the directory already stay what they are.
+    """
+    settings = load(config, {"panels": panels_dir})
+    made = accounts_of(rosters_of(settings, panel), layout_of(settings), known_keys(directory))
+    for path in save(made, directory):
+        print_line(str(path))
+
+
+def rosters_of(settings: Settings, names: Sequence[str] | None = None) -> Rosters:
+    """Everybody who can sit on each panel."""
+    if names:
+        paths = [panel_path(name, settings.panels) for name in names]
+    else:
+        paths = list(panel_paths(settings.panels).values())
+    rosters = {}
+    for path in paths:
+        content, warnings = read_panel(path)
+        warn(warnings)
+        rosters[content.name] = content.roster
+    return rosters
+
+
+def queues_of(journal: Journal, settings: Settings, rosters: Rosters) -> list[Queue]:
+    options = worker_options(settings)
+    return [
+        queue_of(journal, panel, persona, options)
+        for panel, roster in rosters.items()
+        for persona in roster
+    ]
+
+
+async def _plan(settings: Settings, rosters: Rosters) -> list[Difference]:
+    async with open_server(settings) as bus:
+        journal = Journal(bus, Subjects(settings.nats.prefix))
+        return await bus.plan(*queues_of(journal, settings, rosters))
+
+
+async def _apply(settings: Settings, rosters: Rosters) -> list[Difference]:
+    async with open_server(settings) as bus:
+        journal = Journal(bus, Subjects(settings.nats.prefix))
+        return await bus.apply(*queues_of(journal, settings, rosters))
+
+
+def _tell(differences: Sequence[Difference]) -> None:
+    for difference in differences:
+        impossible = "" if difference.possible else "  (impossible in place)"
+        print_line(f"{difference}{impossible}")
+    if not differences:
+        print_line("nothing to do")

@@ -1,0 +1,230 @@
+"""
+What `parley doctor` looks at, and what it makes of it.
+
+`examine` collects; `findings` judges, and is a plain function of what was collected.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from urllib.request import urlopen
+
+import anyio
+import anyio.to_thread
+
+from parley.bus.jetstream.bus import JetStreamBus
+from parley.bus.jetstream.infra import Difference
+from parley.bus.jetstream.inspect import QueueState, ServerState, StreamState
+from parley.bus.port import Presence, Queue
+
+ROLL_CALL_S = 1.0
+MONITOR_WITHIN_S = 3.0
+# Deadlines follow the server's clock and order follows its sequence: skew only confuses people.
+SKEW_S = 1.0
+NEARLY_FULL = 0.8
+
+
+class State(StrEnum):
+    OK = "ok"
+    NOTE = "note"
+    UNKNOWN = "unknown"
+    WRONG = "WRONG"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    what: str
+    state: State
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flushing:
+    """When the server writes to its disk what it has promised to keep."""
+
+    always: bool
+    every_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    server: ServerState
+    # None: no monitoring port is known; an OSError: it does not answer.
+    flushing: Flushing | OSError | None
+    differences: Sequence[Difference]
+    streams: Sequence[StreamState]
+    queues: Sequence[QueueState]
+    present: Sequence[Presence]
+    dead_letters: int
+    # The server's clock against ours; None while there is no stream to ask.
+    ahead_s: float | None
+
+
+async def examine(bus: JetStreamBus, monitor: str | None, queues: Sequence[Queue]) -> Examination:
+    streams = await bus.streams()
+    names = {stream.name for stream in streams}
+    return Examination(
+        server=await bus.server_state(),
+        flushing=await _flushing(monitor) if monitor is not None else None,
+        differences=await bus.plan(*queues),
+        streams=streams,
+        queues=await bus.queues(),
+        present=[one for one in await bus.roll_call(ROLL_CALL_S) if "role" in one.labels],
+        dead_letters=len(await bus.dead_letters()) if bus.layout.dead in names else 0,
+        ahead_s=await bus.server_ahead_s() if bus.layout.stream in names else None,
+    )
+
+
+async def _flushing(monitor: str) -> Flushing | OSError:
+    fetch = partial(urlopen, f"{monitor}/varz", timeout=MONITOR_WITHIN_S)
+    try:
+        answer = await anyio.to_thread.run_sync(lambda: fetch().read())
+        config = json.loads(answer)["jetstream"]["config"]
+    except OSError as error:
+        return error
+    except (ValueError, KeyError) as error:
+        return OSError(f"it does not answer like a nats-server ({error})")
+    return Flushing(bool(config.get("sync_always")), config.get("sync_interval", 0) / 1e9)
+
+
+def findings(seen: Examination) -> list[Finding]:
+    return [
+        _server(seen.server),
+        _durability(seen),
+        *_layout(seen.differences),
+        *(_storage(stream) for stream in seen.streams),
+        _whole_storage(seen.server),
+        *_replicas(seen.streams),
+        _clock(seen.ahead_s),
+        _coordinators(seen.present),
+        *_agents(seen),
+        *_versions(seen.present),
+        _dead_letters(seen.dead_letters),
+    ]
+
+
+def _server(server: ServerState) -> Finding:
+    cluster = f", cluster {server.cluster}" if server.cluster else ""
+    text = f"nats-server {server.version} ({server.name}{cluster}), JetStream is on"
+    return Finding("server", State.OK, text)
+
+
+def _durability(seen: Examination) -> Finding:
+    match seen.flushing:
+        case None:
+            text = (
+                "not known when the server flushes to disk: give its monitoring port"
+                " (PARLEY_NATS__MONITOR=http://host:8222), or look for sync_interval in its file"
+            )
+            return Finding("durability", State.UNKNOWN, text)
+        case OSError() as error:
+            return Finding("durability", State.WRONG, f"the monitoring port fails: {error}")
+        case Flushing(always=True):
+            return Finding("durability", State.OK, "every write is flushed before it is confirmed")
+        case Flushing(every_s=every_s):
+            text = (
+                f"writes are flushed every {every_s:g} s, after they are confirmed: a power cut"
+                " loses what came since (sync_interval: always)"
+            )
+            return Finding("durability", State.NOTE, text)
+
+
+def _layout(differences: Sequence[Difference]) -> Iterator[Finding]:
+    for one in differences:
+        undeployed = one.found is None and one.resource.startswith("queue ")
+        state = State.NOTE if undeployed else State.WRONG
+        hint = "no such queue on this server yet" if undeployed else "see: parley infra plan"
+        yield Finding("layout", state, f"{one} ({hint})")
+    if not differences:
+        yield Finding("layout", State.OK, "streams, bucket and queues are as the settings want")
+
+
+def _storage(stream: StreamState) -> Finding:
+    limits = [
+        f"{stream.max_age_s / 86_400:g} days" if stream.max_age_s is not None else "",
+        size(stream.max_bytes) if stream.max_bytes is not None else "",
+    ]
+    kept = " and ".join(limit for limit in limits if limit)
+    text = f"{stream.name}: {stream.records} records, {size(stream.used_bytes)}"
+    if not kept:
+        return Finding("storage", State.NOTE, f"{text}, grows without limit (settings: retention)")
+    full = stream.max_bytes is not None and stream.used_bytes > NEARLY_FULL * stream.max_bytes
+    if full:
+        return Finding("storage", State.NOTE, f"{text}, nearly at its limit of {kept}")
+    return Finding("storage", State.OK, f"{text}, kept up to {kept}")
+
+
+def _whole_storage(server: ServerState) -> Finding:
+    text = f"{size(server.used_bytes)} in use"
+    if server.limit_bytes is None:
+        return Finding("storage", State.OK, f"{text}; the account has no limit of its own")
+    full = server.used_bytes > NEARLY_FULL * server.limit_bytes
+    state = State.WRONG if full else State.OK
+    return Finding("storage", state, f"{text} of {size(server.limit_bytes)}")
+
+
+def _replicas(streams: Sequence[StreamState]) -> Iterator[Finding]:
+    for stream in streams:
+        if stream.lagging:
+            text = f"{stream.name}: away or behind: {', '.join(stream.lagging)}"
+            yield Finding("replicas", State.WRONG, text)
+
+
+def _clock(ahead_s: float | None) -> Finding:
+    if ahead_s is None:
+        return Finding("clock", State.UNKNOWN, "no stream whose clock could be asked")
+    state = State.OK if abs(ahead_s) <= SKEW_S else State.NOTE
+    return Finding("clock", state, f"the server's is {ahead_s:+.3f} s from ours")
+
+
+def _coordinators(present: Sequence[Presence]) -> Finding:
+    count = sum(one.labels["role"] == "coordinator" for one in present)
+    if count == 0:
+        text = "none is alive: no debate goes on (parley coordinator)"
+        return Finding("coordinators", State.WRONG, text)
+    return Finding("coordinators", State.OK, f"{count} alive")
+
+
+def _agents(seen: Examination) -> Iterator[Finding]:
+    for queue in seen.queues:
+        alive = len(agents_at(queue.name, seen.present))
+        text = (
+            f"{queue.name}: {alive} alive, {queue.lag} asks waiting,"
+            f" {queue.in_flight} in flight, {queue.redelivered} handed out again"
+        )
+        if alive == 0:
+            unserved = queue.lag + queue.in_flight > 0
+            yield Finding("agents", State.WRONG if unserved else State.NOTE, text)
+        else:
+            yield Finding("agents", State.NOTE if queue.redelivered else State.OK, text)
+
+
+def agents_at(queue: str, present: Sequence[Presence]) -> list[Presence]:
+    return [
+        one
+        for one in present
+        if one.labels["role"] == "agent"
+        and f"{one.labels.get('panel')}-{one.labels.get('persona')}" == queue
+    ]
+
+
+def _versions(present: Sequence[Presence]) -> Iterator[Finding]:
+    versions = sorted({one.version for one in present})
+    if len(versions) > 1:
+        yield Finding("versions", State.NOTE, f"several at once: {', '.join(versions)}")
+
+
+def _dead_letters(count: int) -> Finding:
+    if count == 0:
+        return Finding("dead letters", State.OK, "none")
+    return Finding("dead letters", State.WRONG, f"{count} (parley dlq list)")
+
+
+def size(count: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:  # noqa: PLR2004 - of one unit in the next
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"

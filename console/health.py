@@ -1,0 +1,148 @@
+"""
+Probes over HTTP: GET and HEAD, one answer for each connection.
+
+    /healthz   the event loop turns
+    /readyz    connected, and at work: the queue is served, the log followed; not while draining
+    /metrics   figures in the Prometheus text format
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass, field
+
+import anyio
+from anyio.abc import SocketStream
+
+from parley.agents.runtime import Worker
+from parley.bus.errors import BadInput
+from parley.bus.port import Bus
+from parley.bus.tally import Metric, Tally, exposition
+from parley.configs.settings import HealthSettings
+from parley.coordinator.service import Coordinator
+
+BEAT_S = 1.0
+# A loop whose last beat is older than this hangs.
+STALE_S = 5.0
+PATIENCE_S = 5.0
+LARGEST_REQUEST = 8192
+ANSWERS_AT_ONCE = 32
+
+UP = Metric("parley_bus_up", "Whether the server is reached.", gauge=True)
+LOSSES = Metric("parley_bus_disconnections_total", "How often the connection broke.")
+OPEN = Metric("parley_open_debates", "Open debates this replica acts on.", gauge=True)
+IN_FLIGHT = Metric(
+    "parley_asks_in_flight", "Asks being thought about.", ("panel", "persona"), gauge=True
+)
+
+OK, NOT_FOUND, NOT_ALLOWED, UNAVAILABLE = (
+    "200 OK", "404 Not Found", "405 Method Not Allowed", "503 Service Unavailable",
+)  # fmt: skip
+PLAIN = "text/plain; charset=utf-8"
+EXPOSITION = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@dataclass(slots=True)
+class Vitals:
+    bus: Bus
+    staff: Sequence[Coordinator | Worker]
+    stop: anyio.Event
+    beat: float = field(default_factory=anyio.current_time)
+
+    async def keep_beating(self) -> None:
+        while True:
+            self.beat = anyio.current_time()
+            await anyio.sleep(BEAT_S)
+
+    def alive(self) -> bool:
+        return anyio.current_time() - self.beat < STALE_S
+
+    def missing(self) -> list[str]:
+        """Why work should not be expected from here."""
+        starting = sum(not one.ready.is_set() for one in self.staff)
+        return [
+            *(["draining"] if self.stop.is_set() else []),
+            *([] if self.bus.link.up else ["not connected to the server"]),
+            *([f"{starting} of {len(self.staff)} not at work yet"] if starting else []),
+        ]
+
+    def metrics(self) -> str:
+        now = Tally()
+        now.put(UP, float(self.bus.link.up))
+        now.put(LOSSES, self.bus.link.losses)
+        for one in self.staff:
+            present = one.describe()
+            if isinstance(one, Coordinator):
+                now.put(OPEN, present.figures["open_debates"])
+            else:
+                where = present.labels["panel"], present.labels["persona"]
+                now.put(IN_FLIGHT, present.figures["in_flight"], *where)
+        return exposition([now, *(one.tally for one in self.staff)])
+
+
+def probed(
+    health: HealthSettings, bus: Bus, staff: Sequence[Coordinator | Worker], stop: anyio.Event
+) -> AbstractAsyncContextManager[None]:
+    """While the context lasts, probes are answered, if the settings name a port."""
+    if health.port is None:
+        return nullcontext()
+    return _answering(health.host, health.port, Vitals(bus, staff, stop))
+
+
+@asynccontextmanager
+async def _answering(host: str, port: int, vitals: Vitals) -> AsyncIterator[None]:
+    try:
+        listener = await anyio.create_tcp_listener(local_host=host, local_port=port)
+    except OSError as error:
+        raise BadInput(f"health: cannot listen at {host}:{port}: {error.strerror}") from error
+    limit = anyio.CapacityLimiter(ANSWERS_AT_ONCE)
+
+    async def answer(stream: SocketStream) -> None:
+        async with limit, stream:
+            with anyio.move_on_after(PATIENCE_S):
+                try:
+                    await stream.send(_answer(await _request_line(stream), vitals))
+                except (anyio.BrokenResourceError, anyio.EndOfStream):
+                    return
+
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(vitals.keep_beating)
+        tasks.start_soon(listener.serve, answer)
+        yield
+        tasks.cancel_scope.cancel()
+
+
+async def _request_line(stream: SocketStream) -> str:
+    """Everything is read before the answer, or closing the connection would cut the answer off."""
+    request = b""
+    while b"\r\n\r\n" not in request and len(request) < LARGEST_REQUEST:
+        request += await stream.receive()
+    return request.partition(b"\r\n")[0].decode("latin-1")
+
+
+def _answer(request_line: str, vitals: Vitals) -> bytes:
+    method, _, target = request_line.partition(" ")
+    path = target.partition(" ")[0].partition("?")[0]
+    status, media_type, text = _page(path, vitals)
+    if method not in {"GET", "HEAD"}:
+        status, media_type, text = NOT_ALLOWED, PLAIN, "only GET and HEAD\n"
+    body = text.encode()
+    head = (
+        f"HTTP/1.1 {status}\r\nContent-Type: {media_type}\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + (b"" if method == "HEAD" else body)
+
+
+def _page(path: str, vitals: Vitals) -> tuple[str, str, str]:
+    match path:
+        case "/healthz":
+            alive = vitals.alive()
+            return (OK, PLAIN, "ok\n") if alive else (UNAVAILABLE, PLAIN, "the loop hangs\n")
+        case "/readyz":
+            missing = vitals.missing()
+            text = "\n".join(missing or ["ready"]) + "\n"
+            return (UNAVAILABLE if missing else OK), PLAIN, text
+        case "/metrics":
+            return OK, EXPOSITION, vitals.metrics()
+        case _:
+            return NOT_FOUND, PLAIN, "healthz, readyz, metrics\n"

@@ -1,0 +1,19 @@
+"""The result of any debate, by the protocol of its panel."""
+
+from collections.abc import Callable, Mapping
+
+from parley.bus.subjects import DebateRef
+from parley.coordinator.regimes import result as regimes
+from parley.coordinator.state import DebateState
+from parley.coordinator.verdicts import result as verdicts
+
+Result = verdicts.VerdictResult | regimes.DeliberationResult
+
+RESULTS: Mapping[str, Callable[[DebateRef, DebateState], Result]] = {
+    "verdicts": verdicts.result_of,
+    "deliberation": regimes.result_of,
+}
+
+
+def result_of(ref: DebateRef, state: DebateState) -> Result:
+    return RESULTS[state.running_panel.protocol](ref, state)

@@ -1,0 +1,116 @@
+"""Dead letters and roll calls, asked of both buses."""
+
+import json
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+import anyio
+import nats.micro
+from nats.micro.service import ServiceInfo
+
+from parley.bus.jetstream.bus import open_bus
+from parley.bus.jetstream.connection import Server
+from parley.bus.jetstream.infra import Keep, Layout
+from parley.bus.port import USED_UP, Delivery, Presence, Queue
+from tests.bus.worlds import NatsServer, World, entry
+
+OpenWorld = Callable[[], AbstractAsyncContextManager[World]]
+
+
+async def test_everything_that_is_given_up_becomes_a_dead_letter(world: OpenWorld) -> None:
+    async def handle(delivery: Delivery) -> None:
+        if delivery.record.data == b"nonsense":
+            await delivery.term("Ask: step: missing")
+        else:
+            await delivery.nak()
+
+    async with world() as w, w.connect() as bus:
+        await bus.ensure_queue(Queue("p-noise", (w.subject("*.ask"),), max_deliver=2))
+        used_up = await bus.append(entry(w.subject("a.ask"), "a", b"never"))
+        terminated = await bus.append(entry(w.subject("b.ask"), "b", b"nonsense"))
+        unread = await bus.append(entry(w.subject("c.turn"), "c", b"\xff"))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(bus.work, "p-noise", 1, handle)
+            with anyio.fail_after(5):
+                while len(await bus.dead_letters()) < 2:  # noqa: ASYNC110
+                    await anyio.sleep(0.02)
+            tasks.cancel_scope.cancel()
+        for _ in range(2):
+            await bus.bury(unread, "not a fact")
+        letters = await bus.dead_letters()
+        assert {(one.sequence, one.queue, one.reason, one.attempts) for one in letters} == {
+            (used_up, "p-noise", USED_UP, 2),
+            (terminated, "p-noise", "Ask: step: missing", 1),
+            (unread, "", "not a fact", 0),
+        }
+        assert [one.number for one in letters] == sorted(one.number for one in letters)
+        await bus.forget_dead(letters[0].number)
+        await bus.forget_dead(letters[0].number)
+        assert await bus.dead_letters() == letters[1:]
+        assert (await bus.record(used_up)).data == b"never"
+
+
+async def test_a_roll_call_is_answered_by_everybody_who_is_there(world: OpenWorld) -> None:
+    count = 0
+
+    def agent() -> Presence:
+        labels = {"panel": "p", "persona": "noise"}
+        return Presence("parley-agent", "a1", "1.0.0", labels, {"in_flight": count})
+
+    def coordinator() -> Presence:
+        return Presence("parley-coordinator", "c1", "1.0.0", {}, {"open_debates": 3})
+
+    async with world() as w, w.connect() as one, w.connect() as other:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(one.announce, agent)
+            tasks.start_soon(other.announce, coordinator)
+            await anyio.sleep(0.1)
+            count = 7
+            present = await one.roll_call(0.3)
+            tasks.cancel_scope.cancel()
+        assert {p.id: p for p in present} == {"a1": agent(), "c1": coordinator()}
+        assert next(p for p in present if p.id == "a1").figures == {"in_flight": 7}
+        assert await one.roll_call(0.1) == []
+
+
+async def test_other_tools_find_us_by_nats_micro(nats: NatsServer) -> None:
+    def describe() -> Presence:
+        return Presence("parley-agent", "a1", "1.0.0", {"persona": "noise"}, {"in_flight": 1})
+
+    async with (
+        open_bus(Server((nats.url,))) as bus,
+        open_bus(Server((nats.url,))) as asker,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(bus.announce, describe)
+        await anyio.sleep(0.1)
+        client = asker._connection.client
+        foreign = await nats_micro(client)
+        for subject in ("$SRV.PING", "$SRV.INFO.parley-agent", "$SRV.STATS.parley-agent.a1"):
+            answer = json.loads((await client.request(subject, timeout=2)).data)
+            if answer["name"] == "parley-agent":
+                assert (answer["id"], answer["metadata"]) == ("a1", {"persona": "noise"})
+        info = json.loads((await client.request("$SRV.INFO.parley-agent", timeout=2)).data)
+        assert ServiceInfo.from_dict(info).name == "parley-agent"
+        present = await asker.roll_call(0.3)
+        assert {one.service for one in present} == {"parley-agent", "weather"}
+        await foreign.stop()
+        tasks.cancel_scope.cancel()
+
+
+async def nats_micro(client: object) -> nats.micro.service.Service:
+    return await nats.micro.add_service(client, name="weather", version="1.0.0")  # type: ignore[arg-type]
+
+
+async def test_an_old_blob_is_put_anew_before_its_time_is_over(nats: NatsServer) -> None:
+    layout = Layout(keep_blobs=Keep(age_s=2.0))
+    async with open_bus(Server((nats.url,)), layout) as bus:
+        await bus.apply()
+        ref = await bus.put_blob(b"image")
+        await bus.put_blob(b"image")
+        info = await bus._replies.ask(f"$JS.API.STREAM.INFO.{layout.blobs}")
+        assert info["state"]["messages"] == 2
+        await anyio.sleep(1.2)
+        await bus.put_blob(b"image")
+        await anyio.sleep(1.2)
+        assert await bus.get_blob(ref) == b"image"

@@ -1,0 +1,223 @@
+"""infra, dlq, doctor and the probes, against a server."""
+
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+
+from parley.bus.contracts.facts import Submitted
+from parley.bus.contracts.panel import DebateInput
+from parley.bus.journal import Journal
+from parley.bus.port import Delivery
+from parley.bus.subjects import DebateRef
+from parley.configs.settings import load
+from parley.console.system import open_journal
+from parley.coordinator.service import Coordinator
+from tests.bus.worlds import NatsServer, entry
+from tests.debates import panel
+from tests.unit.console.calling import Call, Called
+
+PARLEY = [sys.executable, "-m", "parley"]
+PERSONAS = ("frequency", "noise", "watermark", "spatial", "fatformer")
+REF = DebateRef("forensic", "d1")
+
+
+@pytest.fixture(autouse=True)
+def nobodys_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("PARLEY_")]:  # noqa: TID251 - to be rid of it
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def ask(parley: Call, server: NatsServer) -> Call:
+    def run(*arguments: object) -> Called:
+        return parley(*arguments, "--nats", server.url)
+
+    return run
+
+
+def monitor_of(server: NatsServer) -> str:
+    ports = json.loads(next(server.home.glob("*.ports")).read_text())
+    return str(ports["monitoring"][0])
+
+
+def test_a_plan_is_made_applied_and_then_empty(ask: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = ask("infra", "plan", "--panel", "forensic")
+    assert planned.code == 1
+    assert planned.out.splitlines() == [
+        "stream PARLEY: create",
+        "bucket OBJ_parley-blobs: create",
+        "stream PARLEY-DEAD: create",
+        *(f"queue forensic-{persona}: create" for persona in PERSONAS),
+    ]
+    applied = ask("infra", "apply", "--panel", "forensic")
+    assert (applied.code, applied.out) == (0, planned.out)
+    for command, code in (("plan", 0), ("apply", 0)):
+        again = ask("infra", command, "--panel", "forensic")
+        assert (again.code, again.out, again.err) == (code, "nothing to do\n", "")
+    monkeypatch.setenv("PARLEY_RETENTION__LOG_DAYS", "7")
+    monkeypatch.setenv("PARLEY_RETENTION__LOG_MIB", "10")
+    assert ask("infra", "plan", "--panel", "forensic").out.splitlines() == [
+        f"stream PARLEY: max_age {90 * 86_400 * 10**9} -> {7 * 86_400 * 10**9}",
+        f"stream PARLEY: max_bytes -1 -> {10 << 20}",
+    ]
+    assert ask("infra", "apply").code == 0
+    assert ask("infra", "plan").code == 0
+
+
+def test_unknown_panels_are_named(ask: Call, tmp_path: Path, parley: Call) -> None:
+    called = ask("infra", "plan", "--panel", "forensics")
+    assert called.code == 2
+    assert "forensic" in called.err
+    assert parley("infra", "accounts", "--panel", "nix", "-o", tmp_path / "s").code == 2
+    assert not (tmp_path / "s").exists()
+
+
+def test_accounts_are_written_and_kept(parley: Call, tmp_path: Path) -> None:
+    where = tmp_path / "secrets"
+    first = parley("infra", "accounts", "--panel", "forensic", "-o", where)
+    assert first.code == 0
+    written = [Path(line).name for line in first.out.splitlines()]
+    assert written == [
+        "accounts.conf",
+        *(
+            f"{name}.nk"
+            for name in ("coordinator", "viewer", "submitter", *(f"forensic-{p}" for p in PERSONAS))
+        ),
+    ]
+    seed = where / "forensic-noise.nk"
+    assert stat.S_IMODE(seed.stat().st_mode) == 0o600
+    before = {path: path.read_text() for path in where.iterdir()}
+    assert parley("infra", "accounts", "--panel", "forensic", "-o", where).out == first.out
+    assert {path: path.read_text() for path in where.iterdir()} == before
+    assert seed.read_text() not in first.out
+
+
+def findings(called: Called) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for one in json.loads(called.out)["findings"]:
+        found.setdefault(one["what"], set()).add(one["state"])
+    return found
+
+
+def test_the_doctor_finds_an_empty_server(ask: Call) -> None:
+    called = ask("doctor", "--json")
+    assert called.code == 1
+    found = findings(called)
+    assert found["server"] == {"ok"}
+    assert found["durability"] == {"unknown"}
+    assert found["layout"] == {"WRONG", "note"}
+    assert found["clock"] == {"unknown"}
+    assert found["coordinators"] == {"WRONG"}
+
+
+def test_the_doctor_explains_what_is_wrong(
+    ask: Call, server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask("infra", "apply")
+    monkeypatch.setenv("PARLEY_NATS__MONITOR", monitor_of(server))
+    anyio.run(_asks_nobody_answers, server.url)
+    called = ask("doctor")
+    assert called.code == 1
+    lines = called.out.splitlines()
+    wrong = [line for line in lines if line.startswith("WRONG")]
+    assert [line.split()[1] for line in wrong] == ["coordinators", "agents", "dead"]
+    assert "forensic-noise: 0 alive, 2 asks waiting, 0 in flight" in wrong[1]
+    assert any(line.startswith("note") and "flushed every 120 s" in line for line in lines)
+    assert any(line.startswith("ok") and "kept up to 90 days" in line for line in lines)
+    monkeypatch.setenv("PARLEY_RETENTION__LOG_DAYS", "none")
+    changed = ask("doctor", "--json")
+    assert findings(changed)["layout"] == {"WRONG"}
+    ask("infra", "apply")
+    assert "note" in findings(ask("doctor", "--json"))["storage"]
+    monkeypatch.setenv("PARLEY_NATS__MONITOR", "http://127.0.0.1:9")
+    assert findings(ask("doctor", "--json"))["durability"] == {"WRONG"}
+
+
+async def _asks_nobody_answers(url: str) -> None:
+    async with open_journal(load(flags={"nats.url": url}), create=False) as journal:
+        for step in ("one", "two"):
+            subject = journal.subjects.at(REF, f"ctl.ask.{step}.noise")
+            await journal.bus.append(entry(subject, subject))
+        await journal.bus.bury(1, "for the doctor")
+
+
+def test_the_doctor_knows_a_server_that_flushes_every_write(
+    parley: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "careful"
+    home.mkdir()
+    config = 'http: "127.0.0.1:-1"\njetstream { sync_interval: always }'
+    careful = NatsServer(home, arguments=(), config=config).start()
+    try:
+        monkeypatch.setenv("PARLEY_NATS__MONITOR", monitor_of(careful))
+        examined = parley("doctor", "--json", "--nats", careful.url)
+        assert findings(examined)["durability"] == {"ok"}
+    finally:
+        careful.stop()
+
+
+async def _a_dead_ask(url: str) -> None:
+    """The step waits for `noise`, whose ask was terminated; nobody coordinates any more."""
+    async with open_journal(load(flags={"nats.url": url}), create=False) as journal:
+        coordinator = Coordinator(journal, "c0")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(coordinator.run)
+            await coordinator.ready.wait()
+            given = DebateInput(text="a photograph")
+            await journal.submit(REF, Submitted(panel=panel(("frequency", "noise")), input=given))
+            await _until(journal, "ctl.ask.opening.all")
+            tasks.cancel_scope.cancel()
+
+        async def give_up(delivery: Delivery) -> None:
+            await delivery.term("it looks \x1b[31mwrong")
+            tasks.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(journal.bus.work, "forensic-noise", 1, give_up)
+        while not await journal.bus.dead_letters():  # noqa: ASYNC110
+            await anyio.sleep(0.02)
+
+
+async def _until(journal: Journal, tail: str) -> None:
+    with anyio.fail_after(10):
+        while not await journal.bus.read(journal.subjects.at(REF, tail)):  # noqa: ASYNC110
+            await anyio.sleep(0.02)
+
+
+def test_dead_letters_are_listed_shown_redriven_and_dropped(ask: Call, server: NatsServer) -> None:
+    ask("infra", "apply")
+    assert ask("dlq", "list") == Called(0, "", "")
+    anyio.run(_a_dead_ask, server.url)
+    listed = ask("dlq", "list").out
+    assert "forensic/d1  ask opening to noise" in listed
+    assert listed.endswith("handed out 1x: it looks wrong\n")
+    [one] = [json.loads(line) for line in ask("dlq", "list", "--json").out.splitlines()]
+    assert (one["debate_id"], one["persona"], one["step"]) == ("d1", "noise", "opening")
+    shown = ask("dlq", "show", one["number"])
+    assert "redriving: possible" in shown.out
+    assert '"step":"opening"' in shown.out
+    assert json.loads(ask("dlq", "show", one["number"], "--json").out)["redriving"] == "redriven"
+    assert ask("dlq", "redrive", one["number"]).out == f"{one['number']}: redriven\n"
+    again = ask("dlq", "redrive", one["number"])
+    assert again.code == 2
+    assert f"no dead letter {one['number']}" in again.err
+    assert ask("dlq", "redrive", "--all") == Called(0, "", "")
+    assert ask("dlq", "redrive").code == 2
+    anyio.run(_asks_nobody_answers, server.url)
+    buried = ask("dlq", "redrive", "--all")
+    assert buried.code == 1
+    assert "not an ask" in buried.out
+    assert ask("dlq", "drop", "--all").out.endswith(": dropped\n")
+    assert ask("dlq", "list").out == ""
+
+
+def test_the_schema_is_json(parley: Call) -> None:
+    assert "$defs" in json.loads(parley("schema").out)
+    document = json.loads(parley("schema", "--asyncapi").out)
+    assert document["asyncapi"] == "3.0.0"
