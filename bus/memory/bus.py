@@ -98,8 +98,8 @@ class MemoryBus:
         return sequence
 
     def _unforeseeable(self, entry: Entry) -> Entry:
-        """As on JetStream: what a guard protects is a repetition of nobody else's write."""
-        if entry.guard is None:
+        """As on JetStream: what breaks its own guard is a repetition of nobody else's write."""
+        if entry.guard is None or not matches(entry.guard.subject, entry.subject):
             return entry
         return entry._replace(msg_id=f"{entry.msg_id}.{next(self._server.writes)}")
 

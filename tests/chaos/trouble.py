@@ -86,5 +86,5 @@ def network_troubles(trouble: Trouble, proxy: FaultProxy, server: NatsServer) ->
         "connections cut": (3, cut),
         "answers lost": (4, lose_answers),
         "delay changed": (2, delay),
-        "server killed": (1, restart_server),
+        "server killed": (2, restart_server),
     }
