@@ -35,11 +35,14 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.errors import Conflict, DecodeError
-from parley.bus.port import Bus, Entry, Guard, Record
+from parley.bus.port import LARGEST_RECORD_BYTES, Bus, Entry, Guard, Record
 from parley.bus.subjects import DebateRef, Subjects
 
 # A request larger than this travels as a blob, so that long debates stay below the payload limit.
 INLINE_REQUEST_BYTES = 128 * 1024
+
+# What the log takes, less plenty of room for headers.
+LARGEST_FACT_BYTES = LARGEST_RECORD_BYTES - 32 * 1024
 
 REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
 
@@ -171,6 +174,14 @@ class Journal:
             guard=guard,
             headers=envelope(ref, draft.fact, msg_id),
         )
+
+
+def fits(fact: ControlFact, size: int) -> bool:
+    """Whether the log takes it in the form in which it travels; `size` is that of its bytes."""
+    if size > LARGEST_FACT_BYTES and isinstance(fact, Asked):
+        fact, _ = externalise(fact)
+        size = len(encode(fact))
+    return size <= LARGEST_FACT_BYTES
 
 
 def externalise(ask: Asked) -> tuple[Asked, bytes]:

@@ -24,8 +24,8 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.errors import ProtocolError
-from parley.bus.journal import externalise
-from parley.coordinator.policy import FLOWS, Flow, decide
+from parley.bus.journal import externalise, fits
+from parley.coordinator.policy import FLOWS, Flow, Impasse, decide, give_up
 from parley.coordinator.reducer import apply, pass_over
 from parley.coordinator.state import DebateState
 
@@ -81,7 +81,7 @@ def _problem(
         return f"rests on {fact.decided_at} facts, but fact {last_control} was decided since"
     if isinstance(fact, Abstained) and fact.reason is AbstainReason.UNDELIVERABLE:
         return None
-    expected = decide(states[fact.decided_at], flows)
+    expected = _expected(states[fact.decided_at], flows)
     if expected is None:
         return f"the {fact.decided_at} facts it rests on call for no decision"
     if _travels_by_reference(fact) and isinstance(expected, Asked):
@@ -89,6 +89,16 @@ def _problem(
     if encode(expected) == encode(fact):
         return None
     return _difference(fact, expected)
+
+
+def _expected(state: DebateState, flows: Mapping[str, Flow]) -> ControlFact | None:
+    try:
+        fact = decide(state, flows)
+    except Exception:  # noqa: BLE001 - as the coordinator does, whatever a panel's rules raise
+        return give_up(state, Impasse.UNDECIDABLE)
+    if fact is None or fits(fact, len(encode(fact))):
+        return fact
+    return give_up(state, Impasse.TOO_LARGE)
 
 
 def _travels_by_reference(fact: ControlFact) -> bool:

@@ -8,16 +8,12 @@ and the loser learns of it from the log like everybody else.
 """
 
 from collections.abc import Mapping
-from contextlib import suppress
 
 import anyio
 import structlog
 from anyio.abc import TaskGroup
-from pydantic import ValidationError
 
 from parley.bus.contracts.facts import (
-    Abstained,
-    AbstainReason,
     Asked,
     DeadlineFired,
     Fact,
@@ -26,19 +22,20 @@ from parley.bus.errors import (
     BadInput,
     Conflict,
     DecodeError,
-    NotFound,
     ProtocolError,
     Unavailable,
-    Unsuitable,
 )
 from parley.bus.journal import Journal
 from parley.bus.port import Presence, Record
 from parley.bus.subjects import ASKS, CLOSED, CONTROL, DebateRef
-from parley.bus.tally import QUARANTINED, Tally
+from parley.bus.tally import Tally
+from parley.coordinator.abstaining import abstain_for
 from parley.coordinator.crew import Crew
+from parley.coordinator.deciding import draft_decision
 from parley.coordinator.figures import count, presence
-from parley.coordinator.peers import BEAT_S, Beacon, Peers
-from parley.coordinator.policy import FLOWS, Flow, decide
+from parley.coordinator.policy import FLOWS, Flow
+from parley.coordinator.pulse import Pulse
+from parley.coordinator.quarantine import Quarantine
 from parley.coordinator.reducer import apply, pass_over
 from parley.coordinator.state import DebateState, Phase
 from parley.coordinator.watched import Watched, Write
@@ -74,7 +71,8 @@ class Coordinator:
         self._journal = journal
         self._subjects = journal.subjects
         self._flows = flows
-        self._peers = Peers(name)
+        self._pulse = Pulse(journal, name, self._share_out)
+        self._peers = self._pulse.peers
         self._debates: dict[DebateRef, Watched] = {}
         self._reads = anyio.CapacityLimiter(READS_AT_ONCE)
         self._writers = Crew(writes_at_once, self._act)
@@ -82,6 +80,7 @@ class Coordinator:
         self._tasks: TaskGroup
         self.ready = anyio.Event()
         self.tally = Tally()
+        self._quarantine = Quarantine(journal.bus, self.tally)
 
     @property
     def open_debates(self) -> int:
@@ -95,9 +94,9 @@ class Coordinator:
         """Until cancelled, or until what was decided before `stop` stands in the log."""
         bus = self._journal.bus
         async with anyio.create_task_group() as self._tasks:
-            self._tasks.start_soon(bus.listen, self._subjects.beacons(), self._on_beacon)
+            self._tasks.start_soon(self._pulse.listen)
+            self._tasks.start_soon(self._pulse.beat)
             self._tasks.start_soon(bus.undeliverable, self._on_undeliverable)
-            self._tasks.start_soon(self._beat)
             self._tasks.start_soon(bus.announce, self.describe)
             self._writers.start(self._tasks)
             start = await bus.last_sequence() + 1
@@ -142,6 +141,7 @@ class Coordinator:
     def _on_record(self, record: Record) -> None:
         address = self._subjects.parse(record.subject)
         if address is None:
+            self._quarantine.put(record, "its subject belongs to no debate", self._tasks)
             return
         ref, tail = address
         watched = self._debates.get(ref)
@@ -165,7 +165,7 @@ class Coordinator:
     def _take(self, ref: DebateRef, watched: Watched, record: Record, tail: str) -> bool:
         """True when there is nothing to do for the debate any more."""
         if watched.state is None:
-            return tail == CLOSED and self._is_fact(ref, record)
+            return tail == CLOSED and self._is_fact(record)
         watched.state = self._folded(ref, watched, watched.state, record)
         self._act_if_due(ref, watched)
         return watched.state.phase in OVER
@@ -178,7 +178,7 @@ class Coordinator:
             fact = self._fact(watched, record)
             after = apply(state, fact)
         except DecodeError as error:
-            self._quarantine(ref, record, error)
+            self._quarantine.put(record, str(error), self._tasks)
             return state
         except ProtocolError as error:
             log.error("illegal_fact", debate=str(ref), sequence=record.sequence, reason=str(error))  # noqa: TRY400 - the reason says it all
@@ -188,24 +188,13 @@ class Coordinator:
             watched.deadline = seen + fact.deadline_s + TICK_S
         return after
 
-    def _is_fact(self, ref: DebateRef, record: Record) -> bool:
+    def _is_fact(self, record: Record) -> bool:
         try:
             self._journal.decode(record)
         except DecodeError as error:
-            self._quarantine(ref, record, error)
+            self._quarantine.put(record, str(error), self._tasks)
             return False
         return True
-
-    def _quarantine(self, ref: DebateRef, record: Record, error: DecodeError) -> None:
-        log.warning("quarantined", debate=str(ref), sequence=record.sequence, reason=str(error))
-        self.tally.add(QUARANTINED, "coordinator")
-        self._tasks.start_soon(self._bury, record.sequence, str(error))
-
-    async def _bury(self, sequence: int, reason: str) -> None:
-        try:
-            await self._journal.bus.bury(sequence, reason)
-        except (Unavailable, Unsuitable) as error:
-            log.warning("not_buried", sequence=sequence, reason=str(error))
 
     def _fact(self, watched: Watched, record: Record) -> Fact:
         sent = watched.sent
@@ -216,12 +205,12 @@ class Coordinator:
     def _act_if_due(self, ref: DebateRef, watched: Watched) -> bool:
         if watched.state is None or watched.acting_after == watched.control:
             return False
-        fact = decide(watched.state, self._flows)
-        if fact is None:
+        draft = draft_decision(self._journal, ref, watched.state, self._flows)
+        if draft is None:
             return False
         watched.acting_after = watched.control
-        watched.sent = self._journal.draft(ref, fact)
-        self._writers.hand(Write(ref, watched, watched.sent, watched.control))
+        watched.sent = draft
+        self._writers.hand(Write(ref, watched, draft, watched.control))
         return True
 
     async def _act(self, write: Write) -> None:
@@ -278,34 +267,6 @@ class Coordinator:
     def _is_neglected(self, watched: Watched) -> bool:
         """Whoever should have written that the deadline has passed did not."""
         return watched.deadline is not None and self._now > watched.deadline + OVERDUE_S
-
-    async def _beat(self) -> None:
-        try:
-            while True:
-                self._now = anyio.current_time()
-                await self._say(Beacon(name=self._peers.me))
-                if self._peers.forget_silent(self._now):
-                    self._share_out()
-                await anyio.sleep(BEAT_S)
-        finally:
-            with anyio.CancelScope(shield=True), anyio.move_on_after(1):
-                await self._say(Beacon(name=self._peers.me, leaving=True))
-
-    async def _say(self, beacon: Beacon) -> None:
-        """Unheard while the server is away: nobody else hears anything then, either."""
-        with suppress(Unavailable):
-            await self._journal.bus.signal(
-                self._subjects.beacons(), beacon.model_dump_json().encode()
-            )
-
-    def _on_beacon(self, _subject: str, data: bytes) -> None:
-        try:
-            beacon = Beacon.model_validate_json(data)
-        except ValidationError:
-            log.warning("quarantined", subject="beacon", reason="not a beacon")
-            return
-        if self._peers.hear(beacon, self._now):
-            self._share_out()
 
     def _share_out(self) -> None:
         log.info("coordinators", living=self._peers.living)
@@ -365,37 +326,7 @@ class Coordinator:
         self._tasks.start_soon(self._abstain_for, queue, sequence)
 
     async def _abstain_for(self, queue: str, sequence: int) -> None:
-        """Write the abstention of a persona that its queue has given up on."""
-        try:
-            logged = self._journal.decode(await self._journal.bus.record(sequence))
-        except (NotFound, DecodeError, Unavailable) as error:
-            log.warning("undeliverable", queue=queue, sequence=sequence, reason=str(error))
-            return
-        watched = self._debates.get(logged.ref)
-        ask, persona = logged.fact, queue.removeprefix(f"{logged.ref.panel}-")
-        if watched is None or not isinstance(ask, Asked):
-            return
-        log.warning("undeliverable", debate=str(logged.ref), step=ask.step, persona=persona)
-        while (fact := self._abstention(watched, ask, persona)) is not None:
-            try:
-                draft = self._journal.draft(logged.ref, fact)
-                await self._journal.control(logged.ref, draft, after=watched.control)
-            except (Conflict, Unavailable):
-                await anyio.sleep(0.05)
-            else:
-                count(self.tally, logged.ref.panel, fact)
-                return
-
-    def _abstention(self, watched: Watched, ask: Asked, persona: str) -> Abstained | None:
-        """None unless the debate still waits for the persona's answer to this very ask."""
-        state = watched.state
-        if state is None or state.open_step is None or state.open_step.ask != ask:
-            return None
-        if persona not in state.open_step.waiting_for:
-            return None
-        return Abstained(
-            decided_at=state.facts,
-            step=ask.step,
-            persona=persona,
-            reason=AbstainReason.UNDELIVERABLE,
-        )
+        written = await abstain_for(self._journal, self._debates, queue, sequence)
+        if written is not None:
+            ref, fact = written
+            count(self.tally, ref.panel, fact)

@@ -8,13 +8,22 @@ from contextlib import asynccontextmanager
 import anyio
 
 from parley.bus.contracts.base import BlobRef
-from parley.bus.errors import Conflict, NotFound, Unavailable, Unsuitable
+from parley.bus.errors import BadInput, Conflict, NotFound, Unavailable, Unsuitable
 from parley.bus.memory.faults import NO_FAULTS, Chance, Faults
 from parley.bus.memory.inbox import Inbox, registered
 from parley.bus.memory.index import matches
 from parley.bus.memory.log import MemoryLog
 from parley.bus.memory.queues import MemoryQueue, Stand
-from parley.bus.port import DeadLetter, Delivery, Entry, Link, Presence, Queue, Record
+from parley.bus.port import (
+    LARGEST_RECORD_BYTES,
+    DeadLetter,
+    Delivery,
+    Entry,
+    Link,
+    Presence,
+    Queue,
+    Record,
+)
 
 # How long a writer waits for an answer before it repeats itself.
 ANSWER_TIMEOUT_S = 2.0
@@ -83,6 +92,9 @@ class MemoryBus:
             known.queue = queue
 
     async def append(self, *entries: Entry) -> int:
+        for entry in entries:
+            if len(entry.data) > LARGEST_RECORD_BYTES:
+                raise BadInput(f"{len(entry.data)} bytes for {entry.subject} are too many")
         entries = tuple(map(self._unforeseeable, entries))
         results = await self._send(entries, self._write)
         while len(results) < len(entries) or self._chance.happens(self._chance.faults.lost_answers):

@@ -13,8 +13,10 @@ from parley.bus.contracts.facts import (
     Abstained,
     AbstainReason,
     Asked,
+    Closed,
     ControlFact,
     Opened,
+    Status,
     Submitted,
     TurnTaken,
 )
@@ -28,9 +30,11 @@ from parley.bus.subjects import DebateRef, Subjects, tail_of
 from parley.bus.virtual import VirtualTimeLoop
 from parley.coordinator.audit import audit
 from parley.coordinator.peers import BEAT_S, Beacon, Peers
-from parley.coordinator.policy import decide
+from parley.coordinator.policy import FLOWS, Flow, decide
 from parley.coordinator.reducer import fold
 from parley.coordinator.service import Coordinator
+from parley.coordinator.state import DebateState
+from parley.coordinator.verdicts import flow as verdicts
 from tests.debates import ROSTER, panel
 
 REF = DebateRef("forensic", "d1")
@@ -324,6 +328,50 @@ def test_a_queue_that_gave_up_on_a_forged_ask_makes_nobody_abstain() -> None:
                 tasks.start_soon(journal.bus.work, noise.name, 2, refuse_the_forged)
                 await anyio.sleep(2)
                 assert not [tail for tail in await tails(journal) if "abstained" in tail]
+                tasks.cancel_scope.cancel()
+
+    simulate(main)
+
+
+def broken(_state: DebateState) -> ControlFact:
+    raise ZeroDivisionError
+
+
+def wordy(state: DebateState) -> ControlFact:
+    """More than the log takes, even without its request."""
+    return ask_with(state, input=DebateInput(text="말" * 170_000))
+
+
+def ask_with(state: DebateState, **given: object) -> Asked:
+    asked = decide(state)
+    assert isinstance(asked, Asked)
+    return asked.model_copy(update=given)
+
+
+@pytest.mark.parametrize(("advance", "reason"), [(broken, "undecidable"), (wordy, "too_large")])
+def test_a_debate_that_the_rules_cannot_go_on_with_is_closed_and_the_others_go_on(
+    advance: Callable[[DebateState], ControlFact], reason: str
+) -> None:
+    """The audit, which knows the same rules, finds nothing wrong with it."""
+    flows = {**FLOWS, "verdicts": Flow(advance=advance, cancel=verdicts.cancel)}
+
+    async def main() -> None:
+        async with open_memory_server() as server:
+            journal = Journal(server.client(), Subjects())
+            coordinator = Coordinator(journal, "c0", flows)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(coordinator.run)
+                await coordinator.ready.wait()
+                for number in range(3):
+                    ref = DebateRef("forensic", f"d{number}")
+                    await journal.submit(ref, SUBMITTED)
+                    await anyio.sleep(1)
+                    logged, _ = await journal.read(ref)
+                    closed = logged[-1].fact
+                    assert isinstance(closed, Closed)
+                    assert (closed.status, closed.reason) == (Status.FAILED, reason)
+                    assert audit([one.fact for one in logged], flows).holds
+                    assert not audit([one.fact for one in logged]).holds
                 tasks.cancel_scope.cancel()
 
     simulate(main)
