@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo eval-absa eval-forensic test check bench clean
+.PHONY: help demo eval-absa eval-forensic test check simulate chaos chaos-cluster bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -40,6 +40,16 @@ check: $(VENV)/ready  ## lint, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+SEEDS ?= 10000
+simulate: $(VENV)/ready  ## simulate SEEDS=10000 small worlds in virtual time, faults included
+	$(BIN)/python -m tests.simulation --seeds $(SEEDS)
+
+chaos: $(VENV)/ready  ## 500 debates in real processes that are killed, frozen and cut off
+	$(BIN)/python -m tests.chaos
+
+chaos-cluster: $(VENV)/ready  ## the same on three servers, whose leader is killed
+	$(BIN)/python -m tests.chaos --cluster --debates 300
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -22,7 +22,7 @@ from parley import __version__
 from parley.agents.brain import Answer, Brain, BrainFailure, Task
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import Ask, Failure, FailureReason, TurnTaken
-from parley.bus.errors import Conflict, DecodeError, NotFound
+from parley.bus.errors import BadInput, Conflict, DecodeError, NotFound
 from parley.bus.journal import Journal
 from parley.bus.port import Delivery, Presence, Queue
 from parley.bus.subjects import DebateRef
@@ -188,12 +188,19 @@ class Worker:
             usage=answer.usage,
         )
         try:
-            await self._journal.speak(ref, turn)
+            await self._speak(ref, turn)
         except Conflict:
             self._log.debug("already_spoken", debate=str(ref), step=ask.step)
-        else:
-            self._count(turn)
         await thought.delivery.ack()
+
+    async def _speak(self, ref: DebateRef, turn: TurnTaken) -> None:
+        try:
+            await self._journal.speak(ref, turn)
+        except BadInput as error:
+            answer = self._failed(FailureReason.UNUSABLE_ANSWER, str(error), attempts=1)
+            turn = turn.model_copy(update={"content": answer.content})
+            await self._journal.speak(ref, turn)
+        self._count(turn)
 
     def _count(self, turn: TurnTaken) -> None:
         self.tally.add(TURNS, self._panel, self._persona, turn.content.kind)

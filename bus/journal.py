@@ -7,6 +7,9 @@ Facts on the bus: the few writes that exist, each with the guard that makes it s
     fire     once ever per step
     control  only while no other control fact was written since (`after`)
     redrive  not a fact; two at the same time are one, and none has an effect after the turn
+
+What is no fact counts for nothing: it does not stand in the way of the first submission, deadline
+or cancellation. An agent cannot read the log, so that it takes any record for its turn.
 """
 
 import hashlib
@@ -31,12 +34,15 @@ from parley.bus.contracts.facts import (
     Submitted,
     TurnTaken,
 )
-from parley.bus.errors import DecodeError
-from parley.bus.port import Bus, Entry, Guard, Record
+from parley.bus.errors import Conflict, DecodeError
+from parley.bus.port import LARGEST_RECORD_BYTES, Bus, Entry, Guard, Record
 from parley.bus.subjects import DebateRef, Subjects
 
 # A request larger than this travels as a blob, so that long debates stay below the payload limit.
 INLINE_REQUEST_BYTES = 128 * 1024
+
+# What the log takes, less plenty of room for headers.
+LARGEST_FACT_BYTES = LARGEST_RECORD_BYTES - 32 * 1024
 
 REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
 
@@ -73,11 +79,11 @@ class Journal:
 
     async def submit(self, ref: DebateRef, fact: Submitted) -> None:
         """Raises Conflict when the debate's id is taken."""
-        await self._write_once(ref, fact)
+        await self._write_first(ref, fact)
 
     async def cancel(self, ref: DebateRef, fact: CancelRequested) -> None:
         """Raises Conflict when somebody cancelled before."""
-        await self._write_once(ref, fact)
+        await self._write_first(ref, fact)
 
     async def speak(self, ref: DebateRef, fact: TurnTaken) -> None:
         """Raises Conflict when the persona's turn in this step is already in the log."""
@@ -88,7 +94,7 @@ class Journal:
 
     async def fire(self, ref: DebateRef, fact: DeadlineFired) -> None:
         """Raises Conflict when the step's deadline is already in the log."""
-        await self._write_once(ref, fact)
+        await self._write_first(ref, fact)
 
     async def control(self, ref: DebateRef, draft: Draft, *, after: int) -> None:
         """Write a control fact if `after` is still the last one's sequence; Conflict if it is not."""
@@ -144,10 +150,20 @@ class Journal:
             return REQUEST.validate_json(await self.bus.get_blob(ask.request.blob))
         return ask.request
 
-    async def _write_once(self, ref: DebateRef, fact: Fact) -> None:
+    async def _write_first(self, ref: DebateRef, fact: Fact) -> None:
+        try:
+            await self._write_once(ref, fact)
+        except Conflict:
+            found = await self.bus.read(self.subjects.of(ref, fact))
+            facts, _ = self.decode_all(found)
+            if facts or not found:
+                raise
+            await self._write_once(ref, fact, after=found[-1].sequence)
+
+    async def _write_once(self, ref: DebateRef, fact: Fact, after: int = 0) -> None:
         subject = self.subjects.of(ref, fact)
         draft = Draft(subject, encode(fact), fact)
-        await self.bus.append(self._entry(ref, draft, Guard(subject, 0)))
+        await self.bus.append(self._entry(ref, draft, Guard(subject, after)))
 
     def _entry(self, ref: DebateRef, draft: Draft, guard: Guard) -> Entry:
         msg_id = self.subjects.msg_id(draft.subject)
@@ -158,6 +174,14 @@ class Journal:
             guard=guard,
             headers=envelope(ref, draft.fact, msg_id),
         )
+
+
+def fits(fact: ControlFact, size: int) -> bool:
+    """Whether the log takes it in the form in which it travels; `size` is that of its bytes."""
+    if size > LARGEST_FACT_BYTES and isinstance(fact, Asked):
+        fact, _ = externalise(fact)
+        size = len(encode(fact))
+    return size <= LARGEST_FACT_BYTES
 
 
 def externalise(ask: Asked) -> tuple[Asked, bytes]:

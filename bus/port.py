@@ -20,6 +20,10 @@ NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 USED_UP = "every delivery is used up"
 
 
+# No bus takes more; headers count towards it. Far below the server's default limit of 1 MiB.
+LARGEST_RECORD_BYTES = 512 * 1024
+
+
 class Guard(NamedTuple):
     """The write holds only while `sequence` is the last one stored under `subject` (0: none yet)."""
 

@@ -17,6 +17,7 @@ A redrive stands in the same stream, where the persona's queue finds it, but in 
 Viewers read the same facts from `live.{prefix}.>`, republished by the server after storage.
 """
 
+import re
 from typing import NamedTuple, assert_never
 
 from typing_extensions import override
@@ -43,8 +44,12 @@ from parley.bus.contracts.facts import (
 from parley.bus.contracts.panel import EVERYBODY
 
 LIVE = "live"
+# A panel or id, as in `contracts.base.Token`.
+_NAME = r"[A-Za-z0-9_-]{1,64}"
 REDRIVE = "redrive"
 CONTROL = "ctl."
+ASKS = "ctl.ask."
+CLOSED = "ctl.closed"
 
 
 class DebateRef(NamedTuple):
@@ -94,15 +99,25 @@ class Subjects:
     def __init__(self, prefix: str = "debate") -> None:
         self.prefix = prefix
         self._skip = len(prefix) + 1
+        self._address = re.compile(rf"{re.escape(prefix)}\.({_NAME})\.({_NAME})\.(.+)")
 
     def parse(self, subject: str) -> tuple[DebateRef, str] | None:
-        """The debate a subject belongs to and the tail behind it; None if it is not one of ours."""
-        if not subject.startswith(self.prefix + "."):
+        """
+        The debate a subject belongs to and the tail behind it; None if it is not one of ours.
+
+        The server stores wildcards and any bytes in a subject that somebody publishes to. A panel
+        or id of that kind would reach into other debates as soon as we wrote or read there.
+        """
+        found = self._address.fullmatch(subject)
+        if found is None:
             return None
-        parts = subject[self._skip :].split(".", 2)
-        if len(parts) != 3:  # noqa: PLR2004 - panel, id, tail
-            return None
-        return DebateRef(parts[0], parts[1]), parts[2]
+        panel, debate, tail = found.groups()
+        return DebateRef(panel, debate), tail
+
+    def is_control(self, subject: str) -> bool:
+        """Whether it stands under the guard that control facts are written with."""
+        address = self.parse(subject)
+        return address is not None and address[1].startswith(CONTROL)
 
     def of(self, ref: DebateRef, fact: Fact) -> str:
         return self.at(ref, tail_of(fact))

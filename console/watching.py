@@ -11,7 +11,7 @@ from parley.console.exits import complain
 from parley.console.system import follow
 from parley.console.text import is_token
 from parley.console.views import View
-from parley.coordinator.reducer import apply, fold
+from parley.coordinator.reducer import apply, fold, pass_over
 from parley.coordinator.state import DebateState
 
 
@@ -27,10 +27,15 @@ class Audience:
         """None for a record that counts for nothing."""
         try:
             logged = self._journal.decode(record)
-            before = await self._before(logged)
-            after = apply(before, logged.fact)
-        except (DecodeError, ProtocolError) as error:
+        except DecodeError as error:
             complain(f"warning: record {record.sequence} is left out: {error}")
+            return None
+        before = await self._before(logged)
+        try:
+            after = apply(before, logged.fact)
+        except ProtocolError as error:
+            complain(f"warning: record {record.sequence} is left out: {error}")
+            self.states[logged.ref] = pass_over(before)
             return None
         self.states[logged.ref] = after
         self._view.show(logged.ref, logged.fact, before, after)

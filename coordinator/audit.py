@@ -3,7 +3,8 @@ Recompute a debate from its log alone and compare.
 
 Every control fact says how many facts its decision had seen. Folding exactly those and deciding
 again must give the same fact, byte for byte; anything else means that the log was altered, or
-that the coordinator and this code do not agree.
+that the coordinator and this code do not agree. A control fact must also rest on everything up
+to the control fact before it: two that rest on the same one would be a fork.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,9 +26,9 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.errors import ProtocolError
-from parley.bus.journal import externalise
-from parley.coordinator.policy import FLOWS, Flow, decide
-from parley.coordinator.reducer import apply
+from parley.bus.journal import externalise, fits
+from parley.coordinator.policy import FLOWS, Flow, Impasse, decide, give_up
+from parley.coordinator.reducer import apply, pass_over
 from parley.coordinator.state import DebateState
 
 
@@ -52,31 +53,37 @@ class Audit:
 
 
 def audit(facts: Sequence[Fact], flows: Mapping[str, Flow] = FLOWS) -> Audit:
+    # The n-th state is what the first n facts of the debate amount to.
     states = [DebateState()]
     found: list[Discrepancy] = []
-    checked = 0
+    checked, last_control = 0, 0
     for ordinal, fact in enumerate(facts):
+        problem, state = None, states[-1]
         if not isinstance(fact, Submitted | CancelRequested | TurnTaken | DeadlineFired):
             checked += 1
-            problem = _problem(fact, states, flows)
-            if problem:
-                found.append(Discrepancy(ordinal, fact.type, problem))
+            problem = _problem(fact, states, last_control, flows)
+            last_control = state.facts
         try:
-            states.append(apply(states[-1], fact))
+            state = apply(state, fact)
         except ProtocolError as error:
-            found.append(Discrepancy(ordinal, fact.type, str(error)))
-            break
+            problem, state = str(error), pass_over(state)
+        if problem:
+            found.append(Discrepancy(ordinal, fact.type, problem))
+        if state.facts == len(states):
+            states.append(state)
     return Audit(states[-1], checked, tuple(found))
 
 
 def _problem(
-    fact: ControlFact, states: Sequence[DebateState], flows: Mapping[str, Flow]
+    fact: ControlFact, states: Sequence[DebateState], last_control: int, flows: Mapping[str, Flow]
 ) -> str | None:
     if fact.decided_at >= len(states):
         return f"rests on {fact.decided_at} facts, but only {len(states) - 1} stand before it"
+    if fact.decided_at <= last_control:
+        return f"rests on {fact.decided_at} facts, but fact {last_control} was decided since"
     if isinstance(fact, Abstained) and fact.reason is AbstainReason.UNDELIVERABLE:
         return None
-    expected = decide(states[fact.decided_at], flows)
+    expected = _expected(states[fact.decided_at], flows)
     if expected is None:
         return f"the {fact.decided_at} facts it rests on call for no decision"
     if _travels_by_reference(fact) and isinstance(expected, Asked):
@@ -94,6 +101,16 @@ def _with_what_was_found(expected: ControlFact, fact: ControlFact) -> ControlFac
     if isinstance(expected, Remembered) and isinstance(fact, Remembered):
         return expected.model_copy(update={"kept": fact.kept})
     return expected
+
+
+def _expected(state: DebateState, flows: Mapping[str, Flow]) -> ControlFact | None:
+    try:
+        fact = decide(state, flows)
+    except Exception:  # noqa: BLE001 - as the coordinator does, whatever a panel's rules raise
+        return give_up(state, Impasse.UNDECIDABLE)
+    if fact is None or fits(fact, len(encode(fact))):
+        return fact
+    return give_up(state, Impasse.TOO_LARGE)
 
 
 def _travels_by_reference(fact: ControlFact) -> bool:

@@ -3,10 +3,14 @@ What the coordinator writes next: a pure function of the state, one control fact
 
 This file knows what all debates share: opening, waiting, deadlines, cancelling. What a panel's
 protocol does between two steps is its flow.
+
+A decision that the rules cannot arrive at, or that is larger than the log takes, must not keep
+the debate open for ever, nor stop the debates beside it: such a debate is closed as failed.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from parley.bus.contracts.facts import (
     Abstained,
@@ -14,6 +18,7 @@ from parley.bus.contracts.facts import (
     Closed,
     ControlFact,
     Opened,
+    Status,
     Terminated,
 )
 from parley.coordinator.absa import flow as absa
@@ -56,6 +61,15 @@ def decide(state: DebateState, flows: Mapping[str, Flow] = FLOWS) -> ControlFact
     if state.open_step is not None:
         return _overdue(state, state.open_step)
     return flow.advance(state)
+
+
+class Impasse(StrEnum):
+    UNDECIDABLE = "undecidable"
+    TOO_LARGE = "too_large"
+
+
+def give_up(state: DebateState, why: Impasse) -> Closed:
+    return Closed(decided_at=state.facts, status=Status.FAILED, reason=why.value)
 
 
 def _overdue(state: DebateState, step: Step) -> Abstained | None:

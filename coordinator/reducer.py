@@ -6,6 +6,9 @@ Rule 2: nothing here does I/O, reads a clock or draws a random number, so the li
         coordinator, a replay, a simulation and a test walk the same path.
 Rule 3: what others write (turns, deadlines, cancellations) can come late, twice or out of
         place, and then counts for nothing; what the coordinator writes must be legal.
+Rule 4: a control fact that is illegal where it stands was written by no coordinator. It is
+        reported and passed over: it keeps its place in the debate, but changes nothing.
+Rule 5: a debate begins with its submission; what stands before it has no place in it.
 """
 
 from collections.abc import Iterable
@@ -39,7 +42,7 @@ Finding = TypeVar("Finding", Decided, Judged, Overridden, Moderated, Recalled, R
 # The control facts that may follow in each phase.
 LEGAL: dict[Phase, tuple[type[ControlFact], ...]] = {
     Phase.UNKNOWN: (),
-    Phase.SUBMITTED: (Opened,),
+    Phase.SUBMITTED: (Opened, Closed),
     Phase.RUNNING: (Asked, Abstained, Recalled, Terminated, Closed),
     Phase.TERMINATED: (
         Asked,
@@ -59,7 +62,10 @@ LEGAL: dict[Phase, tuple[type[ControlFact], ...]] = {
 def fold(facts: Iterable[Fact]) -> DebateState:
     state = DebateState()
     for fact in facts:
-        state = apply(state, fact)
+        try:
+            state = apply(state, fact)
+        except ProtocolError:
+            state = pass_over(state)
     return state
 
 
@@ -70,7 +76,12 @@ def apply(state: DebateState, fact: Fact) -> DebateState:
             after = _hear(state, fact)
         case _:
             after = _obey(state, fact)
-    return after._replace(facts=state.facts + 1)
+    return pass_over(after)
+
+
+def pass_over(state: DebateState) -> DebateState:
+    """One fact further, with nothing else changed."""
+    return state if state.phase is Phase.UNKNOWN else state._replace(facts=state.facts + 1)
 
 
 def _hear(

@@ -8,44 +8,40 @@ and the loser learns of it from the log like everybody else.
 """
 
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import anyio
 import structlog
 from anyio.abc import TaskGroup
-from pydantic import ValidationError
 
 from parley.bus.contracts.facts import (
-    Abstained,
-    AbstainReason,
     Asked,
-    ControlFact,
     DeadlineFired,
     Fact,
     Recalled,
     Remembered,
 )
 from parley.bus.errors import (
+    BadInput,
     Conflict,
     DecodeError,
-    NotFound,
     ProtocolError,
     Unavailable,
-    Unsuitable,
 )
 from parley.bus.journal import Draft, Journal
 from parley.bus.port import Presence, Record
-from parley.bus.subjects import CONTROL, DebateRef
-from parley.bus.tally import QUARANTINED, Tally
+from parley.bus.subjects import ASKS, CLOSED, CONTROL, DebateRef
+from parley.bus.tally import Tally
+from parley.coordinator.abstaining import abstain_for
 from parley.coordinator.crew import Crew
+from parley.coordinator.deciding import draft_decision
 from parley.coordinator.figures import count, presence
 from parley.coordinator.memory import memory_of
-from parley.coordinator.peers import BEAT_S, Beacon, Peers
-from parley.coordinator.policy import FLOWS, Flow, decide
-from parley.coordinator.reducer import apply
-from parley.coordinator.state import DebateState
+from parley.coordinator.policy import FLOWS, Flow
+from parley.coordinator.pulse import Pulse
+from parley.coordinator.quarantine import Quarantine
+from parley.coordinator.reducer import apply, pass_over
+from parley.coordinator.state import DebateState, Phase
+from parley.coordinator.watched import Watched, Write
 
 # A debate of somebody else's that shows no decision for this long after a fact is looked into.
 STALL_S = 5.0
@@ -61,51 +57,34 @@ READS_AT_ONCE = 32
 # How long the writes under way may take after a stop.
 DRAIN_S = 10.0
 
+# Closed, or never begun: its submission is no fact.
+OVER = frozenset({Phase.UNKNOWN, Phase.CLOSED})
+
 log = structlog.get_logger()
 
 
-@dataclass(slots=True)
-class Watched:
-    """A debate that is not closed. `state` is folded only while this replica acts on it."""
-
-    sequence: int = 0
-    control: int = 0
-    touched: float = 0.0
-    mine: bool = False
-    state: DebateState | None = None
-    loading: bool = False
-    arrived: list[Record] = field(default_factory=list)
-    # The control sequence after which a write of ours is under way.
-    acting_after: int | None = None
-    # What we wrote last: it comes back through the log, and need not be read then.
-    sent: Draft | None = None
-    deadline: float | None = None
-    looked_into: int = -1
-
-
-class Write(NamedTuple):
-    """A decision on its way into the log, with the guard of the moment it was made."""
-
-    ref: DebateRef
-    watched: Watched
-    draft: Draft
-    after: int
-
-
 class Coordinator:
-    def __init__(self, journal: Journal, name: str, flows: Mapping[str, Flow] = FLOWS) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        name: str,
+        flows: Mapping[str, Flow] = FLOWS,
+        writes_at_once: int = WRITES_AT_ONCE,
+    ) -> None:
         self._journal = journal
         self._memory = memory_of(journal.bus)
         self._subjects = journal.subjects
         self._flows = flows
-        self._peers = Peers(name)
+        self._pulse = Pulse(journal, name, self._share_out)
+        self._peers = self._pulse.peers
         self._debates: dict[DebateRef, Watched] = {}
         self._reads = anyio.CapacityLimiter(READS_AT_ONCE)
-        self._writers = Crew(WRITES_AT_ONCE, self._act)
+        self._writers = Crew(writes_at_once, self._act)
         self._now = anyio.current_time()
         self._tasks: TaskGroup
         self.ready = anyio.Event()
         self.tally = Tally()
+        self._quarantine = Quarantine(journal.bus, self.tally)
 
     @property
     def open_debates(self) -> int:
@@ -119,9 +98,9 @@ class Coordinator:
         """Until cancelled, or until what was decided before `stop` stands in the log."""
         bus = self._journal.bus
         async with anyio.create_task_group() as self._tasks:
-            self._tasks.start_soon(bus.listen, self._subjects.beacons(), self._on_beacon)
+            self._tasks.start_soon(self._pulse.listen)
+            self._tasks.start_soon(self._pulse.beat)
             self._tasks.start_soon(bus.undeliverable, self._on_undeliverable)
-            self._tasks.start_soon(self._beat)
             self._tasks.start_soon(bus.announce, self.describe)
             self._writers.start(self._tasks)
             start = await bus.last_sequence() + 1
@@ -166,6 +145,7 @@ class Coordinator:
     def _on_record(self, record: Record) -> None:
         address = self._subjects.parse(record.subject)
         if address is None:
+            self._quarantine.put(record, "its subject belongs to no debate", self._tasks)
             return
         ref, tail = address
         watched = self._debates.get(ref)
@@ -174,50 +154,51 @@ class Coordinator:
             watched.state = DebateState() if watched.mine else None
         if watched is None or record.sequence <= watched.sequence:
             return
+        watched.touched = self._now
+        if tail.startswith(ASKS):
+            watched.see_ask(record.sequence, self._now)
         if watched.loading:
             watched.arrived.append(record)
-        elif watched.state is not None:
-            self._fold(ref, watched, record)
-            self._act_if_due(ref, watched)
-        self._note(ref, watched, record, tail)
-
-    def _note(self, ref: DebateRef, watched: Watched, record: Record, tail: str) -> None:
-        watched.touched = self._now
-        if not watched.loading:
-            watched.sequence = record.sequence
-        if watched.state is None and tail.startswith(CONTROL):
-            watched.control = record.sequence
-        if tail == "ctl.closed":
-            self._debates.pop(ref, None)
-
-    def _fold(self, ref: DebateRef, watched: Watched, record: Record) -> None:
-        """An undecodable record counts for nothing; an illegal one makes us let go of the debate."""
-        if watched.state is None:
             return
         watched.sequence = record.sequence
+        if tail.startswith(CONTROL):
+            watched.control = record.sequence
+        if self._take(ref, watched, record, tail):
+            del self._debates[ref]
+
+    def _take(self, ref: DebateRef, watched: Watched, record: Record, tail: str) -> bool:
+        """True when there is nothing to do for the debate any more."""
+        if watched.state is None:
+            return tail == CLOSED and self._is_fact(record)
+        watched.state = self._folded(ref, watched, watched.state, record)
+        self._act_if_due(ref, watched)
+        return watched.state.phase in OVER
+
+    def _folded(
+        self, ref: DebateRef, watched: Watched, state: DebateState, record: Record
+    ) -> DebateState:
+        """What is no fact, or illegal where it stands, counts for nothing; the audit reports it."""
         try:
             fact = self._fact(watched, record)
-            watched.state = apply(watched.state, fact)
+            after = apply(state, fact)
         except DecodeError as error:
-            log.warning("quarantined", debate=str(ref), sequence=record.sequence, reason=str(error))
-            self.tally.add(QUARANTINED, "coordinator")
-            self._tasks.start_soon(self._bury, record.sequence, str(error))
-            return
-        except ProtocolError:
-            log.exception("illegal_fact", debate=str(ref), sequence=record.sequence)
-            watched.state, watched.mine = None, False
-            return
-        if not isinstance(fact, ControlFact):
-            return
-        watched.control = record.sequence
+            self._quarantine.put(record, str(error), self._tasks)
+            return state
+        except ProtocolError as error:
+            log.error("illegal_fact", debate=str(ref), sequence=record.sequence, reason=str(error))  # noqa: TRY400 - the reason says it all
+            return pass_over(state)
         if isinstance(fact, Asked):
-            watched.deadline = self._now + fact.deadline_s + TICK_S
+            seen = watched.see_ask(record.sequence, self._now)
+            watched.deadline = seen + fact.deadline_s + TICK_S
+        return after
 
-    async def _bury(self, sequence: int, reason: str) -> None:
+    def _is_fact(self, record: Record) -> bool:
         try:
-            await self._journal.bus.bury(sequence, reason)
-        except (Unavailable, Unsuitable) as error:
-            log.warning("not_buried", sequence=sequence, reason=str(error))
+            self._journal.decode(record)
+        except DecodeError as error:
+            self._quarantine.put(record, str(error), self._tasks)
+            return False
+        return True
 
     def _fact(self, watched: Watched, record: Record) -> Fact:
         sent = watched.sent
@@ -228,12 +209,12 @@ class Coordinator:
     def _act_if_due(self, ref: DebateRef, watched: Watched) -> bool:
         if watched.state is None or watched.acting_after == watched.control:
             return False
-        fact = decide(watched.state, self._flows)
-        if fact is None:
+        draft = draft_decision(self._journal, ref, watched.state, self._flows)
+        if draft is None:
             return False
         watched.acting_after = watched.control
-        watched.sent = self._journal.draft(ref, fact)
-        self._writers.hand(Write(ref, watched, watched.sent, watched.control))
+        watched.sent = draft
+        self._writers.hand(Write(ref, watched, draft, watched.control))
         return True
 
     async def _act(self, write: Write) -> None:
@@ -241,13 +222,17 @@ class Coordinator:
         while write.watched.control == write.after:
             try:
                 await self._journal.control(write.ref, draft, after=write.after)
-            except Conflict:
-                return
             except Unavailable as error:
                 log.warning("control_write_undecided", debate=str(write.ref), reason=str(error))
+                continue
+            except Conflict:
+                log.debug("somebody_else_decided", debate=str(write.ref))
+            except BadInput as error:
+                log.error("control_write_refused", debate=str(write.ref), reason=str(error))  # noqa: TRY400
             else:
                 count(self.tally, write.ref.panel, write.draft.fact)
-                return
+            write.watched.answered_after = write.after
+            return
 
     async def _looked_up(self, write: Write) -> Draft:
         """The decision with what the memory has to say to it, for the few that ask it."""
@@ -263,50 +248,39 @@ class Coordinator:
         self._tasks.start_soon(self._read_back, ref, watched)
 
     async def _read_back(self, ref: DebateRef, watched: Watched) -> None:
-        async with self._reads:
-            records = await self._journal.bus.read(self._subjects.debate(ref))
-        watched.state, watched.sequence, watched.control = DebateState(), 0, 0
-        watched.acting_after = None
+        try:
+            async with self._reads:
+                records = await self._journal.bus.read(self._subjects.debate(ref))
+        except Unavailable as error:
+            log.warning("read_back_failed", debate=str(ref), reason=str(error))
+            watched.loading, watched.state, watched.looked_into = False, None, -1
+            watched.arrived.clear()
+            return
+        state, watched.sequence = DebateState(), 0
         for record in (*records, *watched.arrived):
             if record.sequence > watched.sequence:
-                self._fold(ref, watched, record)
-        watched.loading = False
+                watched.sequence = record.sequence
+                if self._subjects.is_control(record.subject):
+                    watched.control = record.sequence
+                state = self._folded(ref, watched, state, record)
+        watched.state, watched.loading = state, False
+        watched.acting_after = watched.answered_after = None
         watched.arrived.clear()
-        self._settle(ref, watched)
+        self._settle(ref, watched, state)
 
-    def _settle(self, ref: DebateRef, watched: Watched) -> None:
-        if watched.state is not None and watched.state.closed is not None:
+    def _settle(self, ref: DebateRef, watched: Watched, state: DebateState) -> None:
+        if state.phase in OVER:
             self._debates.pop(ref, None)
-        elif not self._act_if_due(ref, watched) and not watched.mine:
+        elif self._act_if_due(ref, watched) or watched.mine:
+            return
+        elif self._is_neglected(watched):
+            self._pass_deadline(ref, watched, state)
+        else:
             watched.state = None
 
-    async def _beat(self) -> None:
-        try:
-            while True:
-                self._now = anyio.current_time()
-                await self._say(Beacon(name=self._peers.me))
-                if self._peers.forget_silent(self._now):
-                    self._share_out()
-                await anyio.sleep(BEAT_S)
-        finally:
-            with anyio.CancelScope(shield=True), anyio.move_on_after(1):
-                await self._say(Beacon(name=self._peers.me, leaving=True))
-
-    async def _say(self, beacon: Beacon) -> None:
-        """Unheard while the server is away: nobody else hears anything then, either."""
-        with suppress(Unavailable):
-            await self._journal.bus.signal(
-                self._subjects.beacons(), beacon.model_dump_json().encode()
-            )
-
-    def _on_beacon(self, _subject: str, data: bytes) -> None:
-        try:
-            beacon = Beacon.model_validate_json(data)
-        except ValidationError:
-            log.warning("quarantined", subject="beacon", reason="not a beacon")
-            return
-        if self._peers.hear(beacon, self._now):
-            self._share_out()
+    def _is_neglected(self, watched: Watched) -> bool:
+        """Whoever should have written that the deadline has passed did not."""
+        return watched.deadline is not None and self._now > watched.deadline + OVERDUE_S
 
     def _share_out(self) -> None:
         log.info("coordinators", living=self._peers.living)
@@ -320,29 +294,38 @@ class Coordinator:
     async def _sweep(self) -> None:
         while True:
             await anyio.sleep(TICK_S)
-            now = self._now = anyio.current_time()
+            self._now = anyio.current_time()
             for ref, watched in list(self._debates.items()):
                 if watched.loading:
                     continue
                 if watched.state is None:
-                    self._look_into_stalled(ref, watched, now)
-                elif watched.deadline is not None and now > watched.deadline:
-                    self._pass_deadline(ref, watched, now)
+                    self._look_into_stalled(ref, watched)
+                elif self._is_unheard_of(watched):
+                    log.warning("reading_again", debate=str(ref))
+                    self._load(ref, watched)
+                elif watched.deadline is not None and self._now > watched.deadline:
+                    self._pass_deadline(ref, watched, watched.state)
 
-    def _look_into_stalled(self, ref: DebateRef, watched: Watched, now: float) -> None:
-        stalled = now - watched.touched > STALL_S and watched.looked_into != watched.sequence
-        if stalled:
+    def _look_into_stalled(self, ref: DebateRef, watched: Watched) -> None:
+        silent = self._is_silent(watched) and watched.looked_into != watched.sequence
+        if silent or self._is_neglected(watched):
             log.info("looking_into_stalled", debate=str(ref))
             watched.looked_into = watched.sequence
             self._load(ref, watched)
 
-    def _pass_deadline(self, ref: DebateRef, watched: Watched, now: float) -> None:
-        assert watched.state is not None
-        step = watched.state.open_step
-        if step is None or watched.state.armed is None:
+    def _is_silent(self, watched: Watched) -> bool:
+        return self._now - watched.touched > STALL_S
+
+    def _is_unheard_of(self, watched: Watched) -> bool:
+        """Our write was answered, but the log shows nothing of it: we do not know the log."""
+        return watched.answered_after == watched.control and self._is_silent(watched)
+
+    def _pass_deadline(self, ref: DebateRef, watched: Watched, state: DebateState) -> None:
+        step = state.open_step
+        if step is None or state.armed is None:
             watched.deadline = None
             return
-        watched.deadline = now + OVERDUE_S
+        watched.deadline = self._now + OVERDUE_S
         self._tasks.start_soon(self._fire, ref, DeadlineFired(step=step.name))
 
     async def _fire(self, ref: DebateRef, fact: DeadlineFired) -> None:
@@ -357,35 +340,7 @@ class Coordinator:
         self._tasks.start_soon(self._abstain_for, queue, sequence)
 
     async def _abstain_for(self, queue: str, sequence: int) -> None:
-        """Write the abstention of a persona that its queue has given up on."""
-        try:
-            logged = self._journal.decode(await self._journal.bus.record(sequence))
-        except (NotFound, DecodeError):
-            return
-        watched = self._debates.get(logged.ref)
-        ask, persona = logged.fact, queue.removeprefix(f"{logged.ref.panel}-")
-        if watched is None or not isinstance(ask, Asked):
-            return
-        log.warning("undeliverable", debate=str(logged.ref), step=ask.step, persona=persona)
-        while (fact := self._abstention(watched, ask.step, persona)) is not None:
-            try:
-                draft = self._journal.draft(logged.ref, fact)
-                await self._journal.control(logged.ref, draft, after=watched.control)
-            except Conflict:
-                await anyio.sleep(0.05)
-            else:
-                count(self.tally, logged.ref.panel, fact)
-                return
-
-    def _abstention(self, watched: Watched, step: str, persona: str) -> Abstained | None:
-        state = watched.state
-        if state is None or state.open_step is None or state.open_step.name != step:
-            return None
-        if persona not in state.open_step.waiting_for:
-            return None
-        return Abstained(
-            decided_at=state.facts,
-            step=step,
-            persona=persona,
-            reason=AbstainReason.UNDELIVERABLE,
-        )
+        written = await abstain_for(self._journal, self._debates, queue, sequence)
+        if written is not None:
+            ref, fact = written
+            count(self.tally, ref.panel, fact)

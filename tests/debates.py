@@ -7,7 +7,7 @@ from parley.agents.script import Script, parse_script, recite
 from parley.bus.contracts.facts import Fact, RequestByReference, Submitted, TurnTaken
 from parley.bus.contracts.panel import DebateInput, Persona, VerdictPanel, VerdictParams
 from parley.coordinator.policy import FLOWS, Flow, decide
-from parley.coordinator.reducer import apply
+from parley.coordinator.reducer import apply, fold
 from parley.coordinator.state import DebateState
 from parley.coordinator.verdicts.trust import resolve_trust
 
@@ -45,8 +45,14 @@ def play(
     panel: VerdictPanel, script: Script, flows: Mapping[str, Flow] = FLOWS
 ) -> tuple[list[Fact], DebateState]:
     """Everybody answers at once and nothing is lost."""
-    facts: list[Fact] = [Submitted(panel=panel, input=DebateInput(text="a photograph"))]
-    state = apply(DebateState(), facts[0])
+    return play_on([Submitted(panel=panel, input=DebateInput(text="a photograph"))], script, flows)
+
+
+def play_on(
+    before: Sequence[Fact], script: Script, flows: Mapping[str, Flow] = FLOWS
+) -> tuple[list[Fact], DebateState]:
+    """The rest of a debate that has come so far."""
+    facts, state = list(before), fold(before)
     while state.closed is None:
         decision = decide(state, flows)
         if decision is not None:

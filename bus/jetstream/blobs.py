@@ -12,11 +12,12 @@ import hashlib
 import json
 import time
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated
 
 import anyio
+from pydantic import ConfigDict, Field, ValidationError
 
-from parley.bus.contracts.base import BlobRef
+from parley.bus.contracts.base import BlobRef, Contract, Token
 from parley.bus.errors import Conflict, NotFound, Unsuitable
 from parley.bus.jetstream.acks import Writer
 from parley.bus.jetstream.client import header_of
@@ -33,6 +34,23 @@ DESCRIPTIONS = 16
 NO_RESPONDERS = 503
 
 
+class Description(Contract):
+    """Where a blob's chunks are; the object store says more, for other tools."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    nuid: Token
+    chunks: Annotated[int, Field(ge=0)]
+
+
+def _described_by(data: bytes) -> Description | None:
+    """None for what describes no blob, whoever wrote it."""
+    try:
+        return Description.model_validate_json(data)
+    except ValidationError:
+        return None
+
+
 class Blobs:
     def __init__(self, replies: Replies, writer: Writer, layout: Layout) -> None:
         self._replies = replies
@@ -46,7 +64,7 @@ class Blobs:
         sha256 = hashlib.sha256(data).hexdigest()
         ref = BlobRef(sha256=sha256, size=len(data), media_type=media_type)
         known = await self._described(sha256)
-        if known is None or time.time() - known.time_ns / 1e9 > self._fresh_s:
+        if known is None or _described_by(known.data) is None or self._is_stale(known):
             upload = await self._upload(data)
             try:
                 await self._describe(ref, upload, known.sequence if known is not None else 0)
@@ -58,7 +76,7 @@ class Blobs:
         found = await self._description(ref.sha256) or await self._description_on_leader(ref.sha256)
         if found is None:
             raise NotFound(f"blob {ref.sha256} is not in bucket {self._bucket}")
-        data = b"".join(await self._chunks(found["nuid"], found["chunks"]))
+        data = b"".join(await self._chunks(found.nuid, found.chunks))
         if hashlib.sha256(data).hexdigest() != ref.sha256:
             raise NotFound(f"blob {ref.sha256} is damaged in bucket {self._bucket}")
         return data
@@ -91,23 +109,26 @@ class Blobs:
                     await anyio.sleep(LAG_PAUSE_S)
         return chunks
 
-    async def _description(self, sha256: str) -> dict[str, Any] | None:
+    def _is_stale(self, known: Record) -> bool:
+        return time.time() - known.time_ns / 1e9 > self._fresh_s
+
+    async def _description(self, sha256: str) -> Description | None:
         known = await self._described(sha256)
-        return json.loads(known.data) if known is not None else None
+        return _described_by(known.data) if known is not None else None
 
     async def _described(self, sha256: str) -> Record | None:
         batch = await self._read(self._description_subject(sha256), 1, DESCRIPTIONS)
         records = [record_of_headers(headers, data) for headers, data in batch.messages]
         return records[-1] if records else None
 
-    async def _description_on_leader(self, sha256: str) -> dict[str, Any] | None:
+    async def _description_on_leader(self, sha256: str) -> Description | None:
         """A replica that lags behind does not know of it yet; without permission, it is missing."""
         request = {"last_by_subj": self._description_subject(sha256)}
         try:
             answer = await self._replies.ask(f"$JS.API.STREAM.MSG.GET.{self._stream}", request)
         except (ApiError, Unsuitable):
             return None
-        return json.loads(base64.b64decode(answer["message"]["data"]))  # type: ignore[no-any-return]
+        return _described_by(base64.b64decode(answer["message"]["data"]))
 
     async def _read(self, subject: str, start: int, count: int) -> Batch:
         request = {"seq": start, "next_by_subj": subject, "batch": count}

@@ -1,6 +1,5 @@
 """The port of the bus, on JetStream."""
 
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,7 +13,7 @@ from parley.bus.jetstream import infra, inspect, micro
 from parley.bus.jetstream.acks import Writer
 from parley.bus.jetstream.blobs import Blobs
 from parley.bus.jetstream.connection import Connection, Server, connect
-from parley.bus.jetstream.dead import DeadLetters
+from parley.bus.jetstream.dead import DeadLetters, announced
 from parley.bus.jetstream.infra import Difference, Layout
 from parley.bus.jetstream.inspect import QueueState, ServerState, StreamState
 from parley.bus.jetstream.listen import listen
@@ -104,8 +103,9 @@ class JetStreamBus:
 
     async def undeliverable(self, on: Callable[[str, int], None]) -> None:
         def note(_subject: str, data: bytes) -> None:
-            advisory = json.loads(data)
-            on(advisory["consumer"], advisory["stream_seq"])
+            said = announced(data)
+            if said is not None:
+                on(said.consumer, said.stream_seq)
 
         advisories = f"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.{self.layout.stream}.*"
         await listen(self._connection, advisories, note)

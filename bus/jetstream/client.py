@@ -135,6 +135,11 @@ class Wake:
         self._set = False
 
 
+def text_of(raw: bytes) -> str:
+    """The server takes any bytes for a subject; what is no text must not end the read loop."""
+    return raw.decode("utf-8", "replace")
+
+
 def status_of(headers: bytes) -> int:
     """The inline status of a message without content (`NATS/1.0 408 Request Timeout`), or 0."""
     code = headers[9:12]

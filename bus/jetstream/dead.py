@@ -9,15 +9,33 @@ that reader. A dead letter only names its record: that stays in the log, at its 
 
 import json
 from contextlib import suppress
+from typing import Annotated
 
+import structlog
+from pydantic import ConfigDict, Field, ValidationError
+
+from parley.bus.contracts.base import Contract
 from parley.bus.errors import Conflict, Unsuitable
 from parley.bus.jetstream.acks import Writer
 from parley.bus.jetstream.infra import Layout
 from parley.bus.jetstream.reads import Log
 from parley.bus.jetstream.replies import ApiError, Replies
-from parley.bus.port import USED_UP, DeadLetter, Entry, Guard, Record
+from parley.bus.port import USED_UP, DeadLetter, Entry, Guard
 
 NO_SUCH_MESSAGE = 10057
+
+log = structlog.get_logger()
+
+
+class Announcement(Contract):
+    """What the server says of a record that it hands out no more, as far as we care."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    stream_seq: Annotated[int, Field(ge=1)]
+    consumer: str = ""
+    reason: str = USED_UP
+    deliveries: int = 0
 
 
 class DeadLetters:
@@ -34,7 +52,18 @@ class DeadLetters:
             await self._writer.append(Entry(subject, letter, subject, Guard(subject, 0)))
 
     async def read(self) -> list[DeadLetter]:
-        return [_letter(record) for record in await self._stream.read(">", 1)]
+        return [
+            DeadLetter(
+                number=record.sequence,
+                sequence=said.stream_seq,
+                queue=said.consumer,
+                reason=said.reason,
+                attempts=said.deliveries,
+                time_ns=record.time_ns,
+            )
+            for record in await self._stream.read(">", 1)
+            if (said := announced(record.data)) is not None
+        ]
 
     async def forget(self, number: int) -> None:
         request = {"seq": number, "no_erase": True}
@@ -45,13 +74,10 @@ class DeadLetters:
                 raise Unsuitable(f"dead letter {number}: {error}") from error
 
 
-def _letter(record: Record) -> DeadLetter:
-    said = json.loads(record.data)
-    return DeadLetter(
-        number=record.sequence,
-        sequence=said["stream_seq"],
-        queue=said.get("consumer", ""),
-        reason=said.get("reason", USED_UP),
-        attempts=said.get("deliveries", 0),
-        time_ns=record.time_ns,
-    )
+def announced(data: bytes) -> Announcement | None:
+    """None for what is no announcement: anybody in the account may write to these subjects."""
+    try:
+        return Announcement.model_validate_json(data)
+    except ValidationError as error:
+        log.warning("quarantined", subject="announcement", reason=f"{error.error_count()} mistakes")
+        return None

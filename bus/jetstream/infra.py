@@ -13,12 +13,10 @@ from typing_extensions import override
 
 from parley.bus.errors import Denied, Unsuitable
 from parley.bus.jetstream.replies import ApiError, Replies
-from parley.bus.port import Queue
+from parley.bus.port import LARGEST_RECORD_BYTES, Queue
 from parley.bus.subjects import LIVE, Subjects
 
 DUPLICATE_WINDOW_S = 120
-# Far below the server's default payload limit of 1 MiB, which headers count towards.
-LARGEST_RECORD = 512 * 1024
 MAX_ACK_PENDING = 10_000
 UNCHANGEABLE = frozenset({"storage", "retention", "deliver_policy", "ack_policy"})
 NOT_FOUND = 404
@@ -122,7 +120,7 @@ def essentials(layout: Layout) -> list[Resource]:
         layout.keep_log,
         subjects=[f"{layout.prefix}.>", Subjects(layout.prefix).redrives()],
         duplicate_window=DUPLICATE_WINDOW_S * 10**9,
-        max_msg_size=LARGEST_RECORD,
+        max_msg_size=LARGEST_RECORD_BYTES,
         republish={"src": f"{layout.prefix}.>", "dest": f"{LIVE}.{layout.prefix}.>"},
     )
     blobs = stream_resource(

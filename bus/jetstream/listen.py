@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from parley.bus.errors import BusError, Unsuitable
-from parley.bus.jetstream.client import Wake
+from parley.bus.jetstream.client import Wake, text_of
 from parley.bus.jetstream.connection import Connection
 
 
@@ -14,7 +14,7 @@ async def listen(connection: Connection, subject: str, on: Callable[[str, bytes]
     wake = Wake()
 
     def receive(subject: bytes, _reply: bytes, data: bytes, _headers: bytes) -> None:
-        arrived.append((subject.decode(), data))
+        arrived.append((text_of(subject), data))
         wake.set()
 
     def fail(error: BusError) -> None:

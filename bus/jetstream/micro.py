@@ -15,6 +15,7 @@ from typing import Any
 import anyio
 import nats.errors
 
+from parley.bus.jetstream.client import text_of
 from parley.bus.jetstream.connection import Connection
 from parley.bus.port import Presence
 
@@ -31,7 +32,7 @@ async def announce(connection: Connection, describe: Callable[[], Presence]) -> 
     started = datetime.now(UTC).isoformat().replace("+00:00", "Z")
 
     def receive(subject: bytes, reply: bytes, _data: bytes, _headers: bytes) -> None:
-        _, verb, *addressee = subject.decode().split(".")
+        _, verb, *addressee = text_of(subject).split(".")
         present = describe()
         if (
             reply
@@ -40,7 +41,7 @@ async def announce(connection: Connection, describe: Callable[[], Presence]) -> 
         ):
             answer = json.dumps(_answer(verb, present, started)).encode()
             with suppress(nats.errors.Error):
-                client.post(reply.decode(), answer)
+                client.post(text_of(reply), answer)
 
     subscription = await client.subscribe_direct(f"{ROOT}.>", receive)
     try:

@@ -21,7 +21,7 @@ import structlog
 from nats.aio.subscription import Subscription
 
 from parley.bus.errors import BusError, Unavailable, Unsuitable
-from parley.bus.jetstream.client import DirectClient, Wake, header_of, status_of
+from parley.bus.jetstream.client import DirectClient, Wake, header_of, status_of, text_of
 from parley.bus.jetstream.records import position_of
 from parley.bus.jetstream.replies import ApiError, Replies
 from parley.bus.port import Delivery, Record
@@ -190,7 +190,7 @@ class Worker:
             self._note(status, headers)
             return
         attempt, sequence, _, time_ns = position_of(reply)
-        record = Record(sequence, subject.decode(), data, time_ns)
+        record = Record(sequence, text_of(subject), data, time_ns)
         if self._asked > 0:
             self._asked -= 1
         self._waiting.append(Handed(record, attempt, self._client, reply.decode()))

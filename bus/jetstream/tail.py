@@ -16,7 +16,7 @@ import nats.errors
 import structlog
 
 from parley.bus.errors import BusError, Unavailable, Unsuitable
-from parley.bus.jetstream.client import Wake, status_of
+from parley.bus.jetstream.client import Wake, status_of, text_of
 from parley.bus.jetstream.records import position_of
 from parley.bus.jetstream.replies import ApiError, Replies
 from parley.bus.port import Record
@@ -154,7 +154,7 @@ class Tail:
             return
         self._expected += 1
         self._credit -= 1
-        self._arrived.append(Record(sequence, subject.decode(), data, time_ns))
+        self._arrived.append(Record(sequence, text_of(subject), data, time_ns))
         self._wake.set()
 
     def _note(self, status: int) -> None:

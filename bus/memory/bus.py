@@ -8,14 +8,23 @@ from contextlib import asynccontextmanager
 import anyio
 
 from parley.bus.contracts.base import BlobRef
-from parley.bus.errors import Conflict, NotFound, Unavailable, Unsuitable
+from parley.bus.errors import BadInput, Conflict, NotFound, Unavailable, Unsuitable
 from parley.bus.memory.faults import NO_FAULTS, Chance, Faults
 from parley.bus.memory.inbox import Inbox, registered
 from parley.bus.memory.index import matches
 from parley.bus.memory.log import MemoryLog
 from parley.bus.memory.queues import MemoryQueue, Stand
 from parley.bus.memory.shelf import MemoryShelf
-from parley.bus.port import DeadLetter, Delivery, Entry, Link, Presence, Queue, Record
+from parley.bus.port import (
+    LARGEST_RECORD_BYTES,
+    DeadLetter,
+    Delivery,
+    Entry,
+    Link,
+    Presence,
+    Queue,
+    Record,
+)
 
 # How long a writer waits for an answer before it repeats itself.
 ANSWER_TIMEOUT_S = 2.0
@@ -32,6 +41,7 @@ class MemoryServer:
         self.queues: dict[str, MemoryQueue] = {}
         self.blobs: dict[str, bytes] = {}
         self.shelves: dict[str, MemoryShelf] = {}
+        self.writes = itertools.count()
         self.on_signal: list[Callable[[str, bytes], None]] = []
         self.on_undeliverable: list[Callable[[str, int], None]] = []
         self.dead: dict[int, DeadLetter] = {}
@@ -84,6 +94,10 @@ class MemoryBus:
             known.queue = queue
 
     async def append(self, *entries: Entry) -> int:
+        for entry in entries:
+            if len(entry.data) > LARGEST_RECORD_BYTES:
+                raise BadInput(f"{len(entry.data)} bytes for {entry.subject} are too many")
+        entries = tuple(map(self._unforeseeable, entries))
         results = await self._send(entries, self._write)
         while len(results) < len(entries) or self._chance.happens(self._chance.faults.lost_answers):
             if not self._chance.happens(PERSISTENCE):
@@ -96,6 +110,12 @@ class MemoryBus:
                 raise result
             sequence = result
         return sequence
+
+    def _unforeseeable(self, entry: Entry) -> Entry:
+        """As on JetStream: what breaks its own guard is a repetition of nobody else's write."""
+        if entry.guard is None or not matches(entry.guard.subject, entry.subject):
+            return entry
+        return entry._replace(msg_id=f"{entry.msg_id}.{next(self._server.writes)}")
 
     async def _send(
         self, entries: Sequence[Entry], write: Callable[[Entry], int | Conflict]
@@ -130,7 +150,7 @@ class MemoryBus:
             return record.sequence >= start and any(matches(f, record.subject) for f in filters)
 
         backlog = [record for record in self._log.read(">", start) if wanted(record)]
-        inbox = Inbox[Record](backlog)
+        inbox = Inbox[Record](self._chance, backlog)
 
         def note(record: Record) -> None:
             if wanted(record):
@@ -138,9 +158,7 @@ class MemoryBus:
 
         with registered(self._log.on_record, note):
             while True:
-                record = await inbox.get()
-                await self._travel()
-                on(record)
+                on(await inbox.get())
 
     async def work(
         self,
@@ -161,7 +179,8 @@ class MemoryBus:
 
     async def _serve(self, stand: Stand, handle: Callable[[Delivery], Awaitable[None]]) -> None:
         while (delivery := await stand.take()) is not None:
-            await self._travel()
+            if self._chance.faults.delay_s > 0:
+                await self._chance.delay()
             await handle(delivery)
 
     async def read(self, filter_subject: str, *, start: int = 1) -> list[Record]:
@@ -181,16 +200,14 @@ class MemoryBus:
         return self._log.last_sequence
 
     async def undeliverable(self, on: Callable[[str, int], None]) -> None:
-        inbox = Inbox[tuple[str, int]]()
+        inbox = Inbox[tuple[str, int]](self._chance)
 
         def note(queue: str, sequence: int) -> None:
             inbox.put((queue, sequence))
 
         with registered(self._server.on_undeliverable, note):
             while True:
-                queue, sequence = await inbox.get()
-                await self._travel()
-                on(queue, sequence)
+                on(*await inbox.get())
 
     async def bury(self, sequence: int, reason: str) -> None:
         await self._chance.delay()
@@ -221,7 +238,7 @@ class MemoryBus:
                 notify(subject, data)
 
     async def listen(self, subject: str, on: Callable[[str, bytes], None]) -> None:
-        inbox = Inbox[tuple[str, bytes]]()
+        inbox = Inbox[tuple[str, bytes]](self._chance)
 
         def note(said: str, data: bytes) -> None:
             if matches(subject, said):
@@ -229,9 +246,7 @@ class MemoryBus:
 
         with registered(self._server.on_signal, note):
             while True:
-                said, data = await inbox.get()
-                await self._travel()
-                on(said, data)
+                on(*await inbox.get())
 
     def shelf(self, name: str, limit: int) -> MemoryShelf:
         return self._server.shelves.setdefault(name, MemoryShelf(limit))
@@ -249,7 +264,3 @@ class MemoryBus:
         if ref.sha256 not in self._server.blobs:
             raise NotFound(f"blob {ref.sha256} is not here")
         return self._server.blobs[ref.sha256]
-
-    async def _travel(self) -> None:
-        if self._chance.faults.delay_s > 0:
-            await self._chance.delay()

@@ -34,8 +34,11 @@ class Chance:
     def moment(self, longest_s: float) -> float:
         return self._random.uniform(0.0, longest_s)
 
+    def travel_s(self) -> float:
+        return self.moment(self.faults.delay_s) if self.faults.delay_s > 0 else 0.0
+
     async def delay(self) -> None:
         if self.faults.delay_s > 0:
-            await anyio.sleep(self.moment(self.faults.delay_s))
+            await anyio.sleep(self.travel_s())
         else:
             await anyio.lowlevel.checkpoint()

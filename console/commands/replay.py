@@ -1,5 +1,6 @@
 import typer
 
+from parley.bus.errors import ProtocolError
 from parley.configs.settings import load
 from parley.console.exits import warn
 from parley.console.logbook import logs_of
@@ -7,7 +8,7 @@ from parley.console.logs import keep_quiet
 from parley.console.options import Config, IdOrFile, Json, Nats, example
 from parley.console.output import model_line, print_line
 from parley.console.story import tell
-from parley.coordinator.reducer import apply
+from parley.coordinator.reducer import apply, pass_over
 from parley.coordinator.results import result_of
 from parley.coordinator.state import DebateState
 
@@ -31,7 +32,12 @@ def replay(
         if not as_json:
             print_line(f"debate {log.ref}")
         for fact in log.facts:
-            after = apply(state, fact)
+            try:
+                after = apply(state, fact)
+            except ProtocolError as error:
+                warn([f"{fact.type} is left out: {error}"])
+                state = pass_over(state)
+                continue
             if not as_json:
                 for line in tell(fact, state, after):
                     print_line(line)

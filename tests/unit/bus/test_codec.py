@@ -60,3 +60,21 @@ def test_subjects_are_read_as_they_are_spelled():
     assert subjects.parse(subject) == (ref, "fired.round-1")
     assert subjects.parse("debate.forensic.d1.fired.round-1") is None
     assert subjects.parse("team.debate.forensic") is None
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "debate.forensic.*.submitted",
+        "debate.*.d1.submitted",
+        "debate.forensic.>.submitted",
+        "debate.forensic.\ufffd.submitted",
+        "debate.forensic.d\x00.submitted",
+        f"debate.forensic.{'x' * 65}.submitted",
+        "debate.forensic..submitted",
+        "debate.forensic.d1.",
+        "debate.forensic.d1",
+    ],
+)
+def test_a_debate_cannot_be_named_so_that_it_reaches_into_others(subject):
+    assert Subjects().parse(subject) is None

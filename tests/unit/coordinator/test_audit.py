@@ -1,10 +1,23 @@
 import pytest
 
-from parley.bus.contracts.facts import Asked, Decided, Fact, RequestByReference, TurnTaken
-from parley.bus.contracts.verdicts import Reply, Statement, Verdict
+from parley.bus.contracts.facts import (
+    Abstained,
+    Asked,
+    DeadlineFired,
+    Decided,
+    Fact,
+    Opened,
+    RequestByReference,
+    TurnTaken,
+)
+from parley.bus.contracts.panel import DebateInput
+from parley.bus.contracts.verdicts import OpeningRequest, Reply, Statement, Verdict
 from parley.bus.journal import externalise
 from parley.coordinator.audit import audit
-from tests.debates import DEADLOCK, STALEMATE, panel, play
+from parley.coordinator.policy import decide
+from parley.coordinator.reducer import fold
+from parley.coordinator.state import Phase
+from tests.debates import DEADLOCK, STALEMATE, panel, play, play_on
 
 
 @pytest.mark.parametrize("script", [DEADLOCK, STALEMATE], ids=["deadlock", "stalemate"])
@@ -53,6 +66,56 @@ def test_an_altered_decision_is_found_and_named():
     report = audit([*facts[:index], forged, *facts[index + 1 :]])
     assert [one.ordinal for one in report.discrepancies] == [index]
     assert "decision.confidence: recorded 0.99, recomputed 0.7" in report.discrepancies[0].problem
+
+
+@pytest.mark.parametrize("moment", range(1, 1 + len(play(panel(), DEADLOCK)[0])))
+def test_a_forged_control_fact_is_reported_and_the_rest_holds(moment):
+    """Wherever it stands: the debate goes on as if it were not there, one ordinal later."""
+    facts, state = play(panel(), DEADLOCK)
+    again = Asked(
+        decided_at=1,
+        step="opening",
+        personas=("noise",),
+        input=DebateInput(),
+        request=OpeningRequest(),
+        deadline_s=1,
+    )
+    before = facts[:moment]
+    forged = Opened(decided_at=1) if fold(before).phase is not Phase.SUBMITTED else again
+    forged_facts, end = play_on([*before, forged], DEADLOCK)
+    report = audit(forged_facts)
+    assert [one.ordinal for one in report.discrepancies] == [moment]
+    assert end.decided is not None
+    assert state.decided is not None
+    assert end.decided.decision == state.decided.decision
+    assert report.state == end
+
+
+def test_what_stands_before_the_submission_has_no_place_in_the_debate():
+    facts, state = play(panel(), DEADLOCK)
+    early = TurnTaken(
+        step="opening",
+        persona="noise",
+        content=Statement(verdict=Verdict.AUTHENTIC, confidence=1.0),
+    )
+    report = audit([early, *facts])
+    assert report.holds
+    assert report.state == state
+
+
+def test_two_decisions_on_the_same_facts_are_a_fork():
+    """Both are legal where they stand, and each is what the facts it rests on call for."""
+    facts, _ = play(panel(), DEADLOCK)
+    begun = [*facts[:5], DeadlineFired(step="opening")]
+    abstention = decide(fold(begun))
+    assert isinstance(abstention, Abstained)
+    late = [fact for fact in facts[5:7] if isinstance(fact, TurnTaken)]
+    ask = decide(fold([*begun, *late]))
+    assert isinstance(ask, Asked)
+    assert audit([*begun, *late, ask]).holds
+    report = audit([*begun, *late, ask, abstention])
+    assert [one.ordinal for one in report.discrepancies] == [9]
+    assert "fact 8 was decided since" in report.discrepancies[0].problem
 
 
 def test_a_missing_fact_is_found():

@@ -8,6 +8,7 @@ from parley.bus.contracts.facts import (
     Closed,
     DeadlineFired,
     Decided,
+    Fact,
     Opened,
     Status,
     Submitted,
@@ -113,6 +114,26 @@ def test_a_turn_after_its_abstention_is_late():
 def test_an_illegal_control_fact_is_refused(before, illegal):
     with pytest.raises(ProtocolError):
         apply(fold(before), illegal)
+
+
+def test_an_illegal_control_fact_keeps_its_place_and_changes_nothing():
+    before: list[Fact] = [SUBMITTED, Opened(decided_at=1), ask(), turn("noise")]
+    forged = Opened(decided_at=2)
+    assert fold([*before, forged]) == fold(before)._replace(facts=5)
+    after = fold([*before, forged, turn("spatial")])
+    assert after.open_step is not None
+    assert [heard.ordinal for heard in after.open_step.heard] == [3, 5]
+
+
+def test_a_debate_begins_with_its_submission():
+    early: list[Fact] = [turn("noise"), CancelRequested(), ask(), DeadlineFired(step="opening")]
+    assert fold(early) == DebateState()
+    assert fold([*early, SUBMITTED]) == fold([SUBMITTED])
+
+
+def test_a_debate_can_be_closed_before_it_was_opened():
+    closed = Closed(decided_at=1, status=Status.FAILED, reason="unwanted")
+    assert fold([SUBMITTED, closed]).phase is Phase.CLOSED
 
 
 def test_nothing_follows_the_closing():

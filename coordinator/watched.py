@@ -1,0 +1,48 @@
+"""What a coordinator knows of one open debate."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from parley.bus.journal import Draft
+from parley.bus.port import Record
+from parley.bus.subjects import DebateRef
+from parley.coordinator.state import DebateState
+
+
+@dataclass(slots=True)
+class Watched:
+    """A debate that is not closed. `state` is folded only while this replica acts on it."""
+
+    sequence: int = 0
+    # The last record under the guard of the control facts, whatever it holds. It moves with the
+    # state: a guard must never vouch for more than a decision has seen.
+    control: int = 0
+    touched: float = 0.0
+    mine: bool = False
+    state: DebateState | None = None
+    loading: bool = False
+    arrived: list[Record] = field(default_factory=list)
+    # The control sequence after which a write of ours is under way, or was answered.
+    acting_after: int | None = None
+    answered_after: int | None = None
+    # What we wrote last: it comes back through the log, and need not be read then.
+    sent: Draft | None = None
+    # The last ask, and when we first saw it by our own clock.
+    asked: tuple[int, float] = (0, 0.0)
+    deadline: float | None = None
+    looked_into: int = -1
+
+    def see_ask(self, sequence: int, now: float) -> float:
+        """When the latest ask was first seen: reading it back later does not begin its time anew."""
+        if sequence > self.asked[0]:
+            self.asked = (sequence, now)
+        return self.asked[1]
+
+
+class Write(NamedTuple):
+    """A decision on its way into the log, with the guard of the moment it was made."""
+
+    ref: DebateRef
+    watched: Watched
+    draft: Draft
+    after: int

@@ -1,0 +1,105 @@
+"""
+What the log says about a run, and nothing else.
+
+All closed, once; no turn recorded or counted twice; no fork in the control chain; every decision
+recomputed byte for byte; nothing that was once seen in the log is missing or different.
+"""
+
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from typing_extensions import override
+
+from parley.bus.contracts.facts import Abstained
+from parley.bus.journal import Journal, Logged
+from parley.bus.port import Record
+from parley.bus.subjects import DebateRef
+from parley.coordinator.audit import audit
+from parley.coordinator.state import DebateState
+
+
+@dataclass
+class Inquest:
+    problems: list[str] = field(default_factory=list)
+    closed: int = 0
+    records: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    missed: Counter[str] = field(default_factory=Counter)
+    # From submission to closing, in seconds.
+    durations: list[float] = field(default_factory=list)
+
+    @override
+    def __str__(self) -> str:
+        ends = ", ".join(f"{reason} {count}" for reason, count in self.reasons.most_common())
+        missed = ", ".join(f"{reason} {count}" for reason, count in self.missed.most_common())
+        lines = [
+            f"closed       {self.closed} ({ends})",
+            f"abstentions  {missed or 'none'}",
+            f"records      {self.records}",
+            f"one debate   {_spread(self.durations)}",
+            f"problems     {len(self.problems)}",
+        ]
+        return "\n".join(lines + [f"  {problem}" for problem in self.problems])
+
+
+def inquest(
+    journal: Journal,
+    records: Sequence[Record],
+    submitted: Sequence[DebateRef],
+    seen: Mapping[int, Record],
+) -> Inquest:
+    """`seen` is what a bystander read from the log while it was written, by sequence."""
+    found = Inquest(records=len(records))
+    stored = {record.sequence: record for record in records}
+    found.problems += [
+        f"record {sequence} was seen as {record.subject}, and is gone or different"
+        for sequence, record in seen.items()
+        if stored.get(sequence) != record
+    ]
+    logged, undecodable = journal.decode_all(records)
+    found.problems += [f"{one.record.subject}: {one.reason}" for one in undecodable]
+    for subject, count in Counter(record.subject for record in records).items():
+        if count > 1:
+            found.problems.append(f"{subject} stands in the log {count} times")
+    debates: dict[DebateRef, list[Logged]] = {}
+    for one in logged:
+        debates.setdefault(one.ref, []).append(one)
+    found.problems += [f"{ref} is not in the log" for ref in submitted if ref not in debates]
+    for ref, facts in debates.items():
+        _look_into(ref, facts, found)
+    return found
+
+
+def _look_into(ref: DebateRef, logged: Sequence[Logged], found: Inquest) -> None:
+    report = audit([one.fact for one in logged])
+    found.problems += [f"{ref}: fact {one.ordinal}: {one.problem}" for one in report.discrepancies]
+    state = report.state
+    if state.closed is None:
+        found.problems.append(f"{ref} is not closed, but {state.phase}")
+        return
+    found.closed += 1
+    found.reasons[state.closed.reason] += 1
+    found.durations.append((_closing(logged) - logged[0].time_ns) / 1e9)
+    for place, count in _heard(state).items():
+        if count > 1:
+            found.problems.append(f"{ref}: {place} counted {count} times")
+    for one in logged:
+        if isinstance(one.fact, Abstained):
+            found.missed[one.fact.reason] += 1
+
+
+def _closing(logged: Sequence[Logged]) -> int:
+    return next(one.time_ns for one in logged if one.fact.type == "closed")
+
+
+def _heard(state: DebateState) -> Counter[tuple[str, str]]:
+    return Counter((step.name, one.said.persona) for step in state.steps for one in step.heard)
+
+
+def _spread(durations: Sequence[float]) -> str:
+    if len(durations) < 2:
+        return f"{durations}"
+    cuts = statistics.quantiles(durations, n=100)
+    return f"p50 {cuts[49]:.1f} s, p99 {cuts[98]:.1f} s, longest {max(durations):.1f} s"

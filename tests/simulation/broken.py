@@ -1,0 +1,101 @@
+"""Parts that break an invariant each, to see whether the simulation notices."""
+
+from typing_extensions import override
+
+from parley.bus.contracts.facts import ControlFact, Decided, TurnTaken
+from parley.bus.journal import Draft, Journal
+from parley.bus.port import Entry, Record
+from parley.bus.subjects import DebateRef
+from parley.coordinator.policy import FLOWS, Flow
+from parley.coordinator.service import Coordinator
+from parley.coordinator.state import DebateState
+from parley.coordinator.verdicts import flow as verdicts
+from parley.coordinator.watched import Watched
+from tests.simulation.world import Build
+
+
+class BlindJournal(Journal):
+    """Writes a decision after whatever came last, not after what it was made on."""
+
+    @override
+    async def control(self, ref: DebateRef, draft: Draft, *, after: int) -> None:
+        written = await self.bus.read(self.subjects.control_of(ref))
+        last = written[-1].sequence if written else 0
+        await super().control(ref, draft, after=max(after, last))
+
+
+class ChattyJournal(Journal):
+    """Lets a persona speak as often as it is handed its ask."""
+
+    @override
+    async def speak(self, ref: DebateRef, fact: TurnTaken) -> None:
+        draft = Draft(self.subjects.of(ref, fact), fact.model_dump_json().encode(), fact)
+        said = await self.bus.read(draft.subject)
+        await self.bus.append(Entry(draft.subject, draft.data, f"{draft.subject}.{len(said)}"))
+
+
+class PatientCoordinator(Coordinator):
+    """Waits for ever for those who were asked."""
+
+    @override
+    def _pass_deadline(self, ref: DebateRef, watched: Watched, state: DebateState) -> None:
+        pass
+
+
+class SelfishCoordinator(Coordinator):
+    """Never looks at what others have left undone."""
+
+    @override
+    def _share_out(self) -> None:
+        pass
+
+    @override
+    def _look_into_stalled(self, ref: DebateRef, watched: Watched) -> None:
+        pass
+
+
+class OffendedCoordinator(Coordinator):
+    """Wants nothing more to do with a debate in which somebody forged a fact."""
+
+    @override
+    def _folded(
+        self, ref: DebateRef, watched: Watched, state: DebateState, record: Record
+    ) -> DebateState:
+        after = super()._folded(ref, watched, state, record)
+        offended = after.facts == state.facts or after == state._replace(facts=after.facts)
+        if offended and self._subjects.is_control(record.subject):
+            watched.control = -1
+        return after
+
+
+def _wishful(state: DebateState) -> ControlFact:
+    fact = verdicts.advance(state)
+    if not isinstance(fact, Decided):
+        return fact
+    decision = fact.decision.model_copy(update={"confidence": 1.0})
+    return fact.model_copy(update={"decision": decision})
+
+
+def blind() -> Build:
+    return Build(journal=BlindJournal)
+
+
+def chatty() -> Build:
+    return Build(journal=ChattyJournal)
+
+
+def patient() -> Build:
+    return Build(coordinator=PatientCoordinator)
+
+
+def selfish() -> Build:
+    return Build(coordinator=SelfishCoordinator)
+
+
+def offended() -> Build:
+    return Build(coordinator=OffendedCoordinator)
+
+
+def wishful() -> Build:
+    """Decides otherwise than the rules say."""
+    return Build(flows={**FLOWS, "verdicts": Flow(advance=_wishful, cancel=verdicts.cancel)})

@@ -1,0 +1,189 @@
+"""
+The invariants of a debate, checked after every record that is stored, from the log alone.
+
+1. Control facts are legal where they stand, and each rests on the latest one before it: the
+   chain never forks. At most one terminates, exactly one closes, nothing follows.
+2. A persona's turn in a step is recorded once, after it was asked, and counted at most once.
+3. Every control fact is, byte for byte, what the facts it rests on call for.
+4. The state at the end is the fold of the log, and undisturbed debates end as the pure play does.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from parley.bus.codec import encode
+from parley.bus.contracts.facts import (
+    Abstained,
+    AbstainReason,
+    Asked,
+    ControlFact,
+    Fact,
+    Failure,
+    RequestByReference,
+    Submitted,
+    TurnTaken,
+)
+from parley.bus.errors import DecodeError, ProtocolError
+from parley.bus.journal import Journal, Logged, externalise
+from parley.bus.port import Record
+from parley.bus.subjects import DebateRef
+from parley.coordinator.audit import audit
+from parley.coordinator.policy import decide
+from parley.coordinator.reducer import apply, fold, pass_over
+from parley.coordinator.state import DebateState
+from tests.debates import play
+from tests.simulation.plan import Debate
+
+
+@dataclass(slots=True)
+class Ledger:
+    """One debate as the log tells it; `states[n]` is what its first n facts amount to."""
+
+    debate: Debate
+    facts: list[Fact] = field(default_factory=list)
+    states: list[DebateState] = field(default_factory=lambda: [DebateState()])
+    # Where the last control fact stands, forged ones included.
+    last_control: int = -1
+    forged: set[int] = field(default_factory=set)
+    subjects: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def state(self) -> DebateState:
+        return self.states[-1]
+
+
+class Checker:
+    def __init__(self, journal: Journal, debates: Mapping[DebateRef, Debate]) -> None:
+        self.violations: list[str] = []
+        self.ledgers = {ref: Ledger(debate) for ref, debate in debates.items()}
+        # Sequences of records that were forged.
+        self.forged: set[int] = set()
+        # (queue, sequence of the ask) that was given up.
+        self.given_up: set[tuple[str, int]] = set()
+        self.on_closed: Callable[[], None] = lambda: None
+        self._journal = journal
+        # Sequences of the asks that opened a step, forged ones included.
+        self._asks: dict[tuple[DebateRef, str], list[int]] = {}
+
+    @property
+    def open_debates(self) -> list[Ledger]:
+        return [one for one in self.ledgers.values() if one.state.closed is None]
+
+    def on_record(self, record: Record) -> None:
+        try:
+            logged = self._journal.decode(record)
+        except DecodeError as error:
+            self._expect(record.sequence in self.forged, f"{record.subject}: {error}")
+            return
+        ledger = self.ledgers[logged.ref]
+        if isinstance(logged.fact, Asked):
+            self._asks.setdefault((logged.ref, logged.fact.step), []).append(record.sequence)
+        if not ledger.facts and not isinstance(logged.fact, Submitted):
+            self._check_early(record, logged)
+            return
+        self._enter(ledger, record, logged.fact)
+
+    def _check_early(self, record: Record, logged: Logged) -> None:
+        """Before the submission stands only what was forged, and answers to it."""
+        fact = logged.fact
+        answers = isinstance(fact, TurnTaken) and (logged.ref, fact.step) in self._asks
+        early = f"{record.subject} before the submission"
+        self._expect(answers or record.sequence in self.forged, early)
+
+    def is_legal(self, ref: DebateRef, data: bytes, tail: str) -> bool:
+        """Whether such a record would count for something at this moment."""
+        record = Record(0, self._journal.subjects.at(ref, tail), data, 0)
+        try:
+            apply(self.ledgers[ref].state, self._journal.decode(record).fact)
+        except (DecodeError, ProtocolError):
+            return False
+        return True
+
+    def _enter(self, ledger: Ledger, record: Record, fact: Fact) -> None:
+        forged = record.sequence in self.forged
+        if forged:
+            ledger.forged.add(len(ledger.facts))
+        else:
+            self._check_once(ledger, record)
+        if isinstance(fact, ControlFact):
+            if not forged:
+                self._check_control(ledger, record, fact)
+            ledger.last_control = len(ledger.facts)
+        elif isinstance(fact, TurnTaken) and not forged:
+            known = (ledger.debate.ref, fact.step) in self._asks
+            self._expect(known, f"{record.subject}: nobody asked")
+        ledger.facts.append(fact)
+        try:
+            ledger.states.append(apply(ledger.state, fact))
+        except ProtocolError as error:
+            self._expect(forged, f"{record.subject}: {error}")
+            ledger.states.append(pass_over(ledger.state))
+        if ledger.state.closed is not None:
+            self.on_closed()
+
+    def _check_once(self, ledger: Ledger, record: Record) -> None:
+        ledger.subjects[record.subject] += 1
+        once = ledger.subjects[record.subject] == 1
+        self._expect(once, f"{record.subject} stands in the log twice")
+
+    def _check_control(self, ledger: Ledger, record: Record, fact: ControlFact) -> None:
+        where = f"{record.subject} (record {record.sequence})"
+        self._expect(ledger.state.closed is None, f"{where} follows the end of the debate")
+        if fact.decided_at > len(ledger.facts):
+            self._expect(False, f"{where} rests on facts that do not stand before it")
+            return
+        forks = fact.decided_at <= ledger.last_control
+        self._expect(not forks, f"{where} forks the control chain")
+        if isinstance(fact, Abstained) and fact.reason is AbstainReason.UNDELIVERABLE:
+            queue = f"{ledger.debate.ref.panel}-{fact.persona}"
+            asks = self._asks.get((ledger.debate.ref, fact.step), [])
+            given_up = any((queue, ask) in self.given_up for ask in asks)
+            self._expect(given_up, f"{where}: the queue has not given up")
+            return
+        expected = decide(ledger.states[fact.decided_at])
+        if isinstance(expected, Asked) and _by_reference(fact):
+            expected, _ = externalise(expected)
+        same = expected is not None and encode(expected) == record.data
+        self._expect(same, f"{where} is not what the facts call for")
+
+    def check_end(self) -> None:
+        """Once all debates are closed."""
+        for ref, ledger in self.ledgers.items():
+            self._check_counts(ref, ledger)
+            report = audit(ledger.facts)
+            found = {one.ordinal for one in report.discrepancies}
+            self._expect(found == ledger.forged, f"{ref}: the audit found {report.discrepancies}")
+            self._expect(fold(ledger.facts) == ledger.state, f"{ref}: the replay differs")
+            if undisturbed(ledger):
+                _, state = play(ledger.debate.panel, ledger.debate.script)
+                assert ledger.state.decided is not None
+                assert state.decided is not None
+                same = ledger.state.decided.decision == state.decided.decision
+                self._expect(same, f"{ref}: decided {ledger.state.decided.decision}")
+
+    def _check_counts(self, ref: DebateRef, ledger: Ledger) -> None:
+        kinds = Counter(fact.type for n, fact in enumerate(ledger.facts) if n not in ledger.forged)
+        self._expect(kinds["closed"] == 1, f"{ref} closed {kinds['closed']} times")
+        self._expect(kinds["terminated"] <= 1, f"{ref} terminated {kinds['terminated']} times")
+        counted = Counter(
+            (step.name, heard.said.persona) for step in ledger.state.steps for heard in step.heard
+        )
+        twice = [place for place, count in counted.items() if count > 1]
+        self._expect(not twice, f"{ref}: counted twice: {twice}")
+
+    def _expect(self, holds: bool, problem: str) -> None:
+        if not holds:
+            self.violations.append(problem)
+
+
+def undisturbed(ledger: Ledger) -> bool:
+    """Nobody cancelled, and everybody who was asked answered."""
+    said = [heard.said for step in ledger.state.steps for heard in step.heard]
+    return ledger.state.cancelled_at is None and not any(
+        isinstance(one, Abstained) or isinstance(one.content, Failure) for one in said
+    )
+
+
+def _by_reference(fact: ControlFact) -> bool:
+    return isinstance(fact, Asked) and isinstance(fact.request, RequestByReference)

@@ -1,0 +1,237 @@
+"""What a seed means: who takes part, what they debate, and everything that will go wrong."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from random import Random
+
+from parley.agents.script import Line, Script
+from parley.bus.codec import encode
+from parley.bus.contracts.facts import (
+    Abstained,
+    AbstainReason,
+    Asked,
+    ControlFact,
+    Decided,
+    Opened,
+)
+from parley.bus.contracts.panel import DebateInput, VerdictPanel
+from parley.bus.contracts.verdicts import (
+    ManagerDecision,
+    OpeningRequest,
+    TerminationReason,
+    Verdict,
+)
+from parley.bus.memory import Faults
+from parley.bus.subjects import DebateRef, tail_of
+from tests.debates import ROSTER, panel
+
+REPLICAS = 2
+# Nothing is submitted and nothing begins to go wrong after this, in virtual seconds.
+TROUBLE_S = 12.0
+LONGEST_FREEZE_S = 30.0
+
+
+class Blow(StrEnum):
+    """What befalls a process: no word of farewell, an orderly leave, or no progress for a while."""
+
+    KILL = "kill"
+    STOP = "stop"
+    FREEZE = "freeze"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    at: float
+    blow: Blow
+    process: str
+    # Until it is started again, or goes on.
+    lasts_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Forgery:
+    """
+    A record that nobody of ours wrote, on one of our subjects, past all guards. A control fact is
+    forged only where it is illegal: what is legal, only credentials can prevent.
+    """
+
+    at: float
+    ref: DebateRef
+    tail: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Debate:
+    ref: DebateRef
+    panel: VerdictPanel
+    script: Script
+    submitted_at: float
+    # After how long the client cancels it.
+    patience_s: float | None
+
+    @property
+    def budget_s(self) -> float:
+        """How long it may take while a coordinator lives: every step runs into its deadline."""
+        steps = self.panel.params.max_rounds + 2
+        return steps * (self.panel.deadline_s + 12.0) + 40.0
+
+
+@dataclass(frozen=True, slots=True)
+class Moods:
+    """How often a brain, asked once, is silent, fails, or crashes; and how slowly it thinks."""
+
+    silent: float = 0.0
+    fails: float = 0.0
+    crashes: float = 0.0
+    slowest_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    seed: int
+    faults: Faults
+    moods: Moods
+    coordinators: tuple[str, ...]
+    agents: tuple[tuple[str, int], ...]
+    debates: tuple[Debate, ...]
+    events: tuple[Event, ...]
+    forgeries: tuple[Forgery, ...]
+    # A coordinator that beats, and does nothing else.
+    ghost: bool
+
+
+def scenario_of(seed: int) -> Scenario:
+    random = Random(seed)
+    coordinators = tuple(f"c{n}" for n in range(random.choice((1, 2, 2, 3))))
+    agents = tuple((persona, replica) for persona in ROSTER for replica in range(REPLICAS))
+    debates = tuple(_debate(random, n) for n in range(random.randint(1, 4)))
+    processes = (*coordinators * 3, *(agent_name(*one) for one in agents))
+    return Scenario(
+        seed=seed,
+        faults=_faults(random),
+        moods=_moods(random),
+        coordinators=coordinators,
+        agents=agents,
+        debates=debates,
+        events=tuple(sorted(_events(random, processes), key=lambda one: one.at)),
+        forgeries=tuple(_forgeries(random, debates)) if random.random() < 0.25 else (),
+        ghost=random.random() < 0.1,
+    )
+
+
+def agent_name(persona: str, replica: int) -> str:
+    return f"{persona}-{replica}"
+
+
+def _faults(random: Random) -> Faults:
+    return Faults(
+        delay_s=random.choice((0.0, 0.02, 0.2, 1.0)),
+        lost_writes=random.choice((0.0, 0.0, 0.05, 0.15)),
+        lost_answers=random.choice((0.0, 0.0, 0.05, 0.15)),
+        duplicates=random.choice((0.0, 0.1, 0.3)),
+        lost_signals=random.choice((0.0, 0.1, 0.4)),
+    )
+
+
+def _moods(random: Random) -> Moods:
+    return Moods(
+        silent=random.choice((0.0, 0.0, 0.05, 0.2)),
+        fails=random.choice((0.0, 0.0, 0.1)),
+        crashes=random.choice((0.0, 0.0, 0.1)),
+        slowest_s=random.choice((0.0, 0.5, 2.0, 6.0)),
+    )
+
+
+def _debate(random: Random, number: int) -> Debate:
+    begin = random.uniform(0.0, TROUBLE_S / 2)
+    rounds = random.randint(1, 3)
+    cancelled = random.random() < 0.1
+    return Debate(
+        ref=DebateRef("forensic", f"d{number}"),
+        panel=panel(
+            deadline_s=random.choice((2.0, 4.0, 6.0)),
+            max_rounds=rounds,
+            consensus_threshold=random.choice((0.1, 0.3)),
+            stalemate_threshold=random.choice((1, 2, 3)),
+            skip_unchallenged=random.random() < 0.2,
+        ),
+        script=_script(random, rounds),
+        submitted_at=begin,
+        patience_s=random.uniform(0.0, 8.0) if cancelled else None,
+    )
+
+
+def _script(random: Random, rounds: int) -> Script:
+    wordy = random.random() < 0.02
+    reasoning = "because " * 2400 if wordy else "because"
+    evidence = {"notes": ["x" * 15_000] * 2} if wordy else None
+
+    def line() -> Line:
+        return Line(
+            verdict=random.choice(tuple(Verdict)),
+            confidence=round(random.random(), 2),
+            reasoning=reasoning,
+            evidence=evidence,
+        )
+
+    opening = {persona: line() for persona in ROSTER}
+    later = [
+        {persona: line() for persona in ROSTER if random.random() < 0.4} for _ in range(rounds)
+    ]
+    return Script(rounds=(opening, *later))
+
+
+def _events(random: Random, processes: Sequence[str]) -> Iterator[Event]:
+    for _ in range(random.choice((0, 2, 4, 8))):
+        blow = random.choice(tuple(Blow))
+        longest = LONGEST_FREEZE_S if blow is Blow.FREEZE else 12.0
+        yield Event(
+            at=random.uniform(0.0, TROUBLE_S),
+            blow=blow,
+            process=random.choice(processes),
+            lasts_s=random.uniform(0.1, longest),
+        )
+
+
+def _forgeries(random: Random, debates: Sequence[Debate]) -> Iterator[Forgery]:
+    for _ in range(random.randint(1, 4)):
+        debate = random.choice(debates)
+        tail, data = random.choice(JUNK)
+        yield Forgery(
+            at=debate.submitted_at + random.uniform(-1.0, 6.0), ref=debate.ref, tail=tail, data=data
+        )
+
+
+_FORGED: tuple[ControlFact, ...] = (
+    Opened(decided_at=1),
+    Asked(
+        decided_at=2,
+        step="opening",
+        personas=ROSTER,
+        input=DebateInput(),
+        request=OpeningRequest(),
+        deadline_s=1.0,
+    ),
+    Abstained(decided_at=3, step="epilogue", persona="noise", reason=AbstainReason.DEADLINE),
+    Decided(
+        decided_at=4,
+        decision=ManagerDecision(
+            final_verdict=Verdict.AUTHENTIC,
+            confidence=1.0,
+            termination_reason=TerminationReason.STALEMATE,
+            rationale="forged",
+        ),
+    ),
+)
+JUNK = (
+    ("ctl.ask.round-1.all", b"{}"),
+    ("ctl.mystery", b"{}"),
+    ("ctl.opened", b'{"version":2}'),
+    ("turn.opening.noise", b"{"),
+    ("turn.round-1.spatial", b"\xff\xfe"),
+    ("fired.opening", b"[]"),
+    ("gossip", b""),
+    *((tail_of(fact), encode(fact)) for fact in _FORGED),
+)

@@ -1,0 +1,81 @@
+"""The worker on the bus in memory, where it is not the brain's fault."""
+
+import anyio
+
+from parley.agents.brain import Answer, Task
+from parley.agents.runtime import Worker
+from parley.bus.contracts.base import BlobRef
+from parley.bus.contracts.facts import (
+    Asked,
+    Failure,
+    FailureReason,
+    RequestByReference,
+    Submitted,
+    TurnTaken,
+)
+from parley.bus.contracts.panel import DebateInput
+from parley.bus.contracts.verdicts import OpeningRequest, Statement, Verdict
+from parley.bus.journal import Journal
+from parley.bus.memory import open_memory_server
+from parley.bus.subjects import DebateRef, Subjects
+from parley.bus.virtual import VirtualTimeLoop
+from tests.debates import panel
+
+REF = DebateRef("forensic", "d1")
+
+
+class Verbose:
+    name = "verbose"
+
+    async def speak(self, task: Task) -> Answer:
+        del task
+        evidence = ["x" * 1000] * 600
+        return Answer(
+            Statement(verdict=Verdict.AUTHENTIC, confidence=1.0, evidence={"all": list(evidence)})
+        )
+
+
+def answer_to(ask: Asked) -> TurnTaken:
+    """What the log holds once the worker has answered, and acknowledged, this ask."""
+
+    async def main() -> TurnTaken:
+        async with open_memory_server() as server:
+            journal = Journal(server.client(), Subjects())
+            await journal.submit(REF, Submitted(panel=panel(), input=DebateInput()))
+            worker = Worker(Journal(server.client(), Subjects()), "forensic", "noise", Verbose())
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(worker.run)
+                await worker.ready.wait()
+                await journal.control(REF, journal.draft(REF, ask), after=0)
+                await anyio.sleep(60)
+                tasks.cancel_scope.cancel()
+            logged, _ = await journal.read(REF)
+            assert await journal.bus.dead_letters() == []
+            (turn,) = [one.fact for one in logged if isinstance(one.fact, TurnTaken)]
+            return turn
+
+    return anyio.run(main, backend_options={"loop_factory": VirtualTimeLoop})
+
+
+ASK = Asked(
+    decided_at=1,
+    step="opening",
+    personas=("noise",),
+    input=DebateInput(),
+    request=OpeningRequest(),
+    deadline_s=30.0,
+)
+
+
+def test_an_answer_that_the_log_does_not_take_is_a_failure() -> None:
+    turn = answer_to(ASK)
+    assert isinstance(turn.content, Failure)
+    assert turn.content.reason is FailureReason.UNUSABLE_ANSWER
+    assert "are too many" in turn.content.detail
+
+
+def test_a_request_that_is_not_where_the_ask_says_is_a_failure() -> None:
+    nowhere = RequestByReference(blob=BlobRef(sha256="0" * 64, size=1))
+    turn = answer_to(ASK.model_copy(update={"request": nowhere}))
+    assert isinstance(turn.content, Failure)
+    assert turn.content.reason is FailureReason.UNSUPPORTED_REQUEST
