@@ -5,7 +5,6 @@ Stage 1 may come from any brain, so nothing is taken for granted: a term may be 
 differently, named twice or not in the text at all.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parley.agents.absa.reading import POLARITIES, Chances, Look, Place, chance_of, pooled
@@ -19,6 +18,8 @@ from parley.bus.contracts.absa.sentiment import (
     Term,
 )
 
+# The second look rests on words it can name, so it counts more than the first (validation split).
+SECOND_WEIGHT = 2.0
 # How sure Stage 1 is taken to be where it gives no distribution of its own.
 _LEAST_CHANCE = 0.02
 _UNSURE: Chances = (1 / 3, 1 / 3, 1 / 3)
@@ -64,18 +65,6 @@ def holdings(reading: TextReading, context: SharedContext) -> list[Holding]:
     ]
 
 
-def second_look(reading: TextReading, others: Sequence[Place], place: Place) -> Look:
-    """Of a new term, read beside those already there."""
-    return reading.second_looks([*(other for other in others if other != place), place])[-1]
-
-
-def tuple_confidence(reading: TextReading, holding: Holding) -> float:
-    """The chance that the term with its best polarity is right."""
-    if holding.place is None:
-        return 0.0
-    return reading.confidence(holding.place, holding.likelihood, max(holding.belief))
-
-
 def evidence_text(reading: TextReading, look: Look) -> str | None:
     return reading.quote(look.evidence.place) if look.evidence else None
 
@@ -96,7 +85,7 @@ def _holding(
         item.polarity,
         own if own > 0.0 else min(stated, _LEAST_CHANCE),
         look,
-        pooled(_stated(item), look.chances),
+        pooled(_stated(item), look.chances, SECOND_WEIGHT),
     )
 
 
@@ -118,7 +107,7 @@ def _stated(item: AspectSentiment) -> Chances:
     if item.is_backfilled or item.polarity is None:
         return _UNSURE
     given = [item.polarity_distribution.get(polarity.value, 0.0) for polarity in POLARITIES]
-    if sum(chance > 0.0 for chance in given) < 2:
+    if sum(chance > 0.0 for chance in given) <= 1:
         rest = (1.0 - item.confidence) / 2
         given = [
             max(item.confidence, 1 / 3) if polarity is item.polarity else rest

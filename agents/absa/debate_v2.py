@@ -8,7 +8,7 @@ only where both readings together speak against it, and quote the words they res
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from parley.agents.absa.bench import Holding, evidence_text, holdings, tuple_confidence
+from parley.agents.absa.bench import Holding, evidence_text, holdings
 from parley.agents.absa.reading import Candidate, chance_of
 from parley.agents.absa.resolution import Standing, kept, resolve, spelling
 from parley.agents.absa.stage1 import ACCEPTED, ACCEPTED_IN_CONTRAST
@@ -23,14 +23,12 @@ from parley.bus.contracts.absa.requests import DebateTurnRequest
 from parley.bus.contracts.absa.sentiment import Polarity
 
 # A polarity is changed when another is likelier by this much; more where memory warns.
-LEAST_GAIN = 0.05
+LEAST_GAIN = 0.01
 CAUTIOUS_GAIN = 0.25
 # Below this likelihood a stretch is no term at all.
 JUNK = 0.06
 # Another cut of the words has to be this much likelier to replace a term.
 BETTER_CUT = 2.0
-# A tuple that is right less often than this costs more than it brings.
-WEAK_TUPLE = 0.3
 _DECIMALS = 4
 
 
@@ -78,10 +76,11 @@ def _mended(reading: TextReading, context: SharedContext) -> Iterator[ProposedEd
     for holding in held:
         if holding.place is None:
             yield from _missing_target(reading, holding, held, found)
-        elif holding.likelihood < JUNK:
+            continue
+        recut = list(_better_cut(reading, holding))
+        yield from recut
+        if not recut and holding.likelihood < JUNK:
             yield _drop(holding.key, holding.polarity, None)
-        else:
-            yield from _better_cut(reading, holding)
     yield from _duplicates(held)
     yield from _overlooked(reading, held, found)
 
@@ -159,7 +158,7 @@ def _overlooked(
 def _consistent(
     reading: TextReading, context: SharedContext, history: Sequence[DebateTurn]
 ) -> Iterator[ProposedEdit]:
-    """CJ: one polarity per aspect, none without ground, none that is likelier wrong than useful."""
+    """CJ: one polarity per aspect, none without ground, nothing changed without need."""
     least_gain = CAUTIOUS_GAIN if _is_warned(context) else LEAST_GAIN
     held = {holding.key: holding for holding in holdings(reading, context)}
     standing = resolve(context, history)
@@ -167,15 +166,12 @@ def _consistent(
     for item in remaining:
         holding = held.get(item.was or "")
         polarity = _settled(reading, item, holding, least_gain)
-        if holding is not None and _is_weak(reading, holding, item, len(remaining)):
-            yield _drop(item.key, polarity, item.evidence)
-        else:
-            yield ProposedEdit(
-                op="confirm_tuple",
-                target=_target(item.key, polarity),
-                evidence=_grounds(reading, item, holding, polarity),
-                confidence=_share(_belief(holding, polarity)),
-            )
+        yield ProposedEdit(
+            op="confirm_tuple",
+            target=_target(item.key, polarity),
+            evidence=_grounds(reading, item, holding, polarity),
+            confidence=_share(_belief(holding, polarity)),
+        )
     survivors = {id(item) for item in remaining}
     for item in standing:
         if id(item) not in survivors and not item.dropped and item.key:
@@ -191,12 +187,6 @@ def _settled(
         return item.polarity
     agrees = item.polarity is holding.best and is_overruled(reading, holding, least_gain)
     return item.polarity if agrees else holding.polarity
-
-
-def _is_weak(reading: TextReading, holding: Holding, item: Standing, number: int) -> bool:
-    if item.key != holding.key or number < 2:
-        return False
-    return tuple_confidence(reading, holding) < WEAK_TUPLE
 
 
 def _grounds(
@@ -220,9 +210,7 @@ def _is_warned(context: SharedContext) -> bool:
     return any(item.advisory_type == "failed_override_warning" for item in memory.retrieved)
 
 
-def _confirm(
-    reading: TextReading, holding: Holding, key: str, polarity: Polarity
-) -> ProposedEdit:
+def _confirm(reading: TextReading, holding: Holding, key: str, polarity: Polarity) -> ProposedEdit:
     agreed = holding.second.polarity is polarity
     return ProposedEdit(
         op="confirm_tuple",

@@ -20,7 +20,7 @@ CueKind = Literal["NEGATION", "CONTRAST", "IRONY"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """Characters `start` … `end`−1 of the text."""
+    """Characters `start` … `end`-1 of the text."""
 
     start: int
     end: int
@@ -46,7 +46,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The words a reading rests on, negation included. `score` is signed, from −3 to 3."""
+    """The words a reading rests on, negation included. `score` is signed, from -3 to 3."""
 
     place: Place
     score: float
@@ -98,9 +98,9 @@ class SentenceReader(Protocol):
         ...
 
 
-def pooled(first: Chances, second: Chances) -> Chances:
-    """Two opinions held to be independent: their chances multiply."""
-    products = [a * b for a, b in zip(first, second, strict=True)]
+def pooled(first: Chances, second: Chances, weight: float = 1.0) -> Chances:
+    """Two opinions held to be independent: their chances multiply, the second `weight` times."""
+    products = [a * b**weight for a, b in zip(first, second, strict=True)]
     total = sum(products)
     if total <= 0.0:
         return first

@@ -14,17 +14,22 @@ from parley.bus.contracts.absa.sentiment import (
     Span,
     Term,
 )
+from parley.configs.languages import language_patterns
 
 # A candidate is named when it is at least this likely; best term F1 on the validation split.
 ACCEPTED = 0.42
 # A contrast speaks of two things: then the runner-up is named too, down to this likelihood.
 ACCEPTED_IN_CONTRAST = 0.15
+CONTRASTED = 2
 _DECIMALS = 4
 
 
 def extract_terms(text: str, request: AteRequest, skill: Skill = "model") -> AteOutput:
     reading = read_text(text, request.language_code, skill)
-    return AteOutput(aspects=tuple(_item(reading, found) for found in _accepted(reading)))
+    particles = language_patterns(request.language_code).topic_particles
+    return AteOutput(
+        aspects=tuple(_item(reading, found, particles) for found in _accepted(reading))
+    )
 
 
 def classify_terms(text: str, request: AtsaRequest, skill: Skill = "model") -> AtsaOutput:
@@ -60,7 +65,7 @@ def distribution(look: Look) -> dict[str, float]:
 def _accepted(reading: TextReading) -> list[Candidate]:
     candidates = unique_by_term(reading, reading.candidates)
     accepted = [found for found in candidates if found.likelihood >= ACCEPTED]
-    if len(accepted) >= 2 or not any(cue.kind == "CONTRAST" for cue in reading.cues):
+    if len(accepted) >= CONTRASTED or not any(cue.kind == "CONTRAST" for cue in reading.cues):
         return accepted
     rest = [
         found
@@ -68,23 +73,33 @@ def _accepted(reading: TextReading) -> list[Candidate]:
         if found not in accepted and found.likelihood >= ACCEPTED_IN_CONTRAST
     ]
     rest.sort(key=lambda found: -found.likelihood)
-    return sorted([*accepted, *rest[: 2 - len(accepted)]], key=lambda found: found.place)
+    return sorted([*accepted, *rest[: CONTRASTED - len(accepted)]], key=lambda found: found.place)
 
 
-def _item(reading: TextReading, found: Candidate) -> AspectItem:
+def _item(reading: TextReading, found: Candidate, particles: Sequence[str]) -> AspectItem:
+    place = _shielded(reading, found.place, particles)
     term = reading.quote(found.place)
     return AspectItem(
-        term=term,
-        span=as_span(found.place),
+        term=reading.quote(place),
+        span=as_span(place),
         normalized=term.lower(),
         syntactic_head=found.head,
         confidence=round(found.likelihood, _DECIMALS),
     )
 
 
-def _sentiment(
-    reading: TextReading, item: AspectItem, place: Place, look: Look
-) -> AspectSentiment:
+def _shielded(reading: TextReading, place: Place, particles: Sequence[str]) -> Place:
+    """
+    A noun that ends like a particle (`손잡이`) is named with the particle behind it, if it has one:
+    the clean-up after this stage takes one particle off every term, and it must not take the noun's.
+    """
+    if not any(reading.quote(place).endswith(particle) for particle in particles):
+        return place
+    following = reading.text[place.end : place.end + 1]
+    return Place(place.start, place.end + 1) if following in particles else place
+
+
+def _sentiment(reading: TextReading, item: AspectItem, place: Place, look: Look) -> AspectSentiment:
     likelihood = item.confidence or reading.likelihood(place)
     confidence = reading.confidence(place, likelihood, look.certainty)
     evidence = look.evidence

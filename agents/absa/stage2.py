@@ -5,12 +5,12 @@ With a debate its final set is what the reviews bring about; what the validator 
 debate's judgement is put back. Without one the reviewers only have their second look.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from parley.agents.absa.bench import Holding, evidence_text, holdings
 from parley.agents.absa.debate_v2 import JUNK, LEAST_GAIN, is_overruled
-from parley.agents.absa.resolution import canonical, spelling
+from parley.agents.absa.resolution import canonical
 from parley.agents.absa.stage1 import as_span
 from parley.agents.absa.text_reading import Skill, TextReading, read_text
 from parley.agents.absa.validator import findings
@@ -32,6 +32,8 @@ from parley.bus.contracts.absa.sentiment import (
 )
 
 _DECIMALS = 4
+# One turn of one speaker is no reason to change a polarity; two are.
+LONE_VOICE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,23 +139,25 @@ def _votes(context: ReviewContext) -> dict[str, Polarity]:
     """Aspects on which all who took sides took the same one."""
     votes: dict[str, Polarity] = {}
     for aspect, hints in context.aspect_hints.items():
-        sides = {
-            polarity
-            for hint in hints
-            if (polarity := canonical(hint.polarity_hint)) not in (None, Polarity.NEUTRAL)
-        }
-        weight = sum(hint.weight for hint in hints if canonical(hint.polarity_hint) in sides)
-        if len(sides) == 1 and weight > 1.0:
-            votes[aspect] = next(side for side in sides if side is not None)
+        weights = dict.fromkeys((Polarity.POSITIVE, Polarity.NEGATIVE), 0.0)
+        for hint in hints:
+            side = canonical(hint.polarity_hint)
+            if side in weights:
+                weights[side] += hint.weight
+        sides = [side for side, weight in weights.items() if weight > 0.0]
+        if len(sides) == 1 and weights[sides[0]] > LONE_VOICE:
+            votes[aspect] = sides[0]
     return votes
 
 
 def _term_reviews(
     reading: TextReading, request: ReviewRequest, outcome: _Outcome
 ) -> Iterator[AspectReviewItem]:
-    terms = {item.term for item in request.ate.aspects}
-    for term in terms_in_order(request):
+    terms = {item.term for item in request.ate.aspects} - _withdrawn(request)
+    for term in _terms(request):
         stays = term in outcome.polarities
+        if stays and term not in terms:
+            continue
         yield AspectReviewItem(
             term=term,
             action="keep" if stays else "drop",
@@ -172,19 +176,31 @@ def _term_reviews(
             )
 
 
-def terms_in_order(request: ReviewRequest) -> Iterator[str]:
+def _terms(request: ReviewRequest) -> Iterator[str]:
     yield from dict.fromkeys(item.term for item in request.ate.aspects)
 
 
-def _sentiment_reviews(
-    request: ReviewRequest, outcome: _Outcome
-) -> Iterator[SentimentReviewItem]:
+def _withdrawn(request: ReviewRequest) -> set[str]:
+    """Aspects the validator had dropped before these reviews: what stays has to be added again."""
+    return {
+        proposal.target_aspect
+        for proposal in request.validator.correction_proposals
+        if proposal.proposal_type == "DROP_ASPECT"
+    }
+
+
+def _sentiment_reviews(request: ReviewRequest, outcome: _Outcome) -> Iterator[SentimentReviewItem]:
     flipped = {
         proposal.target_aspect
         for proposal in request.validator.correction_proposals
         if proposal.proposal_type == "FLIP_POLARITY"
     }
-    held = {item.key: item.polarity for item in request.atsa.aspect_sentiments}
+    withdrawn = _withdrawn(request)
+    held = {
+        item.key: item.polarity
+        for item in request.atsa.aspect_sentiments
+        if item.key not in withdrawn
+    }
     for key, polarity in held.items():
         final = outcome.polarities.get(key)
         yield SentimentReviewItem(

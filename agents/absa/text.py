@@ -23,7 +23,7 @@ HANGUL_SHARE = 0.3
 _HANGUL = re.compile(r"[\uac00-\ud7a3\u1100-\u11ff\u3130-\u318f]")
 _LETTER = re.compile(r"[^\W\d_]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_SENTENCE_END = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])[\"'\u201d\u2019)\]]*\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,7 @@ def detect_language(text: str) -> Language:
 
 def resolve_language(code: str, text: str) -> Language:
     """The language asked for, unless its script does not occur in the text or it is unknown."""
+    code = re.split(r"[-_]", code.strip().lower())[0]
     if code == "ko" and _HANGUL.search(text):
         return "ko"
     if code == "en" and not _HANGUL.search(text):

@@ -1,10 +1,10 @@
 """The Stage 1 validator: where the two earlier answers do not fit the text or each other."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from parley.agents.absa.bench import Holding, holdings, tuple_confidence
-from parley.agents.absa.debate_v2 import JUNK, WEAK_TUPLE
+from parley.agents.absa.bench import Holding, holdings
+from parley.agents.absa.debate_v2 import JUNK, LEAST_GAIN, is_overruled
 from parley.agents.absa.reading import Cue, Place
 from parley.agents.absa.stage1 import as_span
 from parley.agents.absa.text_reading import Skill, TextReading, read_text
@@ -59,20 +59,24 @@ def findings(reading: TextReading, context: SharedContext) -> Iterator[Finding]:
             yield _no_target(holding)
         elif _is_contradicted(holding):
             yield _contradiction(holding)
-        elif len(held) > 1 and tuple_confidence(reading, holding) < WEAK_TUPLE:
-            yield _weak(holding)
+        elif is_overruled(reading, holding, LEAST_GAIN):
+            yield _ungrounded(holding)
     for item in context.stage1_aspects:
         yield from _misplaced(reading, item)
     yield from _same_on_both_sides(held, cues)
     for cue in cues:
         if cue.kind == "IRONY":
-            yield Finding("", _risk("IRONY", cue.place, Severity.MEDIUM, f"possible irony: {cue.words}"))
+            yield Finding(
+                "", _risk("IRONY", cue.place, Severity.MEDIUM, f"possible irony: {cue.words}")
+            )
 
 
 def _no_target(holding: Holding) -> Finding:
     return Finding(
         holding.key,
-        _risk("SPAN_MISMATCH", holding.place, Severity.MEDIUM, f"{holding.key}: not an aspect term"),
+        _risk(
+            "SPAN_MISMATCH", holding.place, Severity.MEDIUM, f"{holding.key}: not an aspect term"
+        ),
         CorrectionProposal(
             target_aspect=holding.key, proposal_type="DROP_ASPECT", rationale="not an aspect term"
         ),
@@ -101,19 +105,17 @@ def _contradiction(holding: Holding) -> Finding:
     return Finding(
         holding.key,
         _risk(kind, evidence.place, Severity.HIGH if turned else Severity.MEDIUM, why),
-        CorrectionProposal(
-            target_aspect=holding.key, proposal_type="FLIP_POLARITY", rationale=why
-        ),
+        CorrectionProposal(target_aspect=holding.key, proposal_type="FLIP_POLARITY", rationale=why),
     )
 
 
-def _weak(holding: Holding) -> Finding:
+def _ungrounded(holding: Holding) -> Finding:
+    """A motion to withdraw the tuple: the debate settles whether, and as what, it comes back."""
+    why = f"{holding.key}: a second reading finds it {holding.best.value}"
     return Finding(
         holding.key,
-        _risk("EVIDENCE_GAP", holding.place, Severity.LOW, f"{holding.key}: weakly supported"),
-        CorrectionProposal(
-            target_aspect=holding.key, proposal_type="DROP_ASPECT", rationale="weakly supported"
-        ),
+        _risk("EVIDENCE_GAP", holding.place, Severity.LOW, why),
+        CorrectionProposal(target_aspect=holding.key, proposal_type="DROP_ASPECT", rationale=why),
     )
 
 
@@ -140,21 +142,19 @@ def _same_on_both_sides(held: list[Holding], cues: tuple[Cue, ...]) -> Iterator[
     for cue in cues:
         if cue.kind != "CONTRAST":
             continue
-        before = _polar(held, lambda place, at=cue.place: place.end <= at.start)
-        after = _polar(held, lambda place, at=cue.place: place.start >= at.start)
+        before = _polar(h for h in held if h.place is not None and h.place.end <= cue.place.start)
+        after = _polar(h for h in held if h.place is not None and h.place.start >= cue.place.start)
         if before and after and len(before | after) == 1:
             why = "both sides of the contrast came out alike"
             yield Finding("", _risk("CONTRAST_SCOPE", cue.place, Severity.LOW, why))
             return
 
 
-def _polar(held: list[Holding], wanted: Callable[[Place], bool]) -> set[Polarity]:
+def _polar(held: Iterable[Holding]) -> set[Polarity]:
     return {
         holding.polarity
         for holding in held
-        if holding.place is not None
-        and wanted(holding.place)
-        and holding.polarity in (Polarity.POSITIVE, Polarity.NEGATIVE)
+        if holding.polarity in (Polarity.POSITIVE, Polarity.NEGATIVE)
     }
 
 

@@ -23,6 +23,8 @@ REACH = 16
 BASE_WEIGHT = -1.0
 _SIGNATURE = 3
 _NOTHING_SAID = 0.01
+# Keeps exp() finite.
+_STEEPEST = 50.0
 _ZERO: Triple = (0.0, 0.0, 0.0)
 # Distances are told apart the less, the longer they are.
 _BUCKETS = ("0", "1", "2", "3", "4", "5", "5", "7", "7", "7", *("10",) * REACH)
@@ -53,9 +55,7 @@ class Attachment:
 
     def word_values(self, sentence: Sentence) -> list[Triple]:
         """What each word says whatever it is said of; the same for every aspect."""
-        return [
-            _total(self.values, value_names(sentence, at)) for at in range(len(sentence.forms))
-        ]
+        return [_total(self.values, value_names(sentence, at)) for at in range(len(sentence.forms))]
 
     def read(
         self, view: "AspectView", known: Iterable[str], said_alone: list[Triple]
@@ -70,7 +70,7 @@ class Attachment:
             logit = BASE_WEIGHT
             for name in names:
                 logit += relations.get(name, 0.0)
-            weight = 1.0 / (1.0 + exp(-logit)) if logit > -30.0 else 0.0
+            weight = 1.0 / (1.0 + exp(min(_STEEPEST, -logit)))
             value = said_alone[at]
             extra = context_name(sentence, at, head)
             if extra:
@@ -207,11 +207,11 @@ def _walk(
             distance = abs(at - anchor)
             borders = abs(sentence.clauses[at] - own)
             opinion = "o" if sentence.scores[at] else "n"
-            aspects, near = path.aspects if path.aspects < 2 else 2, borders if borders < 2 else 2
+            aspects, near = min(2, path.aspects), min(2, borders)
             bucket = _BUCKETS[distance]
             names = [
                 f"{side}{bucket}{opinion}",
-                f"{side}c{borders if borders < 3 else 3}a{aspects}{opinion}",
+                f"{side}c{min(3, borders)}a{aspects}{opinion}",
                 f"{side}C{kind}a{aspects}c{near}",
                 f"{side}{kind}{bucket}",
                 f"{side}v{path.links}{path.verbs}{opinion}a{aspects}",

@@ -26,6 +26,7 @@ _BEFORE_NOUN = frozenset(("ADJ", "ADJo", "ADJu", "INT", "AND", ",", "N", "UNK", 
 _COORDINATION = frozenset(("AND", ",", "DET", "PRO", "ADJ", "ADJo", "ADJu", "INT"))
 _ADVERBIAL = frozenset(("AUX", "INT", "NEG", "ADVu", "ADVo", "BE", "SUB"))
 _OBJECT_REACH = 7
+_LONGEST_GAP = 3
 _CARRYING = frozenset(("PRO", "BE", "AUX", "VRB", "VRBo", "ADJo", "INT", "AND", ",", "EDu"))
 
 
@@ -130,9 +131,7 @@ def _has_actor(sentence: Sentence, aspects: Sequence[TokenSpan], opinion: Opinio
     )
 
 
-def _modified(
-    sentence: Sentence, aspects: Sequence[TokenSpan], opinion: Opinion
-) -> int | None:
+def _modified(sentence: Sentence, aspects: Sequence[TokenSpan], opinion: Opinion) -> int | None:
     if opinion.part not in ("adjective", "phrase", "verb", "adverb"):
         return None
     for index, (first, _) in enumerate(aspects):
@@ -172,15 +171,13 @@ def _outermost(sentence: Sentence, aspects: Sequence[TokenSpan], index: int) -> 
     """`the quality of the food was bad` is about the quality."""
     while index > 0:
         gap = sentence.forms[aspects[index - 1][1] : aspects[index][0]]
-        if not gap or gap[0] not in ("of", "in", "on", "at") or len(gap) > 3:
+        if not gap or gap[0] not in ("of", "in", "on", "at") or len(gap) > _LONGEST_GAP:
             break
         index -= 1
     return index
 
 
-def _coordinated_left(
-    sentence: Sentence, aspects: Sequence[TokenSpan], index: int
-) -> list[int]:
+def _coordinated_left(sentence: Sentence, aspects: Sequence[TokenSpan], index: int) -> list[int]:
     joined = [index]
     while index > 0:
         gap = sentence.kinds[aspects[index - 1][1] : aspects[index][0]]
@@ -198,9 +195,7 @@ def _has_and(sentence: Sentence, aspects: Sequence[TokenSpan], joined: list[int]
     return "AND" in sentence.kinds[aspects[first][1] : aspects[last][0]]
 
 
-def _coordinated_right(
-    sentence: Sentence, aspects: Sequence[TokenSpan], index: int
-) -> list[int]:
+def _coordinated_right(sentence: Sentence, aspects: Sequence[TokenSpan], index: int) -> list[int]:
     joined = [index]
     while index + 1 < len(aspects):
         gap = sentence.kinds[aspects[index][1] : aspects[index + 1][0]]

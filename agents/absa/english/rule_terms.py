@@ -13,11 +13,26 @@ from parley.agents.absa.english.tagger import LONGEST_TERM, TaggedSpan
 KNOWN_WITH_OPINION = 0.75
 KNOWN = 0.55
 UNKNOWN_WITH_OPINION = 0.45
+SHORTEST_NEW_NOUN = 3
 
 _NOUNS = frozenset(("N", "NOUu", "UNK"))
 _MODIFIERS = frozenset(("N", "NOUu", "UNK", "INGu", "NOUo"))
 _CONTAINERS = frozenset(
-    ["bottle", "glass", "cup", "slice", "piece", "plate", "bowl", "selection", "variety", "quality", "range", "glasses", "pieces"]
+    [
+        "bottle",
+        "glass",
+        "cup",
+        "slice",
+        "piece",
+        "plate",
+        "bowl",
+        "selection",
+        "variety",
+        "quality",
+        "range",
+        "glasses",
+        "pieces",
+    ]
 )
 _SUBJECT_VERBS = frozenset(("BE", "AUX", "VRB", "VRBo", "EDu"))
 _NEVER = frozenset(["etc", "ok", "oh", "wow", "lol", "thanks", "please", "yes"])
@@ -86,7 +101,7 @@ def _likelihood(sentence: Sentence, first: int, end: int) -> float:
         return KNOWN_WITH_OPINION if spoken_of else KNOWN
     if any(known.domain for known in sentence.words[first:end]) and spoken_of:
         return KNOWN
-    if spoken_of and len(head.form) > 2 and head.form.isalpha():
+    if spoken_of and len(head.form) >= SHORTEST_NEW_NOUN and head.form.isalpha():
         return UNKNOWN_WITH_OPINION
     return 0.0
 

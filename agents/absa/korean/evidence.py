@@ -16,6 +16,7 @@ from parley.agents.absa.korean.units import Unit, heads_of
 
 DIRECT = 1.0
 CARRIED = 0.5
+_COORDINATION_REACH = 3
 
 _WORD = re.compile(r"\S+")
 _TOPICS = frozenset(("은", "는", "도", "만", "까지", "조차", "마저", "ᆫ"))
@@ -65,7 +66,7 @@ def link_opinions(
         if main is not None and main.role in ("subject", "topic"):
             last, last_clause = [main], index
         for opinion in _of_clause(scene, opinions, clause):
-            targets = _targets(scene, clause, opinion, inside)
+            targets = _targets(scene, opinion, inside)
             weight = DIRECT
             if not targets and not inside and _leads_on(scene, last_clause, index):
                 targets, weight = last, CARRIED
@@ -129,35 +130,29 @@ def _role(unit: Unit) -> str:
     return "bare"
 
 
-def _of_clause(
-    scene: Scene, opinions: list[KoreanOpinion], clause: Clause
-) -> list[KoreanOpinion]:
+def _of_clause(scene: Scene, opinions: list[KoreanOpinion], clause: Clause) -> list[KoreanOpinion]:
     """An adverb that goes with a judgement of the other sign says nothing: `쉽게 깨져요`."""
     inside = [item for item in opinions if clause.first <= item.unit <= clause.last]
     return [
         item
         for item in inside
-        if not scene.units[item.unit].last_ending[0] == "게"
+        if scene.units[item.unit].last_ending[0] != "게"
         or not any(o.unit > item.unit and o.score * item.score < 0 for o in inside)
     ]
 
 
-def _targets(
-    scene: Scene, clause: Clause, opinion: KoreanOpinion, inside: list[NounPhrase]
-) -> list[NounPhrase]:
+def _targets(scene: Scene, opinion: KoreanOpinion, inside: list[NounPhrase]) -> list[NounPhrase]:
     if opinion.subject is not None:
         return [phrase for phrase in inside if phrase.unit == opinion.subject]
     before = [phrase for phrase in inside if phrase.unit < opinion.unit]
     described = _described(scene, opinion, inside)
-    if described is not None and not _has_own_subject(scene, clause, opinion, before):
+    if described is not None and not _has_own_subject(scene, opinion, before):
         return [described]
     subject = _subject(before)
     return [] if subject is None else _coordinated(scene, before, subject)
 
 
-def _described(
-    scene: Scene, opinion: KoreanOpinion, inside: list[NounPhrase]
-) -> NounPhrase | None:
+def _described(scene: Scene, opinion: KoreanOpinion, inside: list[NounPhrase]) -> NounPhrase | None:
     """The noun right behind an attribute; a chain of attributes leads to the same noun."""
     if not scene.units[opinion.unit].modifies and not _is_chained(scene, opinion):
         return None
@@ -176,9 +171,7 @@ def _is_chained(scene: Scene, opinion: KoreanOpinion) -> bool:
     return unit.last_ending[0] == "고" and following is not None and following.modifies
 
 
-def _has_own_subject(
-    scene: Scene, clause: Clause, opinion: KoreanOpinion, before: list[NounPhrase]
-) -> bool:
+def _has_own_subject(scene: Scene, opinion: KoreanOpinion, before: list[NounPhrase]) -> bool:
     """`맛이 좋은 식당`: the subject stands before the attribute, no other predicate between."""
     if not before or before[-1].role not in ("subject", "topic"):
         return False
@@ -194,9 +187,7 @@ def _subject(before: list[NounPhrase]) -> NounPhrase | None:
     return None
 
 
-def _coordinated(
-    scene: Scene, before: list[NounPhrase], subject: NounPhrase
-) -> list[NounPhrase]:
+def _coordinated(scene: Scene, before: list[NounPhrase], subject: NounPhrase) -> list[NounPhrase]:
     """`맛과 향이`, `디자인, 색상, 착용감 다`."""
     group = [subject]
     for phrase in reversed([item for item in before if item.unit < subject.unit]):
@@ -204,7 +195,7 @@ def _coordinated(
         joined = any(tag == "JC" for _, tag in unit.particles)
         following = scene.units[phrase.unit + 1]
         comma = following.kind == "mark" and following.lemma in (",", "/", "·")
-        if not (joined or comma) or group[-1].unit - phrase.unit > 3:
+        if not (joined or comma) or group[-1].unit - phrase.unit > _COORDINATION_REACH:
             break
         group.append(phrase)
     return group[::-1]

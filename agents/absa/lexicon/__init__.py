@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 Polar = dict[str, str | list[str]]
 _OPINIONS = TypeAdapter(dict[str, Polar])
 _GRAMMAR = TypeAdapter(dict[str, str | list[str] | dict[str, str]])
+_PHRASES = TypeAdapter(dict[str, str])
 _GROUPS = TypeAdapter(dict[str, dict[str, str]])
 
 
@@ -18,7 +19,7 @@ def _read(name: str) -> object:
 
 @cache
 def opinions(name: str) -> dict[str, dict[int, tuple[str, ...]]]:
-    """Part of speech → strength (−3 … 3) → entries. A string is a list of words."""
+    """Part of speech → strength (-3 … 3) → entries. A string is a list of words."""
     raw = _OPINIONS.validate_python(_read(name))
     return {
         part: {int(strength): _entries(value) for strength, value in by_strength.items()}
@@ -45,6 +46,11 @@ def groups(name: str) -> dict[str, dict[str, tuple[str, ...]]]:
         group: {key: _entries(value) for key, value in classes.items()}
         for group, classes in raw.items()
     }
+
+
+@cache
+def phrases(name: str) -> dict[str, str]:
+    return _PHRASES.validate_python(_read(name))
 
 
 def _entries(value: str | list[str]) -> tuple[str, ...]:

@@ -54,10 +54,7 @@ def attached(view: AspectView, known: Iterable[str], label: int) -> AttachedExam
     everything = [True] * len(view.mask)
     return AttachedExample(
         list(own_names(sentence, view.aspect, known)),
-        [
-            (_values(sentence, at, head), names)
-            for at, names in relation_names(view, everything)
-        ],
+        [(_values(sentence, at, head), names) for at, names in relation_names(view, everything)],
         label,
     )
 
@@ -67,9 +64,7 @@ def _values(sentence: Sentence, at: int, head: Word) -> list[str]:
     return [*value_names(sentence, at), *((extra,) if extra else ())]
 
 
-def fit_attachment(
-    examples: Sequence[AttachedExample], settings: BilinearSettings
-) -> Attachment:
+def fit_attachment(examples: Sequence[AttachedExample], settings: BilinearSettings) -> Attachment:
     trainer = _BilinearTrainer(examples, settings)
     for epoch in range(settings.epochs):
         trainer.run_epoch(epoch)
@@ -83,7 +78,7 @@ class _BilinearTrainer:
         values = _frequent((v for e in examples for v, _ in e.near), least)
         relations = _frequent((r for e in examples for _, r in e.near), least + 1)
         self._settings = settings
-        self._draw = random.Random(settings.seed)
+        self._draw = random.Random(settings.seed)  # noqa: S311  repeatable, not secret
         self._own = SparseRows(own, _CLASSES, settings.rate, settings.penalty)
         self._values = SparseRows(values, _CLASSES, settings.rate, settings.penalty)
         self._relations = SparseRows(
@@ -94,7 +89,10 @@ class _BilinearTrainer:
         self._examples = [
             AttachedExample(
                 [n for n in e.own if n in own],
-                [([n for n in v if n in values], [n for n in r if n in relations]) for v, r in e.near],
+                [
+                    ([n for n in v if n in values], [n for n in r if n in relations])
+                    for v, r in e.near
+                ],
                 e.label,
             )
             for e in examples
@@ -146,7 +144,7 @@ class _BilinearTrainer:
         for (values, names), (weight, value) in zip(example.near, seen, strict=True):
             self._learn_word(values, names, weight, value, gradient, epoch)
 
-    def _learn_word(  # noqa: PLR0913  one word of one example, everything known of it
+    def _learn_word(  # noqa: PLR0913, PLR0917  one word of one example, everything known of it
         self,
         values: list[str],
         names: list[str],

@@ -46,9 +46,7 @@ def fit_scale(chances: Sequence[float], right: Sequence[bool]) -> tuple[float, f
     return slope, offset
 
 
-def calibration_error(
-    chances: Sequence[float], right: Sequence[bool], bins: int = 10
-) -> float:
+def calibration_error(chances: Sequence[float], right: Sequence[bool], bins: int = 10) -> float:
     """Expected calibration error: mean gap between confidence and correctness over equal bins."""
     groups: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
     for chance, hit in zip(chances, right, strict=True):
@@ -73,5 +71,3 @@ def _smallest(loss: Callable[[float], float], low: float, high: float) -> float:
         else:
             low = left
     return (low + high) / 2
-
-

@@ -27,7 +27,9 @@ def read_split(folder: Path, split: str) -> list[GoldSentence]:
 
 def _sentence(element: ET.Element) -> GoldSentence:
     terms = (
-        GoldTerm(int(term.attrib["from"]), int(term.attrib["to"]), Polarity(term.attrib["polarity"]))
+        GoldTerm(
+            int(term.attrib["from"]), int(term.attrib["to"]), Polarity(term.attrib["polarity"])
+        )
         for term in element.iter("aspectTerm")
     )
     return GoldSentence(

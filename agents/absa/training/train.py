@@ -9,12 +9,13 @@ the machine: no clock, a fixed seed, pure Python.
 """
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from parley.agents.absa.english.attachment import AspectView, rank_name
 from parley.agents.absa.english.evidence import link_names, link_opinions
-from parley.agents.absa.english.maxent import POLARITIES, MaxEnt, Triple, softmax
+from parley.agents.absa.english.maxent import POLARITIES
 from parley.agents.absa.english.model import (
     WEIGHTS_FILE,
     Calibration,
@@ -27,34 +28,33 @@ from parley.agents.absa.english.polarity_features import (
     polarity_features,
 )
 from parley.agents.absa.english.sentence import Sentence, parse
-from parley.agents.absa.english.tagger import Tagger, apart, likely_spans
+from parley.agents.absa.english.tagger import Tagger
 from parley.agents.absa.training.bilinear import (
     AttachedExample,
     BilinearSettings,
     attached,
     fit_attachment,
 )
-from parley.agents.absa.training.calibrate import fit_scale, fit_temperature
 from parley.agents.absa.training.chain import ChainSettings, fit_tagger, tagged
+from parley.agents.absa.training.confidence import calibrated
 from parley.agents.absa.training.loglinear import Labelled, LoglinearSettings, fit_polarity
 from parley.agents.absa.training.mams import GoldSentence, GoldTerm, read_split
 
 _DEFAULT_OUT = Path(__file__).resolve().parent.parent / "weights" / WEIGHTS_FILE
-_CONSIDERED = 0.3
 
 
 def train_model(train: Sequence[GoldSentence], held_out: Sequence[GoldSentence]) -> EnglishModel:
     parsed = [(parse(gold.text), gold.terms) for gold in train]
     tagger = Tagger(fit_tagger([tagged(s, terms) for s, terms in parsed], ChainSettings()))
-    print(f"tagger: {len(tagger.weights.rows)} features", flush=True)
+    _tell(f"tagger: {len(tagger.weights.rows)} features")
     polarity = fit_polarity(
         [example for s, terms in parsed for example in labelled(s, terms)], LoglinearSettings()
     )
-    print(f"polarity: {len(polarity.rows)} features", flush=True)
+    _tell(f"polarity: {len(polarity.rows)} features")
     attachment = fit_attachment(
         [example for s, terms in parsed for example in attachments(s, terms)], BilinearSettings()
     )
-    print(f"attachment: {len(attachment.values)} values", flush=True)
+    _tell(f"attachment: {len(attachment.values)} values")
     model = EnglishModel(tagger, polarity, attachment, Calibration())
     return calibrated(model, held_out)
 
@@ -88,85 +88,9 @@ def attachments(sentence: Sentence, terms: Sequence[GoldTerm]) -> Iterator[Attac
         yield attached(view, known, POLARITIES.index(term.polarity))
 
 
-def calibrated(model: EnglishModel, held_out: Sequence[GoldSentence]) -> EnglishModel:
-    first: list[Triple] = []
-    second: list[Triple] = []
-    labels: list[int] = []
-    terms: list[tuple[float, bool]] = []
-    tuples: list[tuple[float, float, bool]] = []
-    for gold in held_out:
-        sentence = parse(gold.text)
-        for span, links in _linked(sentence, token_spans(sentence, gold.terms)):
-            first.append(_linear(model.polarity, sentence, span, gold.terms))
-            second.append(_second(model, sentence, span, gold.terms, links))
-        labels += [POLARITIES.index(term.polarity) for term in gold.terms]
-        for chance, certainty, is_term, is_tuple in _predicted(model, sentence, gold.terms):
-            terms.append((chance, is_term))
-            tuples.append((chance, certainty, is_tuple))
-    term_slope, term_offset = fit_scale([c for c, _ in terms], [hit for _, hit in terms])
-    partial = Calibration(
-        term_slope,
-        term_offset,
-        fit_temperature(first, labels),
-        fit_temperature(second, labels),
-    )
-    joint = [partial.term(chance) * certainty for chance, certainty, _ in tuples]
-    tuple_slope, tuple_offset = fit_scale(joint, [hit for _, _, hit in tuples])
-    fitted = Calibration(
-        partial.term_slope,
-        partial.term_offset,
-        partial.first_temperature,
-        partial.second_temperature,
-        tuple_slope,
-        tuple_offset,
-    )
-    return EnglishModel(model.tagger, model.polarity, model.attachment, fitted)
-
-
-def _linked(
-    sentence: Sentence, spans: list[TokenSpan]
-) -> Iterator[tuple[TokenSpan, tuple[str, ...]]]:
-    for span, links in zip(spans, link_opinions(sentence, spans), strict=True):
-        yield span, link_names(links)
-
-
-def _linear(
-    polarity: MaxEnt, sentence: Sentence, span: TokenSpan, terms: Sequence[GoldTerm]
-) -> Triple:
-    spans = token_spans(sentence, terms)
-    mask = aspect_mask(len(sentence.forms), spans)
-    return polarity.logits(polarity_features(sentence, span, spans, mask))
-
-
-def _second(
-    model: EnglishModel,
-    sentence: Sentence,
-    span: TokenSpan,
-    terms: Sequence[GoldTerm],
-    links: tuple[str, ...],
-) -> Triple:
-    spans = token_spans(sentence, terms)
-    mask = aspect_mask(len(sentence.forms), spans)
-    known = (*links, rank_name(span, spans))
-    alone = model.attachment.word_values(sentence)
-    return model.attachment.read(AspectView(sentence, span, mask), known, alone)[0]
-
-
-def _predicted(
-    model: EnglishModel, sentence: Sentence, terms: Sequence[GoldTerm]
-) -> Iterator[tuple[float, float, bool, bool]]:
-    """Every term the tagger considers: its chance, its polarity's, and whether either is right."""
-    gold = {(term.start, term.end): term.polarity for term in terms}
-    found = apart(likely_spans(model.tagger.chain(sentence), _CONSIDERED))
-    spans = [(span.first, span.end) for span in found]
-    mask = aspect_mask(len(sentence.forms), spans)
-    for span, tagged_span in zip(spans, found, strict=True):
-        chances = softmax(model.polarity.logits(polarity_features(sentence, span, spans, mask)))
-        certainty = max(chances)
-        place = (sentence.tokens[span[0]].start, sentence.tokens[span[1] - 1].end)
-        said = gold.get(place)
-        hit = said is POLARITIES[chances.index(certainty)]
-        yield tagged_span.probability, certainty, said is not None, hit
+def _tell(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def main() -> None:
@@ -177,7 +101,7 @@ def main() -> None:
     model = train_model(read_split(arguments.data, "train"), read_split(arguments.data, "val"))
     packed = pack(model)
     arguments.out.write_bytes(packed)
-    print(f"{arguments.out.name}: {len(packed)} bytes, {model.calibration}")
+    _tell(f"{arguments.out.name}: {len(packed)} bytes, {model.calibration}")
 
 
 if __name__ == "__main__":
