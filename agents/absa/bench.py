@@ -107,7 +107,7 @@ def _stated(item: AspectSentiment) -> Chances:
     if item.is_backfilled or item.polarity is None:
         return _UNSURE
     given = [item.polarity_distribution.get(polarity.value, 0.0) for polarity in POLARITIES]
-    if sum(chance > 0.0 for chance in given) < 2:
+    if sum(chance > 0.0 for chance in given) <= 1:
         rest = (1.0 - item.confidence) / 2
         given = [
             max(item.confidence, 1 / 3) if polarity is item.polarity else rest

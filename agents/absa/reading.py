@@ -20,7 +20,7 @@ CueKind = Literal["NEGATION", "CONTRAST", "IRONY"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """Characters `start` … `end`−1 of the text."""
+    """Characters `start` … `end`-1 of the text."""
 
     start: int
     end: int
@@ -46,7 +46,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The words a reading rests on, negation included. `score` is signed, from −3 to 3."""
+    """The words a reading rests on, negation included. `score` is signed, from -3 to 3."""
 
     place: Place
     score: float

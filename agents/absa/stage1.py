@@ -20,6 +20,7 @@ from parley.configs.languages import language_patterns
 ACCEPTED = 0.42
 # A contrast speaks of two things: then the runner-up is named too, down to this likelihood.
 ACCEPTED_IN_CONTRAST = 0.15
+CONTRASTED = 2
 _DECIMALS = 4
 
 
@@ -64,7 +65,7 @@ def distribution(look: Look) -> dict[str, float]:
 def _accepted(reading: TextReading) -> list[Candidate]:
     candidates = unique_by_term(reading, reading.candidates)
     accepted = [found for found in candidates if found.likelihood >= ACCEPTED]
-    if len(accepted) >= 2 or not any(cue.kind == "CONTRAST" for cue in reading.cues):
+    if len(accepted) >= CONTRASTED or not any(cue.kind == "CONTRAST" for cue in reading.cues):
         return accepted
     rest = [
         found
@@ -72,7 +73,7 @@ def _accepted(reading: TextReading) -> list[Candidate]:
         if found not in accepted and found.likelihood >= ACCEPTED_IN_CONTRAST
     ]
     rest.sort(key=lambda found: -found.likelihood)
-    return sorted([*accepted, *rest[: 2 - len(accepted)]], key=lambda found: found.place)
+    return sorted([*accepted, *rest[: CONTRASTED - len(accepted)]], key=lambda found: found.place)
 
 
 def _item(reading: TextReading, found: Candidate, particles: Sequence[str]) -> AspectItem:

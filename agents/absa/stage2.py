@@ -32,6 +32,8 @@ from parley.bus.contracts.absa.sentiment import (
 )
 
 _DECIMALS = 4
+# One turn of one speaker is no reason to change a polarity; two are.
+LONE_VOICE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +139,14 @@ def _votes(context: ReviewContext) -> dict[str, Polarity]:
     """Aspects on which all who took sides took the same one."""
     votes: dict[str, Polarity] = {}
     for aspect, hints in context.aspect_hints.items():
-        sides = {
-            polarity
-            for hint in hints
-            if (polarity := canonical(hint.polarity_hint)) not in (None, Polarity.NEUTRAL)
-        }
-        weight = sum(hint.weight for hint in hints if canonical(hint.polarity_hint) in sides)
-        if len(sides) == 1 and weight > 1.0:
-            votes[aspect] = next(iter(sides))
+        weights = dict.fromkeys((Polarity.POSITIVE, Polarity.NEGATIVE), 0.0)
+        for hint in hints:
+            side = canonical(hint.polarity_hint)
+            if side in weights:
+                weights[side] += hint.weight
+        sides = [side for side, weight in weights.items() if weight > 0.0]
+        if len(sides) == 1 and weights[sides[0]] > LONE_VOICE:
+            votes[aspect] = sides[0]
     return votes
 
 

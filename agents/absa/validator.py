@@ -1,8 +1,7 @@
 """The Stage 1 validator: where the two earlier answers do not fit the text or each other."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 
 from parley.agents.absa.bench import Holding, holdings
 from parley.agents.absa.debate_v2 import JUNK, LEAST_GAIN, is_overruled
@@ -143,29 +142,19 @@ def _same_on_both_sides(held: list[Holding], cues: tuple[Cue, ...]) -> Iterator[
     for cue in cues:
         if cue.kind != "CONTRAST":
             continue
-        before = _polar(held, partial(_ends_before, cue.place))
-        after = _polar(held, partial(_starts_after, cue.place))
+        before = _polar(h for h in held if h.place is not None and h.place.end <= cue.place.start)
+        after = _polar(h for h in held if h.place is not None and h.place.start >= cue.place.start)
         if before and after and len(before | after) == 1:
             why = "both sides of the contrast came out alike"
             yield Finding("", _risk("CONTRAST_SCOPE", cue.place, Severity.LOW, why))
             return
 
 
-def _ends_before(cue: Place, place: Place) -> bool:
-    return place.end <= cue.start
-
-
-def _starts_after(cue: Place, place: Place) -> bool:
-    return place.start >= cue.start
-
-
-def _polar(held: list[Holding], wanted: Callable[[Place], bool]) -> set[Polarity]:
+def _polar(held: Iterable[Holding]) -> set[Polarity]:
     return {
         holding.polarity
         for holding in held
-        if holding.place is not None
-        and wanted(holding.place)
-        and holding.polarity in (Polarity.POSITIVE, Polarity.NEGATIVE)
+        if holding.polarity in (Polarity.POSITIVE, Polarity.NEGATIVE)
     }
 
 

@@ -23,6 +23,8 @@ REACH = 16
 BASE_WEIGHT = -1.0
 _SIGNATURE = 3
 _NOTHING_SAID = 0.01
+# Keeps exp() finite.
+_STEEPEST = 50.0
 _ZERO: Triple = (0.0, 0.0, 0.0)
 # Distances are told apart the less, the longer they are.
 _BUCKETS = ("0", "1", "2", "3", "4", "5", "5", "7", "7", "7", *("10",) * REACH)
@@ -68,7 +70,7 @@ class Attachment:
             logit = BASE_WEIGHT
             for name in names:
                 logit += relations.get(name, 0.0)
-            weight = 1.0 / (1.0 + exp(-logit)) if logit > -30.0 else 0.0
+            weight = 1.0 / (1.0 + exp(min(_STEEPEST, -logit)))
             value = said_alone[at]
             extra = context_name(sentence, at, head)
             if extra:

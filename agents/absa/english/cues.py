@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from parley.agents.absa.english.opinions import BREAKS, negates
+from parley.agents.absa.english.opinions import BREAKS, Opinion, negates
 from parley.agents.absa.english.sentence import Sentence
 from parley.agents.absa.reading import Cue, CueKind, Place
 
@@ -37,6 +37,7 @@ _UNITS = frozenset(
 )
 _PRAISE = 2
 _SCOPE_REACH = 6
+_OPENING = 3
 
 
 def find_cues(sentence: Sentence) -> tuple[Cue, ...]:
@@ -69,16 +70,22 @@ def _ironies(sentence: Sentence) -> Iterator[Cue]:
             if tuple(forms[at : at + len(phrase)]) == phrase:
                 yield _cue(sentence, "IRONY", at, at + len(phrase) - 1)
     praise = [o for o in sentence.opinions if o.score >= _PRAISE and not o.negated]
-    if not praise or _CONTRASTS.intersection(forms):
-        return
-    for opinion in sentence.opinions:
-        if opinion.score <= -_PRAISE and opinion.first > praise[0].last and praise[0].first < 3:
-            yield _cue(sentence, "IRONY", praise[0].first, opinion.last)
-            return
-    for at in range(praise[0].last + 1, len(forms)):
-        if forms[at] in _UNITS and at and sentence.kinds[at - 1] in ("NUM", "DET"):
-            yield _cue(sentence, "IRONY", praise[0].first, at)
-            return
+    if praise and _CONTRASTS.isdisjoint(forms):
+        misfortune = _misfortune(sentence, praise[0])
+        if misfortune is not None:
+            yield _cue(sentence, "IRONY", praise[0].first, misfortune)
+
+
+def _misfortune(sentence: Sentence, praise: Opinion) -> int | None:
+    """Where, behind praise that opens the sentence, harm or a stretch of time is told."""
+    if praise.first < _OPENING:
+        for opinion in sentence.opinions:
+            if opinion.score <= -_PRAISE and opinion.first > praise.last:
+                return opinion.last
+    for at in range(praise.last + 1, len(sentence.forms)):
+        if sentence.forms[at] in _UNITS and sentence.kinds[at - 1] in ("NUM", "DET"):
+            return at
+    return None
 
 
 def _cue(sentence: Sentence, kind: CueKind, first: int, last: int) -> Cue:

@@ -26,6 +26,7 @@ _BEFORE_NOUN = frozenset(("ADJ", "ADJo", "ADJu", "INT", "AND", ",", "N", "UNK", 
 _COORDINATION = frozenset(("AND", ",", "DET", "PRO", "ADJ", "ADJo", "ADJu", "INT"))
 _ADVERBIAL = frozenset(("AUX", "INT", "NEG", "ADVu", "ADVo", "BE", "SUB"))
 _OBJECT_REACH = 7
+_LONGEST_GAP = 3
 _CARRYING = frozenset(("PRO", "BE", "AUX", "VRB", "VRBo", "ADJo", "INT", "AND", ",", "EDu"))
 
 
@@ -170,7 +171,7 @@ def _outermost(sentence: Sentence, aspects: Sequence[TokenSpan], index: int) -> 
     """`the quality of the food was bad` is about the quality."""
     while index > 0:
         gap = sentence.forms[aspects[index - 1][1] : aspects[index][0]]
-        if not gap or gap[0] not in ("of", "in", "on", "at") or len(gap) > 3:
+        if not gap or gap[0] not in ("of", "in", "on", "at") or len(gap) > _LONGEST_GAP:
             break
         index -= 1
     return index

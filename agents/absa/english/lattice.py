@@ -43,7 +43,7 @@ class Lattice:
         return self.forward[at][2] * self.backward[at][2]
 
     def span_probability(self, first: int, end: int) -> float:
-        """That exactly the tokens `first` … `end`−1 are a term."""
+        """That exactly the tokens `first` … `end`-1 are a term."""
         _, _, begin_inside, _, inside_inside = self.weights
         total = self.forward[first][1]
         step = begin_inside

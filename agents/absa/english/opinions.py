@@ -47,6 +47,7 @@ _DEGREE = frozenset(
         "perfectly",
     ]
 )
+_IDLE_PAIRS = frozenset((("kind", "of"), ("fine", "dining"), ("fun", "of"), ("miss", "of")))
 _DESCRIBING = frozenset(("ADJ", "ADJo", "ADJu", "ADVo", "ADVu", "INT"))
 
 
@@ -161,34 +162,26 @@ def _reverses(forms: list[str], place: int) -> bool:
 def _is_unreal(forms: list[str], at: int) -> bool:
     """`could be friendlier`, `would have been nice`: praise of what is not there."""
     place = at - 1
-    while place >= 0 and at - place < 5 and forms[place] in _UNREAL_TAILS:
+    while place >= 0 and at - place < NEGATION_REACH and forms[place] in _UNREAL_TAILS:
         place -= 1
     return 0 <= place < at - 1 and forms[place] in _UNREAL
 
 
 def _is_idle(forms: list[str], kinds: list[str], at: int) -> bool:
     """A word of the lexicon that says nothing in this place."""
-    form = forms[at]
-    before = forms[at - 1] if at else ""
-    after = kinds[at + 1] if at + 1 < len(kinds) else ""
-    following = forms[at + 1] if at + 1 < len(forms) else ""
-    match form:
+    before, kind_before = (forms[at - 1], kinds[at - 1]) if at else ("", "")
+    after, kind_after = (forms[at + 1], kinds[at + 1]) if at + 1 < len(forms) else ("", "")
+    match forms[at]:
         case "like":
-            return not before or kinds[at - 1] not in ("PRO", "INT", "NEG") or before == "it"
-        case "kind":
-            return following == "of"
+            idle = kind_before not in ("PRO", "INT", "NEG") or before == "it"
         case "well":
-            return before in ("as", "") or following == "," or kinds[at - 1] == "CTR"
+            idle = before in ("as", "") or after == "," or kind_before == "CTR"
         case "mean" | "trust":
-            return before == "" or kinds[at - 1] in ("PRO", "AUX")
-        case "please" | "blah":
-            return form == "please"
-        case "fine":
-            return following == "dining"
-        case "fun" | "miss":
-            return following == "of"
-        case _:
-            return form in _DEGREE and after in _DESCRIBING
+            idle = kind_before in ("", "PRO", "AUX")
+        case form:
+            idle = (form, after) in _IDLE_PAIRS or form == "please"
+            idle = idle or (form in _DEGREE and kind_after in _DESCRIBING)
+    return idle
 
 
 def _phrase_at(forms: list[str], at: int) -> tuple[int, int] | None:

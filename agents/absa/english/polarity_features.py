@@ -14,6 +14,9 @@ REACH_RIGHT = 12
 REACH_LEFT = 10
 _VERBAL = frozenset(("VRB", "VRBo", "BE", "AUX"))
 _EDGE = "_"
+_OPENING = 3
+# Distances are told apart the less, the longer they are.
+_BUCKETS = (0, 1, 2, 3, 4, 5, 5, *(7,) * REACH_RIGHT)
 
 TokenSpan = tuple[int, int]
 
@@ -81,7 +84,7 @@ def _local(sentence: Sentence, first: int, end: int) -> Iterator[str]:
         f"cR={c1}{c2}",
         f"cR3={c1}{c2}{c3}",
         f"cLR={k1}_{c1}",
-        f"first={first < 3}",
+        f"first={first < _OPENING}",
     )
 
 
@@ -115,7 +118,7 @@ def _side(
 
 
 def _bucket(distance: int) -> int:
-    return distance if distance <= 4 else 5 if distance <= 6 else 7
+    return _BUCKETS[distance]
 
 
 def _sums(sentence: Sentence, first: int) -> Iterator[str]:

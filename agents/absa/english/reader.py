@@ -22,18 +22,22 @@ from parley.agents.absa.english.polarity_features import (
     polarity_features,
 )
 from parley.agents.absa.english.rule_terms import rule_spans
-from parley.agents.absa.english.sentence import Sentence, parse
+from parley.agents.absa.english.sentence import Sentence, parse, restaurant_words
 from parley.agents.absa.english.tagger import TaggedSpan, apart, likely_spans
 from parley.agents.absa.reading import Candidate, Chances, Cue, Evidence, Look, Place, pooled
 
 # Spans less likely than this are not even considered.
 LEAST_LIKELIHOOD = 0.05
-# A span the rules propose counts, though its noun is new to the tagger, unless the tagger is
-# this sure that it is none.
-LEAST_FOR_NEW_NOUN = 0.12
+# Off-domain a span the rules propose counts, unless the tagger is this sure that it is none.
+LEAST_OFF_DOMAIN = 0.05
+# How much the rules count beside the models: where the models are at home not at all, except that
+# blame denied (`no complaints`) is praise, which restaurant reviews hardly ever teach.
+RULES_OFF_DOMAIN = 1.0
+RULES_FOR_DENIED_BLAME = 3.0
 _UNHEARD: Chances = (0.15, 0.15, 0.7)
 _HEARD = {1: (0.62, 0.16, 0.22), 2: (0.8, 0.08, 0.12), 3: (0.9, 0.04, 0.06)}
 _FAINT_PULL = 0.15
+_NEUTRAL = 2
 
 
 class EnglishReader:
@@ -102,9 +106,7 @@ class EnglishReader:
         names = polarity_features(self._sentence, span, scene.spans, scene.mask)
         logits = self._model.polarity.logits(names)
         chances = tempered(logits, self._model.calibration.first_temperature)
-        if not self._model.tagger.knows(self._sentence.words[span[1] - 1]):
-            chances = pooled(chances, _rule_chances(links))
-        return self._supported(chances, links, [])
+        return self._supported(self._guarded(chances, links), links, [])
 
     def _second(self, scene: "_Scene", span: TokenSpan) -> Look:
         links = scene.links[span]
@@ -114,12 +116,26 @@ class EnglishReader:
         view = AspectView(self._sentence, span, scene.mask)
         logits, said = self._model.attachment.read(view, known, self._word_values)
         chances = tempered(logits, self._model.calibration.second_temperature)
-        return self._supported(chances, links, said)
+        return self._supported(self._guarded(chances, links), links, said)
+
+    def _guarded(self, chances: Chances, links: list[Link]) -> Chances:
+        if any(_is_denied_blame(link) for link in links):
+            return pooled(chances, _rule_chances(links), RULES_FOR_DENIED_BLAME)
+        if self._is_off_domain:
+            return pooled(chances, _rule_chances(links), RULES_OFF_DOMAIN)
+        return chances
+
+    @cached_property
+    def _is_off_domain(self) -> bool:
+        """Nothing in the sentence belongs to a restaurant, which is all the models know."""
+        return not any(known.domain == "food" for known in self._sentence.words) and (
+            restaurant_words().isdisjoint(self._sentence.forms)
+        )
 
     def _supported(self, chances: Chances, links: list[Link], said: list[Said]) -> Look:
         """The chances with the words that speak for them, if there are any."""
         top = chances.index(max(chances))
-        if top == 2:
+        if top == _NEUTRAL:
             return Look(chances)
         sign = 1 if top == 0 else -1
         evidence = _linked_evidence(self._sentence, links, sign) or _pulled_evidence(
@@ -147,17 +163,13 @@ class EnglishReader:
             TaggedSpan(span.first, span.end, calibration.term(span.probability))
             for span in likely_spans(chain, LEAST_LIKELIHOOD)
         ]
-        return spans + [span for span in ruled if self._is_new(span, chain)]
-
-    def _is_new(self, span: TaggedSpan, chain: Lattice) -> bool:
-        """The guard off-domain: a noun the tagger never saw, in a sentence about other things."""
-        assert self._model is not None
-        words = self._sentence.words
-        if self._model.tagger.knows(words[span.end - 1]):
-            return False
-        if any(known.domain == "food" for known in words):
-            return False
-        return chain.span_probability(span.first, span.end) >= LEAST_FOR_NEW_NOUN
+        if not self._is_off_domain:
+            return spans
+        return spans + [
+            span
+            for span in ruled
+            if chain.span_probability(span.first, span.end) >= LEAST_OFF_DOMAIN
+        ]
 
     def _place(self, first: int, end: int) -> Place:
         tokens = self._sentence.tokens
@@ -185,9 +197,13 @@ class _Scene:
 def _by_rules(sentence: Sentence, links: list[Link]) -> Look:
     chances = _rule_chances(links)
     top = chances.index(max(chances))
-    if top == 2:
+    if top == _NEUTRAL:
         return Look(chances)
     return Look(chances, _linked_evidence(sentence, links, 1 if top == 0 else -1))
+
+
+def _is_denied_blame(link: Link) -> bool:
+    return link.opinion.score > 0 and (link.opinion.negated or link.opinion.doubly)
 
 
 def _rule_chances(links: list[Link]) -> Chances:

@@ -13,6 +13,7 @@ from parley.agents.absa.english.tagger import LONGEST_TERM, TaggedSpan
 KNOWN_WITH_OPINION = 0.75
 KNOWN = 0.55
 UNKNOWN_WITH_OPINION = 0.45
+SHORTEST_NEW_NOUN = 3
 
 _NOUNS = frozenset(("N", "NOUu", "UNK"))
 _MODIFIERS = frozenset(("N", "NOUu", "UNK", "INGu", "NOUo"))
@@ -100,7 +101,7 @@ def _likelihood(sentence: Sentence, first: int, end: int) -> float:
         return KNOWN_WITH_OPINION if spoken_of else KNOWN
     if any(known.domain for known in sentence.words[first:end]) and spoken_of:
         return KNOWN
-    if spoken_of and len(head.form) > 2 and head.form.isalpha():
+    if spoken_of and len(head.form) >= SHORTEST_NEW_NOUN and head.form.isalpha():
         return UNKNOWN_WITH_OPINION
     return 0.0
 

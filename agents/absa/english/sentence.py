@@ -7,24 +7,9 @@ from parley.agents.absa import lexicon
 from parley.agents.absa.english.opinions import BREAKS, Opinion, find_opinions, negation_scope
 from parley.agents.absa.english.words import Token, Word, normalise, tokenise, word
 
+_DASHES = ("-", "\u2013", "\u2014", "\u2026")
 _SOFT_BREAKS = frozenset(
-    [
-        ",",
-        "-",
-        "(",
-        ")",
-        "–",
-        "—",
-        "…",
-        "when",
-        "which",
-        "who",
-        "where",
-        "if",
-        "after",
-        "before",
-        "as",
-    ]
+    (",", "(", ")", *_DASHES, "when", "which", "who", "where", "if", "after", "before")
 )
 _SENSES = frozenset(("smell", "taste", "look", "looks", "feel", "sound", "turn"))
 _NOUN_OPENERS = frozenset(("DET", "ADJ", "ADJo", "ADJu"))
@@ -91,6 +76,11 @@ def _mark_compounds(forms: list[str], kinds: list[str]) -> None:
 
 
 @cache
+def restaurant_words() -> frozenset[str]:
+    return frozenset(lexicon.grammar("grammar_en.json")["restaurant"])
+
+
+@cache
 def _compounds() -> dict[str, list[tuple[str, ...]]]:
     table: dict[str, list[tuple[str, ...]]] = {}
     for entry in lexicon.grammar("grammar_en.json")["compound"]:
@@ -108,6 +98,8 @@ def _clauses(tokens: list[Token], forms: list[str], kinds: list[str]) -> list[in
             current += form != "-" or not _is_hyphen(tokens, index)
         elif form in _JOINTS:
             current += _opens_clause(kinds, index)
+        elif form == "as":
+            current += kinds[index + 1 : index + 2] in (["DET"], ["PRO"])
         ids.append(current)
     return ids
 

@@ -14,7 +14,7 @@ _NOTHING: Pair = (0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class TaggedSpan:
-    """Tokens `first` … `end`−1 and the probability that exactly they are a term."""
+    """Tokens `first` … `end`-1 and the probability that exactly they are a term."""
 
     first: int
     end: int
@@ -36,11 +36,6 @@ class Tagger:
 
     def chain(self, sentence: Sentence) -> Lattice:
         return lattice(self._emissions(sentence), self.weights.transitions)
-
-    def knows(self, known: Word) -> bool:
-        """Whether training said anything of this very word."""
-        rows = self.weights.rows
-        return f"w0={known.form}" in rows or f"l0={known.lemma}" in rows
 
     def _emissions(self, sentence: Sentence) -> list[Pair]:
         rows = self.weights.rows

@@ -1,7 +1,7 @@
 """
 What the term tagger looks at, as strings.
 
-Two groups. A word's own features at a distance (−2 … 2) never change, so inference adds them up once
+Two groups. A word's own features at a distance (-2 … 2) never change, so inference adds them up once
 per word and keeps the sum. The rest join neighbouring words. Gazetteer nouns of every domain share
 the class `N`, which is what lets a tagger trained on restaurants read about laptops.
 """

@@ -8,9 +8,10 @@ from functools import cache, lru_cache
 from parley.agents.absa import lexicon
 
 _CACHED_WORDS = 50_000
+_SHORTEST_PLURAL = 4
 
 _TOKEN = re.compile(
-    r"[A-Za-z]+(?=n['’]t\b)|n['’]t\b|['’](?:s|re|ve|ll|d|m)\b"
+    r"[A-Za-z]+(?=n['\u2019]t\b)|n['\u2019]t\b|['\u2019](?:s|re|ve|ll|d|m)\b"
     r"|\d+(?:[.,:]\d+)*|[^\W\d_]+|[^\w\s]|[\d_]",
     re.IGNORECASE,
 )
@@ -44,7 +45,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """`score` is the lexicon's polarity (−3 … 3); `domain` the gazetteer that lists it, or empty."""
+    """`score` is the lexicon's polarity (-3 … 3); `domain` the gazetteer that lists it, or empty."""
 
     form: str
     lemma: str
@@ -70,7 +71,7 @@ def tokenise(text: str) -> list[Token]:
 
 
 def normalise(token: str) -> str:
-    return token.lower().replace("’", "'")
+    return token.lower().replace("\u2019", "'")
 
 
 @lru_cache(maxsize=_CACHED_WORDS)
@@ -85,11 +86,11 @@ def word(form: str) -> Word:
 
 
 def singular(form: str) -> str:
-    if form.endswith("ies") and len(form) > 4:
+    if form.endswith("ies") and len(form) >= _SHORTEST_PLURAL + 1:
         return form[:-3] + "y"
     if form.endswith("es") and form[-3:-2] in "sxzh":
         return form[:-2]
-    if form.endswith("s") and not form.endswith("ss") and len(form) > 3:
+    if form.endswith("s") and not form.endswith("ss") and len(form) >= _SHORTEST_PLURAL:
         return form[:-1]
     return form
 
@@ -127,19 +128,24 @@ def _tables() -> _Tables:
     }
     scores = _scores(opinions)
     kinds: dict[str, str] = {}
+    for form, kind in _claims(grammar, scores, domains):
+        kinds.setdefault(form, kind)
+    return _Tables(kinds, scores, domains)
+
+
+def _claims(
+    grammar: dict[str, tuple[str, ...]],
+    scores: dict[str, tuple[int, str]],
+    domains: dict[str, str],
+) -> Iterator[tuple[str, str]]:
     for kind, group in _CLOSED:
-        for form in grammar[group]:
-            kinds.setdefault(form, kind)
+        yield from ((form, kind) for form in grammar[group])
     for form, (_, part) in scores.items():
         if part != "noun" or form not in domains:
-            kinds.setdefault(form, _OPINION_KINDS[part])
-    for form in verb_forms(grammar["verb"]):
-        if form not in domains:
-            kinds.setdefault(form, "VRB")
+            yield form, _OPINION_KINDS[part]
+    yield from ((form, "VRB") for form in verb_forms(grammar["verb"]) if form not in domains)
     for kind, group in (("VRB", "irregular"), ("ADJ", "adjective"), ("NST", "stop_noun")):
-        for form in grammar[group]:
-            kinds.setdefault(form, kind)
-    return _Tables(kinds, scores, domains)
+        yield from ((form, kind) for form in grammar[group])
 
 
 def _scores(

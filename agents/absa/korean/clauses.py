@@ -34,24 +34,21 @@ def split_clauses(units: list[Unit]) -> list[Clause]:
 def _joint(units: list[Unit], at: int) -> Joint | None:
     """None while the clause goes on behind this unit."""
     unit = units[at]
-    known = knowledge()
-    following = units[at + 1] if at + 1 < len(units) else None
-    if following is not None and following.lemma in ("반면", "반면에", "대신") and unit.modifies:
-        return None
-    if unit.lemma in ("반면", "반면에"):
+    if unit.lemma in ("반면", "반면에") or _is_contrast_noun(units, at):
         return "contrast"
-    if _is_contrast_noun(units, at):
-        return "contrast"
-    form, tag = unit.last_ending
     if unit.kind not in ("predicate", "bound"):
         return None
+    form, tag = unit.last_ending
     if tag == "EF":
         return "end"
-    if tag != "EC" or _goes_on(unit, following):
-        return None
-    if form in known.contrast_endings:
+    goes_on = _goes_on(unit, units[at + 1] if at + 1 < len(units) else None)
+    return None if tag != "EC" or goes_on else _joint_of(form)
+
+
+def _joint_of(ending: str) -> Joint | None:
+    if ending in knowledge().contrast_endings:
         return "contrast"
-    return "link" if form in known.link_endings else None
+    return "link" if ending in knowledge().link_endings else None
 
 
 def _is_contrast_noun(units: list[Unit], at: int) -> bool:

@@ -16,6 +16,7 @@ from parley.agents.absa.korean.units import Unit, heads_of
 
 DIRECT = 1.0
 CARRIED = 0.5
+_COORDINATION_REACH = 3
 
 _WORD = re.compile(r"\S+")
 _TOPICS = frozenset(("은", "는", "도", "만", "까지", "조차", "마저", "ᆫ"))
@@ -194,7 +195,7 @@ def _coordinated(scene: Scene, before: list[NounPhrase], subject: NounPhrase) ->
         joined = any(tag == "JC" for _, tag in unit.particles)
         following = scene.units[phrase.unit + 1]
         comma = following.kind == "mark" and following.lemma in (",", "/", "·")
-        if not (joined or comma) or group[-1].unit - phrase.unit > 3:
+        if not (joined or comma) or group[-1].unit - phrase.unit > _COORDINATION_REACH:
             break
         group.append(phrase)
     return group[::-1]

@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from typing import Protocol
 
 from parley.agents.absa import lexicon
 from parley.bus.errors import ParleyError
+
+_DO_NOT = ("지", "말", "ᆫ")
 
 
 class KoreanSupportMissing(ParleyError):
@@ -53,29 +56,26 @@ def _mended(morphs: list[Morph]) -> Iterator[Morph]:
     """`-지만` (but) is sometimes taken for `-지 만` (do not)."""
     at = 0
     while at < len(morphs):
-        one, two, three = morphs[at], *[*morphs[at + 1 : at + 3], None, None][:2]
-        if (
-            two is not None
-            and three is not None
-            and (one.form, two.form, three.form) == ("지", "말", "ᆫ")
-            and one.end == two.start
-        ):
-            yield Morph("지만", "EC", one.start, three.end)
-            at += 3
-            continue
-        yield one
-        at += 1
+        taken = morphs[at : at + 3]
+        glued = len(taken) == len(_DO_NOT) and taken[0].end == taken[1].start
+        if glued and tuple(morph.form for morph in taken) == _DO_NOT:
+            yield Morph("지만", "EC", taken[0].start, taken[2].end)
+            at += len(_DO_NOT)
+        else:
+            yield morphs[at]
+            at += 1
 
 
 @cache
 def _analyser() -> _Analyser:
+    """Half a gigabyte and some seconds: loaded when the first Korean sentence is read."""
     try:
-        from kiwipiepy import Kiwi  # type: ignore[import-untyped]  # noqa: PLC0415  half a gigabyte, only where Korean is read
+        kiwipiepy = import_module("kiwipiepy")
     except ImportError as error:
         raise KoreanSupportMissing(
             "Korean needs a morphological analyser: install parley-debate[korean]"
         ) from error
-    analyser = Kiwi(num_workers=1)
+    analyser = kiwipiepy.Kiwi(num_workers=1)
     for noun in lexicon.grammar("grammar_ko.json")["user_word"]:
         analyser.add_user_word(noun, "NNG")
     typed: _Analyser = analyser

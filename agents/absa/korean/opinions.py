@@ -8,7 +8,9 @@ from parley.agents.absa.korean.knowledge import context_score, knowledge
 from parley.agents.absa.korean.units import Unit
 
 _STRONG = 2
+_ADVERB_REACH = 2
 _NEGATORS = frozenset(("안", "못"))
+_PASSED_OVER = _NEGATORS | {"쏙", "정말", "너무", "아주", "꽤", "참", "진짜"}
 _DENIALS = frozenset(("않", "못하", "말"))
 _BOUND_NOUNS = frozenset(("것", "거", "편", "줄", "수", "데", "정도", "건", "적", "구석"))
 _EXCESS = frozenset(("너무", "지나치게", "과하게", "너무너무", "엄청", "쓸데없이"))
@@ -20,7 +22,7 @@ _QUICK_UNITS = frozenset(("분", "시간", "하루", "이틀", "일"))
 @dataclass(frozen=True, slots=True)
 class KoreanOpinion:
     """
-    Said by unit `unit` of the text, characters `start` … `end`−1. `subject` is the unit of the
+    Said by unit `unit` of the text, characters `start` … `end`-1. `subject` is the unit of the
     noun it is said of where the construction itself names it (`냄새가 나다`); `consumed` are
     units that belong to the opinion and are no aspects.
     """
@@ -54,10 +56,10 @@ def _at(scene: Scene, clause: Clause, at: int) -> Iterator[KoreanOpinion]:
     unit = scene.units[at]
     if unit.kind == "adverb":
         yield from _adverb(scene, clause, at)
-    if unit.kind != "predicate" or _is_helper(scene, at):
+    if unit.kind != "predicate" or _is_helper(scene.units, at):
         return
     found = (
-        _wish(scene, at)
+        _wish(scene.units, at)
         or _thing(scene, clause, at)
         or _waiting(scene, clause, at)
         or _plain(scene, clause, at)
@@ -66,9 +68,8 @@ def _at(scene: Scene, clause: Clause, at: int) -> Iterator[KoreanOpinion]:
         yield found
 
 
-def _is_helper(scene: Scene, at: int) -> bool:
+def _is_helper(units: list[Unit], at: int) -> bool:
     """The second half of `-지 못하다`, of `-면 좋겠다`, of `-ㄹ 것 같다`, of `-는 건 아니다`."""
-    units = scene.units
     if at == 0:
         return False
     before = units[at - 1]
@@ -79,9 +80,8 @@ def _is_helper(scene: Scene, at: int) -> bool:
     return units[at].lemma == "좋" and _is_wished(before) and _is_wishing(units[at])
 
 
-def _wish(scene: Scene, at: int) -> KoreanOpinion | None:
+def _wish(units: list[Unit], at: int) -> KoreanOpinion | None:
     """`더 저렴하면 좋겠다`: what is wished for is missing."""
-    units = scene.units
     if at + 1 >= len(units) or not _is_wished(units[at]) or not _is_wishing(units[at + 1]):
         return None
     if units[at + 1].lemma not in ("좋", "하", "싶"):
@@ -114,7 +114,7 @@ def _adverb(scene: Scene, clause: Clause, at: int) -> Iterator[KoreanOpinion]:
     predicate = next(
         (i for i in range(at + 1, clause.last + 1) if units[i].kind == "predicate"), None
     )
-    if not score or predicate is None or predicate - at > 2:
+    if not score or predicate is None or predicate - at > _ADVERB_REACH:
         return
     lemma = units[predicate].lemma
     if known.predicates.get(lemma) or known.predicates.get(units[at].lemma + lemma):
@@ -231,21 +231,20 @@ def _joined(scene: Scene, clause: Clause, at: int) -> tuple[int, int] | None:
     units, known = scene.units, knowledge()
     for place in range(at - 1, max(clause.first, at - 3) - 1, -1):
         before = units[place]
-        emphatic = place < at - 1 and before.lemma in ("쏙", "정말", "너무", "아주", "꽤")
-        if before.kind == "adverb" and (before.lemma in _NEGATORS or emphatic):
+        if before.kind == "adverb" and before.lemma in _PASSED_OVER:
             continue
-        if before.kind not in ("noun", "adverb", "predicate"):
-            return None
-        ending = "게" if before.last_ending[0] == "게" else ""
-        with_particle = "".join(form for form, tag in before.particles if tag == "JKB")
-        for spelt in (
-            before.lemma + ending + units[at].lemma,
-            before.lemma + with_particle + units[at].lemma,
-        ):
-            if spelt in known.predicates:
-                return known.predicates[spelt], place
-        return None
+        spelt = next((word for word in _spelt(before, units[at]) if word in known.predicates), None)
+        return None if spelt is None else (known.predicates[spelt], place)
     return None
+
+
+def _spelt(before: Unit, predicate: Unit) -> Iterator[str]:
+    if before.kind not in ("noun", "adverb", "predicate"):
+        return
+    ending = "게" if before.last_ending[0] == "게" else ""
+    particle = "".join(form for form, tag in before.particles if tag == "JKB")
+    yield before.lemma + ending + predicate.lemma
+    yield before.lemma + particle + predicate.lemma
 
 
 def _denials(scene: Scene, clause: Clause, at: int) -> list[int]:
@@ -256,18 +255,17 @@ def _denials(scene: Scene, clause: Clause, at: int) -> list[int]:
         found.append(at - 1)
     if _DENIALS.intersection(units[at].helpers):
         found.append(at)
-    denied_next = at + 1 < len(units) and units[at + 1].lemma in ("못", "않")
-    if units[at].last_ending[0] == "지" and denied_next:
-        found.append(min(at + 2, len(units) - 1) if units[at + 1].lemma == "못" else at + 1)
-    if units[at].last_ending[1] in ("ETM", "ETN") and at + 1 < len(units):
-        denied = _denied_as_noun(units, at)
-        if denied is not None:
-            found.append(denied)
-    return found
+    following = units[at + 1].lemma if at + 1 < len(units) else ""
+    if units[at].last_ending[0] == "지" and following in ("못", "않"):
+        found.append(min(at + 2, len(units) - 1) if following == "못" else at + 1)
+    denied = _denied_as_noun(units, at) if following else None
+    return found if denied is None else [*found, denied]
 
 
 def _denied_as_noun(units: list[Unit], at: int) -> int | None:
     """`-는 것은 아니다`, `-ㄹ 수 없다` (but not `-ㄹ 수밖에 없다`), `-ㅁ이 없다`."""
+    if units[at].last_ending[1] not in ("ETM", "ETN"):
+        return None
     nominal = units[at].last_ending[1] == "ETN"
     place = at if nominal else at + 1
     if not nominal and (units[place].kind != "bound" or units[place].lemma not in _BOUND_NOUNS):

@@ -19,7 +19,7 @@ def _read(name: str) -> object:
 
 @cache
 def opinions(name: str) -> dict[str, dict[int, tuple[str, ...]]]:
-    """Part of speech → strength (−3 … 3) → entries. A string is a list of words."""
+    """Part of speech → strength (-3 … 3) → entries. A string is a list of words."""
     raw = _OPINIONS.validate_python(_read(name))
     return {
         part: {int(strength): _entries(value) for strength, value in by_strength.items()}

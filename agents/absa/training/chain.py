@@ -67,9 +67,9 @@ def _tags(sentence: Sentence, terms: Sequence[GoldTerm]) -> list[int]:
 def fit_tagger(examples: Sequence[TaggedSentence], settings: ChainSettings) -> TaggerWeights:
     counts = Counter(name for example in examples for row in example.features for name in row)
     kept = {name for name, count in counts.items() if count >= settings.least_count}
-    trainer = _ChainTrainer(
-        SparseRows(kept, 2, settings.rate, settings.penalty), settings, random.Random(settings.seed)
-    )
+    draw = random.Random(settings.seed)  # noqa: S311  repeatable, not secret
+    rows = SparseRows(kept, 2, settings.rate, settings.penalty)
+    trainer = _ChainTrainer(rows, settings, draw)
     known = [
         TaggedSentence([[n for n in row if n in kept] for row in example.features], example.tags)
         for example in examples

@@ -9,6 +9,7 @@ the machine: no clock, a fixed seed, pure Python.
 """
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -45,15 +46,15 @@ _DEFAULT_OUT = Path(__file__).resolve().parent.parent / "weights" / WEIGHTS_FILE
 def train_model(train: Sequence[GoldSentence], held_out: Sequence[GoldSentence]) -> EnglishModel:
     parsed = [(parse(gold.text), gold.terms) for gold in train]
     tagger = Tagger(fit_tagger([tagged(s, terms) for s, terms in parsed], ChainSettings()))
-    print(f"tagger: {len(tagger.weights.rows)} features", flush=True)
+    _tell(f"tagger: {len(tagger.weights.rows)} features")
     polarity = fit_polarity(
         [example for s, terms in parsed for example in labelled(s, terms)], LoglinearSettings()
     )
-    print(f"polarity: {len(polarity.rows)} features", flush=True)
+    _tell(f"polarity: {len(polarity.rows)} features")
     attachment = fit_attachment(
         [example for s, terms in parsed for example in attachments(s, terms)], BilinearSettings()
     )
-    print(f"attachment: {len(attachment.values)} values", flush=True)
+    _tell(f"attachment: {len(attachment.values)} values")
     model = EnglishModel(tagger, polarity, attachment, Calibration())
     return calibrated(model, held_out)
 
@@ -87,6 +88,11 @@ def attachments(sentence: Sentence, terms: Sequence[GoldTerm]) -> Iterator[Attac
         yield attached(view, known, POLARITIES.index(term.polarity))
 
 
+def _tell(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train the English aspect-sentiment models.")
     parser.add_argument("--data", type=Path, required=True, help="folder with train.xml, val.xml")
@@ -95,7 +101,7 @@ def main() -> None:
     model = train_model(read_split(arguments.data, "train"), read_split(arguments.data, "val"))
     packed = pack(model)
     arguments.out.write_bytes(packed)
-    print(f"{arguments.out.name}: {len(packed)} bytes, {model.calibration}")
+    _tell(f"{arguments.out.name}: {len(packed)} bytes, {model.calibration}")
 
 
 if __name__ == "__main__":
