@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import cv2
 import numpy as np
 
-from parley.agents.forensic.calibration import Calibration, assess, shipped
+from parley.agents.forensic.calibration import Calibration, assess, shipped, weigh
 from parley.agents.forensic.debate import Position, debate_positions
 from parley.agents.forensic.evidence import CLASSES, Evidence, Skill
 from parley.agents.forensic.image import ImageLimits, decoding, read_file
@@ -45,6 +45,10 @@ class Judged(NamedTuple):
     panel: tuple[Evidence, ...]
     opening_vote: Verdict
     trusted_vote: Verdict
+    # Votes in which nobody may say UNCERTAIN, and the agents' own weighing without any debate:
+    # what is left between these and the debate is what the debate itself adds.
+    forced_vote: Verdict
+    weighed: Verdict
     debate: Verdict
     confidence: float
     rounds: int
@@ -89,8 +93,22 @@ def judge_sample(sample: Sample, calibration: Calibration, judge: Judge) -> Judg
             break
     else:
         final = last_word(history, trust) or (Verdict.UNCERTAIN, 0.0)
-    return Judged(sample, panel, majority(history[0]), trust_weighted(history[0], trust),
-                  final[0], final[1], len(history) - 1)  # fmt: skip
+    forced = [
+        Position(e.findings.skill.value, e.belief.best, e.belief.of(e.belief.best)) for e in panel
+    ]
+    return Judged(
+        sample=sample,
+        panel=panel,
+        opening_vote=majority(history[0]),
+        trusted_vote=trust_weighted(history[0], trust),
+        forced_vote=trust_weighted(forced, trust),
+        weighed=weigh(
+            {e.findings.skill: e.belief for e in panel}, panel[0].findings.state, calibration
+        ).best,
+        debate=final[0],
+        confidence=final[1],
+        rounds=len(history) - 1,
+    )
 
 
 def judge_all(samples: Sequence[Sample], folds: Folds, judge: Judge) -> tuple[Judged, ...]:
@@ -113,11 +131,19 @@ def report(judged: Sequence[Judged]) -> Iterator[str]:
         yield _line(f"AUC {skill.value}", [_auc(part, skill) for part in parts])
         yield _line(f"accuracy {skill.value}",
                     [_share(j.panel[index].verdict is j.sample.label for j in p) for p in parts])  # fmt: skip
+        yield _line(f"  forced {skill.value}",
+                    [_share(j.panel[index].belief.best is j.sample.label for j in p) for p in parts])  # fmt: skip
     yield _line(
         "opening vote", [_share(j.opening_vote is j.sample.label for j in p) for p in parts]
     )
     yield _line("trust-weighted vote",
                 [_share(j.trusted_vote is j.sample.label for j in p) for p in parts])  # fmt: skip
+    yield _line(
+        "  forced vote", [_share(j.forced_vote is j.sample.label for j in p) for p in parts]
+    )
+    yield _line(
+        "weighed, no debate", [_share(j.weighed is j.sample.label for j in p) for p in parts]
+    )
     yield _line("debate", [_share(j.debate is j.sample.label for j in p) for p in parts])
     yield _line("debate, surest half", [_surest_half(p) for p in parts])
     for name, part in zip(VARIANTS, parts, strict=True):
