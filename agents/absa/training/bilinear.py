@@ -78,7 +78,7 @@ class _BilinearTrainer:
         values = _frequent((v for e in examples for v, _ in e.near), least)
         relations = _frequent((r for e in examples for _, r in e.near), least + 1)
         self._settings = settings
-        self._draw = random.Random(settings.seed)  # noqa: S311  repeatable, not secret
+        self._draw = random.Random(settings.seed)
         self._own = SparseRows(own, _CLASSES, settings.rate, settings.penalty)
         self._values = SparseRows(values, _CLASSES, settings.rate, settings.penalty)
         self._relations = SparseRows(
@@ -144,7 +144,7 @@ class _BilinearTrainer:
         for (values, names), (weight, value) in zip(example.near, seen, strict=True):
             self._learn_word(values, names, weight, value, gradient, epoch)
 
-    def _learn_word(  # noqa: PLR0913, PLR0917  one word of one example, everything known of it
+    def _learn_word(  # noqa: PLR0913  one word of one example, everything known of it
         self,
         values: list[str],
         names: list[str],

@@ -67,7 +67,7 @@ def _tags(sentence: Sentence, terms: Sequence[GoldTerm]) -> list[int]:
 def fit_tagger(examples: Sequence[TaggedSentence], settings: ChainSettings) -> TaggerWeights:
     counts = Counter(name for example in examples for row in example.features for name in row)
     kept = {name for name, count in counts.items() if count >= settings.least_count}
-    draw = random.Random(settings.seed)  # noqa: S311  repeatable, not secret
+    draw = random.Random(settings.seed)
     rows = SparseRows(kept, 2, settings.rate, settings.penalty)
     trainer = _ChainTrainer(rows, settings, draw)
     known = [

@@ -34,7 +34,7 @@ def fit_polarity(examples: Sequence[Labelled], settings: LoglinearSettings) -> M
     kept = {name for name, count in counts.items() if count >= settings.least_count}
     known = [Labelled([n for n in e.names if n in kept], e.label) for e in examples]
     rows = SparseRows(kept, _CLASSES, settings.rate, settings.penalty)
-    draw = random.Random(settings.seed)  # noqa: S311  repeatable, not secret
+    draw = random.Random(settings.seed)
     order = list(range(len(known)))
     for epoch in range(settings.epochs):
         draw.shuffle(order)
