@@ -52,7 +52,7 @@ class RulesOf:
 
 def lines_of(folder: Path, cache: Path | None, folds: Folds, rules: RulesOf) -> Iterator[str]:
     samples = load_samples(folder, VARIANTS, cache)
-    yield f"{len(samples)} images in {len(VARIANTS)} variants; folds: {folds}"
+    yield f"{len(samples)} samples in {len(VARIANTS)} variants; folds: {folds}"
     yield from report(judge_all(samples, folds, rules))
     ended = ", ".join(f"{reason} {count}" for reason, count in rules.reasons.most_common())
     yield f"debates ended by: {ended}"
