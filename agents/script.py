@@ -35,7 +35,6 @@ After the last iteration nobody adds anything.
 from typing import Annotated, Self
 
 import anyio
-import yaml
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
 from parley.agents.brain import Answer, BrainFailure, Task
@@ -57,9 +56,12 @@ from parley.bus.contracts.verdicts import (
     Verdict,
 )
 from parley.bus.errors import BadInput
+from parley.configs.careful_yaml import parse_yaml
 
 # The name under which a debate's script travels among the blobs of its input.
 SCRIPT_BLOB = "script"
+# Scripts kept parsed between the asks of their debates.
+SCRIPTS_CACHED = 256
 
 
 class Line(Cue):
@@ -154,10 +156,9 @@ class Script(Contract):
 
 def parse_script(text: str | bytes, source: str = "script") -> Script:
     """Raises BadInput that names every mistake."""
+    content = parse_yaml(text, source)
     try:
-        return Script.model_validate(yaml.safe_load(text))
-    except yaml.YAMLError as error:
-        raise BadInput(f"{source}: not YAML: {' '.join(str(error).split())}") from error
+        return Script.model_validate(content)
     except ValidationError as error:
         mistakes = "; ".join(
             f"{'.'.join(str(part) for part in mistake['loc']) or 'file'}: {mistake['msg']}"
@@ -258,5 +259,12 @@ class ScriptedBrain:
                 FailureReason.UNSUPPORTED_REQUEST, "the debate carries no script to play"
             )
         if ref.sha256 not in self._parsed:
-            self._parsed[ref.sha256] = parse_script(await task.fetch(ref))
+            data = await task.fetch(ref)
+            try:
+                script = parse_script(data)
+            except BadInput as error:
+                raise BrainFailure(FailureReason.UNSUPPORTED_REQUEST, str(error)) from error
+            while len(self._parsed) >= SCRIPTS_CACHED:
+                del self._parsed[next(iter(self._parsed))]
+            self._parsed[ref.sha256] = script
         return self._parsed[ref.sha256]
