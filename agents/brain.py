@@ -1,5 +1,6 @@
 """Who thinks: a typed task in, a typed answer out. Rule, model and script brains all fit this."""
 
+import math
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple, Protocol
 
@@ -22,6 +23,8 @@ class Task(NamedTuple):
     input: DebateInput
     # Fetches a blob of the debate; fetched once per process and cached.
     fetch: FetchBlob
+    # After so long the answer comes too late to count.
+    deadline_s: float = math.inf
 
 
 class Answer(NamedTuple):

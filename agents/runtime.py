@@ -52,8 +52,9 @@ class WorkerOptions:
     retries: int = 2
     # How long asks may still be thought about after a stop.
     drain_s: float = 185.0
-    # Blobs kept in memory between asks.
+    # Blobs kept in memory between asks: so many, and so many bytes of them.
     blobs_cached: int = 32
+    blob_bytes_cached: int = 64_000_000
     # Measures how long a thought takes.
     clock: Callable[[], float] = time.perf_counter
 
@@ -218,6 +219,7 @@ class Worker:
                     request=await self._journal.request_of(ask),
                     input=ask.input,
                     fetch=self._fetch,
+                    deadline_s=ask.deadline_s,
                 )
                 return await self._brain.speak(task)
             except BrainFailure as failure:
@@ -235,10 +237,16 @@ class Worker:
     async def _fetch(self, ref: BlobRef) -> bytes:
         if ref.sha256 not in self._blobs:
             data = await self._journal.bus.get_blob(ref)
-            while len(self._blobs) >= self._options.blobs_cached:
-                del self._blobs[next(iter(self._blobs))]
             self._blobs[ref.sha256] = data
+            while len(self._blobs) > 1 and self._caches_too_much():
+                del self._blobs[next(iter(self._blobs))]
         return self._blobs[ref.sha256]
+
+    def _caches_too_much(self) -> bool:
+        held = sum(map(len, self._blobs.values()))
+        return (
+            len(self._blobs) > self._options.blobs_cached or held > self._options.blob_bytes_cached
+        )
 
 
 def queue_of(journal: Journal, panel: str, persona: str, options: WorkerOptions) -> Queue:

@@ -32,14 +32,17 @@ A deliberation has `iterations` in place of `rounds`. Each holds what `rules ter
 After the last iteration nobody adds anything.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Self
 
 import anyio
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
+from parley.agents.absa_script import AbsaScript, play_line
 from parley.agents.brain import Answer, BrainFailure, Task
 from parley.agents.cue import Cue
 from parley.agents.deliberation.script import IterationLines, deliberate, sum_up
+from parley.bus.contracts.absa.requests import AbsaRequest
 from parley.bus.contracts.base import Contract, Share, Text, Token
 from parley.bus.contracts.deliberation import Summary, SummaryRequest
 from parley.bus.contracts.facts import Content, FailureReason, Request
@@ -154,11 +157,29 @@ class Script(Contract):
         return iterations[number - 1] if number <= len(iterations) else IterationLines()
 
 
+# A script of any panel.
+AnyScript = Script | AbsaScript
+
+
+def script_schema(content: object) -> type[AnyScript]:
+    """A script of rounds, or of steps."""
+    steps = isinstance(content, Mapping) and "steps" in content
+    return AbsaScript if steps else Script
+
+
 def parse_script(text: str | bytes, source: str = "script") -> Script:
+    """Raises BadInput that names every mistake."""
+    script = parse_any_script(text, source)
+    if not isinstance(script, Script):
+        raise BadInput(f"{source}: should have rounds")
+    return script
+
+
+def parse_any_script(text: str | bytes, source: str = "script") -> AnyScript:
     """Raises BadInput that names every mistake."""
     content = parse_yaml(text, source)
     try:
-        return Script.model_validate(content)
+        return script_schema(content).model_validate(content)
     except ValidationError as error:
         mistakes = "; ".join(
             f"{'.'.join(str(part) for part in mistake['loc']) or 'file'}: {mistake['msg']}"
@@ -174,6 +195,8 @@ def cue_for(script: Script, request: Request, persona: str) -> Cue | None:
         case RoundRequest():
             return script.line(request.round, persona)
         case LocalizeRequest() | SummaryRequest():
+            return None
+        case _ if isinstance(request, AbsaRequest):
             return None
         case _:
             return script.iteration(request.iteration).says.get(persona)
@@ -194,6 +217,10 @@ def recite(script: Script, request: Request, persona: str) -> Content:
             return (follow_up or FollowUpLine(summary="The script names no region.")).localization()
         case SummaryRequest():
             return script.summary or sum_up(request)
+        case _ if isinstance(request, AbsaRequest):
+            raise BrainFailure(
+                FailureReason.UNSUPPORTED_REQUEST, f"the script knows nothing of {request.kind}"
+            )
         case _:
             return deliberate(script.iteration(request.iteration), request, persona)
 
@@ -239,12 +266,14 @@ class ScriptedBrain:
 
     name = "script"
 
-    def __init__(self, script: Script | None = None) -> None:
+    def __init__(self, script: AnyScript | None = None) -> None:
         self._given = script
-        self._parsed: dict[str, Script] = {}
+        self._parsed: dict[str, AnyScript] = {}
 
     async def speak(self, task: Task) -> Answer:
         script = self._given or await self._travelling(task)
+        if isinstance(script, AbsaScript):
+            return await play_line(script, task)
         cue = cue_for(script, task.request, task.persona)
         if cue is not None and cue.silent:
             await anyio.sleep_forever()
@@ -252,7 +281,7 @@ class ScriptedBrain:
             await anyio.sleep(cue.delay_s)
         return Answer(recite(script, task.request, task.persona))
 
-    async def _travelling(self, task: Task) -> Script:
+    async def _travelling(self, task: Task) -> AnyScript:
         ref = task.input.blobs.get(SCRIPT_BLOB)
         if ref is None:
             raise BrainFailure(
@@ -261,7 +290,7 @@ class ScriptedBrain:
         if ref.sha256 not in self._parsed:
             data = await task.fetch(ref)
             try:
-                script = parse_script(data)
+                script = parse_any_script(data)
             except BadInput as error:
                 raise BrainFailure(FailureReason.UNSUPPORTED_REQUEST, str(error)) from error
             while len(self._parsed) >= SCRIPTS_CACHED:

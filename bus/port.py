@@ -115,6 +115,26 @@ class Link:
     losses: int
 
 
+class Shelf(Protocol):
+    """
+    A bounded store beside the log, from which the oldest goes first.
+
+    What stands on it may be gone tomorrow; whoever decides by it writes down what was found.
+    """
+
+    async def put(self, key: str, data: bytes) -> None:
+        """Once for each key; putting it again changes nothing while it stands there."""
+        ...
+
+    async def read(self, *, start: int = 1) -> list[Record]:
+        """Everything from the sequence `start` on, oldest first."""
+        ...
+
+    async def first_sequence(self) -> int:
+        """Of the oldest that still stands there; what came before it is gone."""
+        ...
+
+
 class Bus(Protocol):
     @property
     def link(self) -> Link: ...
@@ -205,6 +225,10 @@ class Bus(Protocol):
 
     async def listen(self, subject: str, on: Callable[[str, bytes], None]) -> None:
         """(subject, data) of every signal; until cancelled."""
+        ...
+
+    def shelf(self, name: str, limit: int) -> Shelf:
+        """Holds at most `limit` records; made when it is first used."""
         ...
 
     async def put_blob(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:

@@ -8,7 +8,8 @@ The only place where a subject is spelled.
     {prefix}.{panel}.{id}.ctl.opened                  the coordinator; all of `ctl` under one guard
                          .ctl.ask.{step}.{persona}    (`all` for several personas, listed inside)
                          .ctl.abstained.{step}.{persona}
-                         .ctl.terminated, .ctl.decided, .ctl.closed
+                         .ctl.terminated, .ctl.decided, .ctl.judged, .ctl.overridden, .ctl.moderated,
+                         .ctl.recalled, .ctl.remembered, .ctl.closed
 
     redrive.{prefix}.{panel}.{id}.{step}.{persona}    an operator: an ask once more, for one persona
 
@@ -30,7 +31,12 @@ from parley.bus.contracts.facts import (
     DeadlineFired,
     Decided,
     Fact,
+    Judged,
+    Moderated,
     Opened,
+    Overridden,
+    Recalled,
+    Remembered,
     Submitted,
     Terminated,
     TurnTaken,
@@ -74,8 +80,8 @@ def tail_of(fact: Fact) -> str:  # noqa: C901, PLR0911 - one line a fact is the 
             return f"ctl.abstained.{fact.step}.{fact.persona}"
         case Terminated():
             return "ctl.terminated"
-        case Decided():
-            return "ctl.decided"
+        case Decided() | Judged() | Overridden() | Moderated() | Recalled() | Remembered():
+            return f"ctl.{fact.type}"
         case Closed():
             return "ctl.closed"
         case _:

@@ -16,6 +16,7 @@ from pydantic import Field, ValidationError
 from parley.bus.contracts.base import Share, Token
 from parley.bus.contracts.panel import Panel, PanelBase, VerdictPanel, VerdictParams
 from parley.bus.errors import BadInput
+from parley.configs.absa_panel import AbsaPanelFile, Setting, absa_panel
 from parley.configs.careful_yaml import parse_yaml
 from parley.configs.deliberation import DeliberationFile, assemble_deliberation
 from parley.configs.files import read_mapping
@@ -53,10 +54,12 @@ class PanelFile(PanelBase):
         return self.order or self.roster
 
 
-AnyPanelFile = PanelFile | DeliberationFile
+# A panel file of any protocol.
+AnyPanelFile = PanelFile | DeliberationFile | AbsaPanelFile
 SCHEMAS: Mapping[str, type[AnyPanelFile]] = {
     "verdicts": PanelFile,
     "deliberation": DeliberationFile,
+    "absa": AbsaPanelFile,
 }
 
 
@@ -148,6 +151,8 @@ def resolve(
     Raises BadInput with one line for each mistake.
     """
     content, warnings = read_panel(panel_path(name, panels_dir))
+    if isinstance(content, AbsaPanelFile):
+        return _resolve_absa(content, preset, overrides, roster, warnings)
     mistakes = _roster_mistakes(content, roster)
     if preset not in content.preset_names:
         mistakes.append(name_unknown("preset", preset, content.preset_names))
@@ -163,6 +168,21 @@ def resolve(
     panel = _assemble(content, preset, seats, kept)
     warnings += tuple(f"{o.origin}: no such agent any more, ignored" for o in retired)
     return Resolution(panel, warnings)
+
+
+def _resolve_absa(
+    content: AbsaPanelFile,
+    preset: str,
+    overrides: Sequence[Override],
+    roster: Sequence[str],
+    warnings: tuple[str, ...],
+) -> Resolution:
+    if roster:
+        raise BadInput(
+            f"{content.name}: who is asked follows from the parameters: set debate.order"
+        )
+    settings = [Setting(one.key, one.value, one.origin) for one in overrides]
+    return Resolution(absa_panel(content, preset, settings), warnings)
 
 
 def _assemble(

@@ -3,7 +3,8 @@ How this installation runs: which server, which names, how much at a time.
 
 A value comes from the first of: a flag, a variable `PARLEY_…` (`PARLEY_NATS__URL`), the settings
 file (`--config FILE`, or `parley.yaml` in the working directory), the default below. A variable
-that says `none` stands for no value, where a default is to be switched off.
+that says `none` stands for no value, where a default is to be switched off. The model's key and
+address may also stand in `OPENAI_API_KEY` and `OPENAI_BASE_URL`, behind all of these.
 Every mistake in all of them is reported at once.
 """
 
@@ -33,6 +34,7 @@ from parley.bus.contracts.base import Token
 from parley.bus.errors import BadInput
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import Place, explain
+from parley.configs.model import ModelSettings
 
 DEFAULT_FILE = Path("parley.yaml")
 _ENV_PREFIX = "PARLEY_"
@@ -164,6 +166,7 @@ class Settings(BaseSettings):
     coordinator: CoordinatorSettings = CoordinatorSettings()
     health: HealthSettings = HealthSettings()
     log: LogSettings = LogSettings()
+    model: ModelSettings = ModelSettings()
     # The user's own panels, beside the ones that come with Parley.
     panels: Path | None = None
 
@@ -187,6 +190,15 @@ class Settings(BaseSettings):
         return (init_settings,)
 
 
+class _OpenAiVariables(BaseSettings):
+    """What other programs of the same kind read as well."""
+
+    model_config = SettingsConfigDict(env_prefix="OPENAI_")
+
+    api_key: str | None = Field(default=None, repr=False)
+    base_url: str | None = None
+
+
 def load(file: Path | None = None, flags: Mapping[str, object] | None = None) -> Settings:
     """
     `flags` maps dotted keys to the values given on the command line (None: not given).
@@ -197,18 +209,25 @@ def load(file: Path | None = None, flags: Mapping[str, object] | None = None) ->
     from_flags = _nested({key: value for key, value in (flags or {}).items() if value is not None})
     from_env = _environment()
     from_file = read_mapping(path) if path is not None else {}
+    usual = {"model": {key: value for key, value in _openai_variables().items() if value}}
 
     def origin(place: Place) -> str:
         if _holds(from_flags, place):
             return "command line"
         if _holds(from_env, place):
             return _ENV_PREFIX + _ENV_DELIMITER.join(map(str, place)).upper()
+        if not _holds(from_file, place) and _holds(usual, place):
+            return f"OPENAI_{place[-1]}".upper()
         return str(path) if path is not None else "settings"
 
     try:
-        return Settings.model_validate(_laid_over(from_file, from_env, from_flags))
+        return Settings.model_validate(_laid_over(usual, from_file, from_env, from_flags))
     except ValidationError as error:
         raise BadInput("\n".join(explain(error, Settings, origin))) from error
+
+
+def _openai_variables() -> dict[str, object]:
+    return dict(EnvSettingsSource(_OpenAiVariables)())
 
 
 def _environment() -> dict[str, object]:

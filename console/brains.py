@@ -1,20 +1,29 @@
 """`--brain`: who thinks for the agents."""
 
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from parley.agents.auto import AutoBrain, RuleBrain
 from parley.agents.brain import Brain
+from parley.agents.model.question import Questions
+from parley.agents.model.verdicts import VerdictQuestions
 from parley.agents.script import ScriptedBrain
+from parley.bus.contracts.panel import Panel
 from parley.bus.errors import BadInput
 from parley.configs.names import name_unknown
+from parley.configs.settings import Settings
 from parley.console.debates import ScriptFile, read_script
 
 SCRIPT = "script"
-# The panel's own rules.
+# The panel's own rules, whatever came with the debate.
 RULE = "rule"
 # The script that came with the debate, or else the panel's own rules.
 AUTO = "auto"
+MODEL = "model"
+# Models think longer than scripts; a panel that says nothing else waits this long for them.
+MODEL_DEADLINE_S = 180.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,21 +33,62 @@ class BrainChoice:
     kind: str
     script: ScriptFile | None = None
 
+    @property
+    def follows_rules(self) -> bool:
+        """Whether a debate that brings nothing but its input is argued by rule."""
+        return self.kind in {AUTO, RULE}
+
 
 def parse_brain(text: str) -> BrainChoice:
     kind, colon, file = text.partition(":")
-    known = [AUTO, RULE, SCRIPT]
-    if kind not in known or (colon and kind != SCRIPT):
-        given = text if kind in known else kind
-        raise BadInput(f"--brain: {name_unknown('brain', given, known)}")
+    known = [AUTO, RULE, SCRIPT, MODEL]
+    if kind not in known:
+        raise BadInput(f"--brain: {name_unknown('brain', kind, known)}")
+    if kind == MODEL and colon:
+        raise BadInput("--brain: model takes no name here: set PARLEY_MODEL__NAME")
+    if colon and kind != SCRIPT:
+        raise BadInput(f"--brain: {kind} takes no file")
     if colon and not file:
         raise BadInput("--brain: script: should name a file, for example script:debate.yaml")
     return BrainChoice(kind, read_script(Path(file)) if file else None)
 
 
 def make_brain(choice: BrainChoice) -> Brain:
+    """Of the brains that need nothing but themselves."""
     if choice.kind == AUTO:
         return AutoBrain()
     if choice.kind == RULE:
         return RuleBrain()
     return ScriptedBrain(choice.script.content if choice.script else None)
+
+
+def questions() -> Sequence[Questions]:
+    """How each panel family asks a language model."""
+    return (VerdictQuestions(),)
+
+
+@asynccontextmanager
+async def open_brain(
+    choice: BrainChoice, settings: Settings, seats: Sequence[tuple[str, str]]
+) -> AsyncIterator[Brain]:
+    """Raises BadInput or Unreachable for a model that cannot be asked."""
+    if choice.kind != MODEL:
+        yield make_brain(choice)
+        return
+    try:
+        # The package for models is large and optional.
+        from parley.agents.model.brain import open_model_brain  # noqa: PLC0415
+    except ImportError as error:
+        raise BadInput(
+            f"--brain model: {error.name} is not installed: pip install 'parley-debate[model]'"
+        ) from error
+    async with open_model_brain(settings.model, seats, questions()) as brain:
+        yield brain
+
+
+def with_patience(panel: Panel, choice: BrainChoice, sets: Sequence[str]) -> Panel:
+    """The panel with time enough for a model, unless somebody set its deadline."""
+    told = any(one.partition("=")[0].strip() == "deadline_s" for one in sets)
+    if choice.kind != MODEL or told or panel.deadline_s >= MODEL_DEADLINE_S:
+        return panel
+    return panel.model_copy(update={"deadline_s": MODEL_DEADLINE_S})

@@ -21,10 +21,14 @@ class Commands(LazyGroup):
     sections: ClassVar[Mapping[str, Mapping[str, Lazy]]] = {
         "Try it": {
             "demo": Lazy(
-                f"{_AT}.demo", "Watch two debates on a private server, from start to verdict."
+                f"{_AT}.demo", "Watch debates on a private server, from start to verdict."
             ),
             "simulate": Lazy(f"{_AT}.simulate", "Play a scripted debate through the real rules."),
             "run": Lazy(f"{_AT}.run", "Run debates and print their results."),
+            "batch": Lazy(
+                f"{_AT}.batch", "Run a data set of sentences, and compare variants of the panel."
+            ),
+            "eval": Lazy(f"{_AT}.eval_absa", "Measure the aspect-sentiment pipeline on MAMS."),
         },
         "Run it": {
             "up": Lazy(f"{_AT}.up", "Run everything on this machine: server, coordinator, agents."),
@@ -43,6 +47,7 @@ class Commands(LazyGroup):
             "verify": Lazy(f"{_AT}.verify", "Recompute every decision of a debate from its log."),
             "export": Lazy(f"{_AT}.export", "Write debates to a file."),
             "import": Lazy(f"{_AT}.import_", "Read exported debates into a server."),
+            "memory": Lazy(f"{_AT}.memory", "What past debates about aspects left behind."),
             "rules": Lazy(f"{_AT}.rules", "Apply one rule to JSON Lines: stdin in, stdout out."),
         },
         "Operate it": {
@@ -53,6 +58,8 @@ class Commands(LazyGroup):
         "Set it up": {
             "panels": Lazy(f"{_AT}.panels", "List the panels, or show one."),
             "config": Lazy(f"{_AT}.config", "Check settings, panels and scripts."),
+            "prompts": Lazy(f"{_AT}.prompts", "Show what language models are told."),
+            "models": Lazy(f"{_AT}.models", "Run a small language model on this machine."),
             "schema": Lazy(f"{_AT}.schema", "Print the schema of everything on the bus."),
         },
     }

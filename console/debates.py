@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from parley.agents.script import Script
+from parley.agents.script import AnyScript, Script, script_schema
 from parley.bus.contracts.panel import VerdictPanel
 from parley.bus.errors import BadInput
 from parley.configs.files import read_mapping
@@ -40,6 +40,8 @@ class Wishes:
     roster: Sequence[str] = ()
     panels_dir: Path | None = None
     regime: str | None = None
+    # The language of the texts; None finds it out, text by text.
+    language: str | None = None
 
     def overrides(self) -> list[Override]:
         regime = Override("theta", self.regime, f"--regime {self.regime}")
@@ -49,7 +51,7 @@ class Wishes:
 @dataclass(frozen=True, slots=True)
 class ScriptFile:
     path: Path
-    content: Script
+    content: AnyScript
     data: bytes
 
 
@@ -66,10 +68,12 @@ def new_id() -> str:
 
 def read_script(path: Path) -> ScriptFile:
     """Raises BadInput with one line for each mistake."""
+    raw = read_mapping(path)
+    schema = script_schema(raw)
     try:
-        content = Script.model_validate(read_mapping(path))
+        content = schema.model_validate(raw)
     except ValidationError as error:
-        raise BadInput("\n".join(explain(error, Script, lambda _: str(path)))) from error
+        raise BadInput("\n".join(explain(error, schema, lambda _: str(path)))) from error
     return ScriptFile(path, content, path.read_bytes())
 
 
@@ -96,7 +100,7 @@ def scripted_panel(script: ScriptFile, wishes: Wishes) -> Resolution:
     overrides = [
         Override(key, value, f"{script.path}: params") for key, value in content.params.items()
     ]
-    if content.theta is not None:
+    if isinstance(content, Script) and content.theta is not None:
         overrides.append(Override("theta", content.theta.value, f"{script.path}: theta"))
     try:
         resolution = resolve(

@@ -59,11 +59,11 @@ def read_material(given: str) -> Material:
         return _text(sys.stdin.buffer.read(), "stdin")
     path = Path(given)
     try:
-        is_file = path.is_file()
+        is_file, is_directory = path.is_file(), path.is_dir()
     except (OSError, ValueError):
-        is_file = False
+        is_file = is_directory = False
     if not is_file:
-        if path.is_dir() or _LOOKS_LIKE_A_FILE.match(given):
+        if given and (is_directory or _LOOKS_LIKE_A_FILE.match(given)):
             raise BadInput(f"{given}: no such file")
         return _text(given.encode("utf-8", "surrogateescape"), "input")
     media_type = mimetypes.guess_type(path.name)[0] or ""
@@ -76,6 +76,12 @@ def read_material(given: str) -> Material:
     if media_type.startswith("image/"):
         return Material(image=data, media_type=media_type)
     return _text(data, str(path))
+
+
+def read_lines() -> list[Material]:
+    """Every line of stdin that is not empty."""
+    whole = _text(sys.stdin.buffer.read(), "stdin")
+    return [Material(text=line) for line in whole.text.splitlines() if line.strip()]
 
 
 async def upload(bus: Bus, material: Material, script: ScriptFile | None) -> DebateInput:

@@ -11,9 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from parley.bus.contracts.facts import Fact
-from parley.bus.contracts.panel import DeliberationPanel
+from parley.bus.contracts.panel import AbsaPanel, DeliberationPanel
 from parley.bus.contracts.verdicts import Verdict
 from parley.bus.subjects import DebateRef
+from parley.console.absa_board import absa_board
 from parley.console.deliberation_board import deliberation_board
 from parley.console.readout import MARKS, Readout, Seat, bar, read_out
 from parley.console.story import tell, verdict
@@ -53,6 +54,8 @@ def print_board(ref: DebateRef, state: DebateState) -> None:
 
 
 def board(ref: DebateRef, state: DebateState) -> RenderableType:
+    if isinstance(state.panel, AbsaPanel):
+        return absa_board(ref, state)
     if isinstance(state.panel, DeliberationPanel):
         return deliberation_board(ref, state)
     now = read_out(state)

@@ -5,9 +5,16 @@ import sys
 from typing import Literal
 
 import structlog
+import structlog.tracebacks
 
 Level = Literal["debug", "info", "warning", "error"]
 Format = Literal["auto", "json", "console"]
+
+
+# Without the frames' variables: keys and prompts are among them.
+_TRACEBACKS = structlog.processors.ExceptionRenderer(
+    structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+)
 
 
 def configure(level: Level, shape: Format = "auto") -> None:
@@ -18,9 +25,13 @@ def configure(level: Level, shape: Format = "auto") -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     ending: list[structlog.typing.Processor] = (
-        [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        [
+            structlog.dev.ConsoleRenderer(
+                colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+            )
+        ]
         if readable
-        else [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        else [_TRACEBACKS, structlog.processors.JSONRenderer()]
     )
     structlog.configure(
         processors=[*shared, *ending],

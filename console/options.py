@@ -5,6 +5,11 @@ from typing import Annotated
 
 import typer
 
+from parley.bus.errors import BadInput
+from parley.configs.names import name_unknown
+
+LANGUAGES = ("auto", "ko", "en")
+
 Nats = Annotated[
     str | None,
     typer.Option("--nats", metavar="URL", help="The NATS server; nats://127.0.0.1:4222 otherwise."),
@@ -39,15 +44,35 @@ Roster = Annotated[
 PanelName = Annotated[str, typer.Argument(metavar="PANEL", help="The panel; see parley panels.")]
 Inputs = Annotated[
     list[str] | None,
-    typer.Argument(metavar="INPUT", help="An image, a question file, a text, or - for stdin."),
+    typer.Argument(
+        metavar="INPUT",
+        help="Images and directories of images, a question file, a text file, a text, - for stdin.",
+    ),
 ]
 Brain = Annotated[
     str,
     typer.Option(
         "--brain",
-        help="Who thinks: script:FILE plays a file, script what came with the debate,"
-        " rule the panel's rules; auto: what came with the debate, or else the rules.",
+        help="Who thinks: auto (the script that came along, or the panel's rules), rule, script:FILE,"
+        " model (PARLEY_MODEL__NAME, __BASE_URL, __API_KEY).",
     ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Write a report (HTML) of each image, and evidence."),
+]
+References = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reference", metavar="FILE", help="A photograph by the camera in question; repeatable."
+    ),
+]
+ProtocolName = Annotated[
+    str | None,
+    typer.Option("--protocol", help="absa: v1 (analyst, critic, empath) or v2 (EPM, TAN, CJ)."),
+]
+Language = Annotated[
+    str, typer.Option("--lang", help="absa: the texts' language, ko or en; auto finds it out.")
 ]
 Id = Annotated[str | None, typer.Option("--id", help="The debate's id; made up otherwise.")]
 DebateId = Annotated[str, typer.Argument(metavar="ID", help="The debate, as id or panel/id.")]
@@ -60,6 +85,18 @@ Json = Annotated[bool, typer.Option("--json", help="JSON on stdout, and nothing 
 def example(*lines: str) -> str:
     """An epilog that the help does not wrap."""
     return "\n".join(("\b", "Example:", *(f"  {line}" for line in lines)))
+
+
+def language_of(text: str) -> str | None:
+    """None for `auto`."""
+    if text not in LANGUAGES:
+        raise BadInput(f"--lang: {name_unknown('language', text, LANGUAGES)}")
+    return None if text == LANGUAGES[0] else text
+
+
+def with_protocol(sets: list[str] | None, protocol: str | None) -> list[str]:
+    """`--protocol v1` is short for `--set debate.protocol=v1`."""
+    return [*([f"debate.protocol={protocol}"] if protocol is not None else []), *(sets or [])]
 
 
 def names(text: str | None) -> tuple[str, ...]:

@@ -1,15 +1,16 @@
 """
-A scripted debate without a bus: the coordinator's own functions, and the script for the agents.
+A debate without a bus: the coordinator's own functions, and a script or rules for the agents.
 
 Time is the script's: who has a longer delay speaks later, and who is silent or slower than the
 step's deadline misses the turn.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from parley.agents.absa_script import AbsaLine, AbsaScript, recite_absa
 from parley.agents.brain import BrainFailure
 from parley.agents.cue import Cue
-from parley.agents.script import Script, ScriptedBrain, cue_for, recite
+from parley.agents.script import AnyScript, ScriptedBrain, cue_for, recite
 from parley.bus.contracts.facts import (
     Content,
     DeadlineFired,
@@ -25,43 +26,84 @@ from parley.coordinator.policy import decide
 from parley.coordinator.reducer import apply
 from parley.coordinator.state import DebateState, Phase, Step
 
+# Who is asked what, and what the answer is.
+Speak = Callable[[str, Request], Content]
+Said = TurnTaken | DeadlineFired
 
-def play(panel: Panel, script: Script, about: DebateInput) -> Iterator[tuple[Fact, DebateState]]:
+
+def play(panel: Panel, script: AnyScript, about: DebateInput) -> Iterator[tuple[Fact, DebateState]]:
     """Every fact of the debate, with the state that it leads to."""
+    return _run(panel, about, lambda step: _scripted(step, script))
+
+
+def play_with(panel: Panel, about: DebateInput, speak: Speak) -> DebateState:
+    """The debate's end, when everybody answers at once."""
+    *_, (_, state) = _run(panel, about, lambda step: _spoken(step, speak))
+    return state
+
+
+def _run(
+    panel: Panel, about: DebateInput, answers: Callable[[Step], Iterator[Said]]
+) -> Iterator[tuple[Fact, DebateState]]:
     submitted = Submitted(panel=panel, input=about)
     state = apply(DebateState(), submitted)
     yield submitted, state
     while state.phase is not Phase.CLOSED:
         due = decide(state)
-        for fact in (due,) if due is not None else _next_in(state, script):
+        step = state.open_step
+        if due is None:
+            assert step is not None, (
+                "a debate with nothing due and nobody asked would wait for ever"
+            )
+            facts: Iterator[Fact] = answers(step)
+        else:
+            facts = iter((due,))
+        for fact in facts:
             state = apply(state, fact)
             yield fact, state
 
 
-def _next_in(state: DebateState, script: Script) -> Iterator[TurnTaken | DeadlineFired]:
-    step = state.open_step
-    assert step is not None, "a debate with nothing due and nobody asked would wait for ever"
-    request = step.ask.request
-    assert not isinstance(request, RequestByReference), "only the bus puts requests elsewhere"
-    cues = {name: cue_for(script, request, name) or Cue() for name in step.waiting_for}
-    speaking = [name for name, cue in cues.items() if _speaks_in_time(cue, step)]
-    for name in sorted(speaking, key=lambda name: cues[name].delay_s):
+def _spoken(step: Step, speak: Speak) -> Iterator[Said]:
+    request = _request(step)
+    for name in step.waiting_for:
+        yield TurnTaken(step=step.name, persona=name, content=speak(name, request))
+
+
+def _scripted(step: Step, script: AnyScript) -> Iterator[Said]:
+    lines = {name: _line(script, step, name) for name in step.waiting_for}
+    speaking = [name for name, line in lines.items() if _speaks_in_time(line, step)]
+    for name in sorted(speaking, key=lambda name: lines[name].delay_s):
         yield TurnTaken(
             step=step.name,
             persona=name,
-            content=_content(script, request, name),
+            content=_content(script, step, name),
             brain=ScriptedBrain.name,
         )
-    if len(speaking) < len(cues):
+    if len(speaking) < len(lines):
         yield DeadlineFired(step=step.name)
 
 
-def _speaks_in_time(cue: Cue, step: Step) -> bool:
-    return not cue.silent and cue.delay_s < step.ask.deadline_s
+def _line(script: AnyScript, step: Step, persona: str) -> Cue | AbsaLine:
+    if isinstance(script, AbsaScript):
+        return script.line(step.name, persona) or Cue()
+    return cue_for(script, _request(step), persona) or Cue()
 
 
-def _content(script: Script, request: Request, persona: str) -> Content:
+def _speaks_in_time(line: Cue | AbsaLine, step: Step) -> bool:
+    return not line.silent and line.delay_s < step.ask.deadline_s
+
+
+def _content(script: AnyScript, step: Step, persona: str) -> Content:
+    request = _request(step)
     try:
+        if isinstance(script, AbsaScript):
+            return recite_absa(script, step.name, request, persona)
         return recite(script, request, persona)
     except BrainFailure as failure:
         return Failure(reason=failure.reason, detail=str(failure))
+
+
+def _request(step: Step) -> Request:
+    request = step.ask.request
+    assert not isinstance(request, RequestByReference), "only the bus puts requests elsewhere"
+    return request

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
+from parley.bus.contracts.absa.requests import AbsaRequest
 from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.contracts.deliberation import DeliberationRequest, RegimeReason
 from parley.bus.contracts.facts import (
+    AbsaContent,
     Abstained,
     Asked,
     CancelRequested,
@@ -13,13 +15,18 @@ from parley.bus.contracts.facts import (
     Decided,
     Fact,
     Failure,
+    Judged,
+    Moderated,
     Opened,
+    Overridden,
+    Recalled,
+    Remembered,
     RequestByReference,
     Submitted,
     Terminated,
     TurnTaken,
 )
-from parley.bus.contracts.panel import Panel, VerdictPanel
+from parley.bus.contracts.panel import AbsaPanel, Panel, VerdictPanel
 from parley.bus.contracts.verdicts import (
     Challenge,
     FollowUp,
@@ -30,7 +37,8 @@ from parley.bus.contracts.verdicts import (
     Statement,
     TerminationReason,
 )
-from parley.console.deliberations import figures, tell_ask, tell_decision, tell_turn
+from parley.console import absa_story, deliberations
+from parley.console.deliberations import figures, tell_decision, tell_turn
 from parley.console.readout import so_far
 from parley.console.text import one_line
 from parley.coordinator.state import DebateState
@@ -48,6 +56,7 @@ WHY: dict[TerminationReason | RegimeReason, str] = {
     TerminationReason.BUDGET_EXHAUSTED: "the budget is used up",
     TerminationReason.CANCELLED: "somebody cancelled the debate",
     TerminationReason.QUORUM_LOST: "too few agents have spoken",
+    TerminationReason.DEBATE_DISABLED: "the debate is switched off",
     RegimeReason.ANSWER_CONVERGENCE: "the answer is reached",
     RegimeReason.VERIFICATION_PASS: "the best candidate passes every check",
     RegimeReason.DECISION_SUFFICIENCY: "there are grounds enough to decide",
@@ -55,7 +64,7 @@ WHY: dict[TerminationReason | RegimeReason, str] = {
 }
 
 
-def tell(fact: Fact, before: DebateState, after: DebateState) -> Iterator[str]:  # noqa: C901 - one case a fact is the clearest table
+def tell(fact: Fact, before: DebateState, after: DebateState) -> Iterator[str]:  # noqa: C901, PLR0912 - one case a fact is the clearest table
     """The lines that tell one fact; `before` and `after` are the states around it."""
     match fact:
         case Submitted():
@@ -78,15 +87,18 @@ def tell(fact: Fact, before: DebateState, after: DebateState) -> Iterator[str]: 
             yield f"over: {fact.reason.value}, {WHY[fact.reason]}"
         case Decided():
             yield from _decided(fact)
+        case Judged() | Overridden() | Moderated() | Recalled() | Remembered():
+            yield from absa_story.tell_finding(fact, after)
         case Closed():
-            yield f"closed: {fact.status.value} ({fact.reason})"
+            yield f"closed: {fact.status.value} ({one_line(fact.reason, QUOTE_WIDTH)})"
         case Opened():
             pass
 
 
 def tell_outcome(state: DebateState) -> Iterator[str]:
     """How it ended, as far as it has."""
-    for fact in (state.terminated, state.decided, state.closed):
+    ends = (state.terminated, state.decided, state.overridden, state.moderated, state.closed)
+    for fact in ends:
         if fact is not None:
             yield from tell(fact, state, state)
 
@@ -120,14 +132,18 @@ def verdict(decided: Decided) -> str:
 def _setting(panel: Panel) -> str:
     if isinstance(panel, VerdictPanel):
         return f"preset {panel.preset}"
+    if isinstance(panel, AbsaPanel):
+        return f"protocol {panel.params.debate.protocol}, {panel.params.language_code}"
     return f"regime {panel.params.theta.value} ({panel.params.theta.regime.value})"
 
 
 def _asked(ask: Asked) -> Iterator[str]:
     if ask.declaration is not None:
         yield from _declared(ask.declaration)
-    if isinstance(ask.request, DeliberationRequest):
-        yield from tell_ask(ask.request)
+    if isinstance(ask.request, AbsaRequest):
+        yield from absa_story.tell_ask(ask)
+    elif isinstance(ask.request, DeliberationRequest):
+        yield from deliberations.tell_ask(ask.request)
     elif ask.step == OPENING:
         yield "opening statements"
     elif ask.step == LOCALIZE:
@@ -169,6 +185,8 @@ def _spoken(turn: TurnTaken, before: DebateState, after: DebateState) -> Iterato
             yield f"  {turn.persona}: cannot answer ({said.reason.value}){_quote(said.detail)}"
         case Reply() as said:
             yield f"  {turn.persona}: {_moved(turn.persona, after)}{_quote(said.content)}"
+        case said if isinstance(said, AbsaContent):
+            yield from absa_story.tell_answer(turn.persona, said, after.input.text)
         case deliberating:
             yield f"  {turn.persona}: {tell_turn(deliberating)}"
 

@@ -1,29 +1,37 @@
 """From the command line to a debate on the bus."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from parley.agents.absa.text import detect_language
+from parley.agents.absa_script import AbsaScript
+from parley.bus.contracts.absa.record import SampleIdentity
 from parley.bus.contracts.facts import Submitted
-from parley.bus.contracts.panel import DeliberationPanel, Panel
+from parley.bus.contracts.panel import AbsaPanel, DeliberationPanel, Panel
 from parley.bus.errors import BadInput, Conflict
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
+from parley.configs.absa_panel import localised
 from parley.configs.panels import panel_path
 from parley.console.brains import SCRIPT, BrainChoice
 from parley.console.debates import ScriptFile, Wishes, new_id, scripted_panel, wished_panel
-from parley.console.inputs import Material, read_material, read_question, upload
+from parley.console.inputs import Material, read_lines, read_material, read_question, upload
 from parley.console.text import is_token
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One debate for each material, all on the same panel."""
+    """One debate for each material, on the panel as it suits that material."""
 
-    panel: Panel
+    panels: tuple[Panel, ...]
     materials: tuple[Material, ...]
     script: ScriptFile | None
     ids: tuple[str, ...]
     warnings: tuple[str, ...]
+
+    @property
+    def panel(self) -> Panel:
+        return self.panels[0]
 
     @property
     def refs(self) -> list[DebateRef]:
@@ -39,14 +47,23 @@ def plan(
     if script is not None and script.content.panel != panel:
         raise BadInput(f"{script.path}: panel: is {script.content.panel!r}, not {panel!r}")
     resolution = wished_panel(panel, wishes) if script is None else scripted_panel(script, wishes)
-    read = read_question if isinstance(resolution.panel, DeliberationPanel) else read_material
+    chosen = resolution.panel
+    read = READERS.get(chosen.protocol, _one_material)
     materials = _materials(inputs, read) if inputs else _nothing_but(script)
-    if given_id is not None and (len(materials) > 1 or not is_token(given_id)):
-        raise BadInput(
-            f"--id {given_id}: should be letters, digits, - and _, at most 64, for one input"
-        )
+    check_id(given_id, len(materials))
     ids = (given_id,) if given_id is not None else tuple(new_id() for _ in materials)
-    return Plan(resolution.panel, materials, script, ids, resolution.warnings)
+    panels = tuple(panel_for(chosen, one.text, wishes.language) for one in materials)
+    return Plan(panels, materials, script, ids, resolution.warnings)
+
+
+def panel_for(
+    panel: Panel, text: str, language: str | None, sample: SampleIdentity | None = None
+) -> Panel:
+    """The panel as it suits a text; None finds the language out."""
+    if not isinstance(panel, AbsaPanel):
+        return panel
+    code = language if language is not None else detect_language(text)
+    return localised(panel, code, sample or panel.sample)
 
 
 def check_answerable(wanted: Plan, brain: BrainChoice) -> None:
@@ -61,24 +78,54 @@ def check_answerable(wanted: Plan, brain: BrainChoice) -> None:
         )
 
 
+def check_id(given_id: str | None, inputs: int) -> None:
+    if given_id is not None and (inputs > 1 or not is_token(given_id)):
+        raise BadInput(
+            f"--id {given_id}: should be letters, digits, - and _, at most 64, for one input"
+        )
+
+
 async def submit(journal: Journal, wanted: Plan) -> None:
     """Raises BadInput for an id that is taken."""
-    for ref, material in zip(wanted.refs, wanted.materials, strict=True):
+    for ref, panel, material in zip(wanted.refs, wanted.panels, wanted.materials, strict=True):
         taken = await journal.bus.subjects(journal.subjects.submissions(debate=ref.id))
         if taken:
             raise BadInput(f"the id {ref.id!r} is taken")
         about = await upload(journal.bus, material, wanted.script)
         try:
-            await journal.submit(ref, Submitted(panel=wanted.panel, input=about))
+            await journal.submit(ref, Submitted(panel=panel, input=about))
         except Conflict as error:
             raise BadInput(f"the id {ref.id!r} is taken") from error
 
 
-def _materials(inputs: Sequence[str], read: Callable[[str], Material]) -> tuple[Material, ...]:
-    materials, mistakes = [], []
+def _one_material(given: str) -> list[Material]:
+    return [read_material(given)]
+
+
+def _one_question(given: str) -> list[Material]:
+    return [read_question(given)]
+
+
+def _sentences(given: str) -> list[Material]:
+    """Every line of stdin is one."""
+    return read_lines() if given == "-" else [read_material(given)]
+
+
+# How an input is read, by the protocol of the panel.
+READERS: Mapping[str, Callable[[str], list[Material]]] = {
+    "deliberation": _one_question,
+    "absa": _sentences,
+}
+
+
+def _materials(
+    inputs: Sequence[str], read: Callable[[str], list[Material]]
+) -> tuple[Material, ...]:
+    materials: list[Material] = []
+    mistakes = []
     for given in inputs:
         try:
-            materials.append(read(given))
+            materials += read(given)
         except BadInput as error:
             mistakes.append(str(error))
     if mistakes:
@@ -89,4 +136,5 @@ def _materials(inputs: Sequence[str], read: Callable[[str], Material]) -> tuple[
 def _nothing_but(script: ScriptFile | None) -> tuple[Material, ...]:
     if script is None:
         raise BadInput("nothing to debate: name an input, or a script with --brain script:FILE")
-    return (Material(text=script.content.question),)
+    content = script.content
+    return (Material(text=content.text if isinstance(content, AbsaScript) else content.question),)

@@ -19,6 +19,8 @@ from parley.bus.contracts.facts import (
     ControlFact,
     DeadlineFired,
     Fact,
+    Recalled,
+    Remembered,
     RequestByReference,
     Submitted,
     TurnTaken,
@@ -86,9 +88,19 @@ def _problem(
         return f"the {fact.decided_at} facts it rests on call for no decision"
     if _travels_by_reference(fact) and isinstance(expected, Asked):
         expected, _ = externalise(expected)
+    expected = _with_what_was_found(expected, fact)
     if encode(expected) == encode(fact):
         return None
     return _difference(fact, expected)
+
+
+def _with_what_was_found(expected: ControlFact, fact: ControlFact) -> ControlFact:
+    """What a store held at that moment stands in the log only, and is taken as given."""
+    if isinstance(expected, Recalled) and isinstance(fact, Recalled):
+        return expected.model_copy(update={"found": fact.found})
+    if isinstance(expected, Remembered) and isinstance(fact, Remembered):
+        return expected.model_copy(update={"kept": fact.kept})
+    return expected
 
 
 def _expected(state: DebateState, flows: Mapping[str, Flow]) -> ControlFact | None:

@@ -21,6 +21,7 @@ from parley.bus.contracts.facts import (
     Status,
     Terminated,
 )
+from parley.coordinator.absa import flow as absa
 from parley.coordinator.regimes import flow as regimes
 from parley.coordinator.state import DebateState, Phase, Step
 from parley.coordinator.verdicts import flow as verdicts
@@ -28,14 +29,20 @@ from parley.coordinator.verdicts import flow as verdicts
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """`advance` says what follows when no step is open; `cancel` ends a debate on request."""
+    """
+    `advance` says what follows when no step is open; `cancel` ends a debate on request.
+
+    `stop` does so where there is still much to do after the debate itself is over.
+    """
 
     advance: Callable[[DebateState], ControlFact]
     cancel: Callable[[DebateState], Terminated]
+    stop: Callable[[DebateState], Closed] | None = None
 
 
 FLOWS: Mapping[str, Flow] = {
     "verdicts": Flow(advance=verdicts.advance, cancel=verdicts.cancel),
+    "absa": Flow(advance=absa.advance, cancel=absa.cancel, stop=absa.stop),
     "deliberation": Flow(advance=regimes.advance, cancel=regimes.cancel),
 }
 
@@ -49,6 +56,8 @@ def decide(state: DebateState, flows: Mapping[str, Flow] = FLOWS) -> ControlFact
     flow = flows[state.running_panel.protocol]
     if state.cancelled_at is not None and state.terminated is None:
         return flow.cancel(state)
+    if state.cancelled_at is not None and flow.stop is not None:
+        return flow.stop(state)
     if state.open_step is not None:
         return _overdue(state, state.open_step)
     return flow.advance(state)

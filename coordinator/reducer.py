@@ -12,7 +12,7 @@ Rule 5: a debate begins with its submission; what stands before it has no place 
 """
 
 from collections.abc import Iterable
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from parley.bus.contracts.facts import (
     Abstained,
@@ -23,7 +23,12 @@ from parley.bus.contracts.facts import (
     DeadlineFired,
     Decided,
     Fact,
+    Judged,
+    Moderated,
     Opened,
+    Overridden,
+    Recalled,
+    Remembered,
     Submitted,
     Terminated,
     TurnTaken,
@@ -31,12 +36,25 @@ from parley.bus.contracts.facts import (
 from parley.bus.errors import ProtocolError
 from parley.coordinator.state import DebateState, Heard, Phase, Step
 
+# A conclusion that stands once in a debate.
+Finding = TypeVar("Finding", Decided, Judged, Overridden, Moderated, Recalled, Remembered)
+
 # The control facts that may follow in each phase.
 LEGAL: dict[Phase, tuple[type[ControlFact], ...]] = {
     Phase.UNKNOWN: (),
     Phase.SUBMITTED: (Opened, Closed),
-    Phase.RUNNING: (Asked, Abstained, Terminated, Closed),
-    Phase.TERMINATED: (Asked, Abstained, Decided, Closed),
+    Phase.RUNNING: (Asked, Abstained, Recalled, Terminated, Closed),
+    Phase.TERMINATED: (
+        Asked,
+        Abstained,
+        Decided,
+        Judged,
+        Recalled,
+        Overridden,
+        Moderated,
+        Remembered,
+        Closed,
+    ),
     Phase.CLOSED: (),
 }
 
@@ -93,7 +111,7 @@ def _with_deadline_passed(state: DebateState, fact: DeadlineFired) -> DebateStat
     return _with_last_step(state._replace(armed=None), step._replace(fired=True))
 
 
-def _obey(state: DebateState, fact: ControlFact) -> DebateState:
+def _obey(state: DebateState, fact: ControlFact) -> DebateState:  # noqa: C901, PLR0911 - one case a fact is the clearest table
     if not isinstance(fact, LEGAL[state.phase]):
         raise ProtocolError(f"{fact.type!r} is illegal while the debate is {state.phase.value}")
     match fact:
@@ -109,13 +127,34 @@ def _obey(state: DebateState, fact: ControlFact) -> DebateState:
             )
         case Decided():
             return state._replace(decided=_first(state, state.decided, fact), armed=None)
+        case Judged() | Overridden() | Moderated() | Recalled() | Remembered():
+            return _with_finding(state, fact)
         case Closed():
             return _without_open_step(state)._replace(phase=Phase.CLOSED, closed=fact, armed=None)
         case _:
             assert_never(fact)
 
 
-def _first(state: DebateState, already: Decided | None, fact: Decided) -> Decided:
+def _with_finding(
+    state: DebateState, fact: Judged | Overridden | Moderated | Recalled | Remembered
+) -> DebateState:
+    match fact:
+        case Judged():
+            state = state._replace(judged=_first(state, state.judged, fact))
+        case Overridden():
+            state = state._replace(overridden=_first(state, state.overridden, fact))
+        case Moderated():
+            state = state._replace(moderated=_first(state, state.moderated, fact))
+        case Recalled():
+            state = state._replace(recalled=_first(state, state.recalled, fact))
+        case Remembered():
+            state = state._replace(remembered=_first(state, state.remembered, fact))
+        case _:
+            assert_never(fact)
+    return state._replace(armed=None)
+
+
+def _first(state: DebateState, already: Finding | None, fact: Finding) -> Finding:
     if already is not None or state.open_step is not None:
         raise ProtocolError(f"{fact.type!r} is illegal twice or while a step is open")
     return fact

@@ -3,15 +3,17 @@
 from collections.abc import Callable, Mapping
 
 from parley.bus.subjects import DebateRef
+from parley.coordinator.absa import result as absa
 from parley.coordinator.regimes import result as regimes
 from parley.coordinator.state import DebateState
 from parley.coordinator.verdicts import result as verdicts
 
-Result = verdicts.VerdictResult | regimes.DeliberationResult
+Result = verdicts.VerdictResult | regimes.DeliberationResult | absa.AbsaResult | absa.AbsaUnfinished
 
 RESULTS: Mapping[str, Callable[[DebateRef, DebateState], Result]] = {
     "verdicts": verdicts.result_of,
     "deliberation": regimes.result_of,
+    "absa": absa.result_of,
 }
 
 

@@ -17,6 +17,8 @@ from parley.bus.contracts.facts import (
     Asked,
     DeadlineFired,
     Fact,
+    Recalled,
+    Remembered,
 )
 from parley.bus.errors import (
     BadInput,
@@ -25,7 +27,7 @@ from parley.bus.errors import (
     ProtocolError,
     Unavailable,
 )
-from parley.bus.journal import Journal
+from parley.bus.journal import Draft, Journal
 from parley.bus.port import Presence, Record
 from parley.bus.subjects import ASKS, CLOSED, CONTROL, DebateRef
 from parley.bus.tally import Tally
@@ -33,6 +35,7 @@ from parley.coordinator.abstaining import abstain_for
 from parley.coordinator.crew import Crew
 from parley.coordinator.deciding import draft_decision
 from parley.coordinator.figures import count, presence
+from parley.coordinator.memory import memory_of
 from parley.coordinator.policy import FLOWS, Flow
 from parley.coordinator.pulse import Pulse
 from parley.coordinator.quarantine import Quarantine
@@ -69,6 +72,7 @@ class Coordinator:
         writes_at_once: int = WRITES_AT_ONCE,
     ) -> None:
         self._journal = journal
+        self._memory = memory_of(journal.bus)
         self._subjects = journal.subjects
         self._flows = flows
         self._pulse = Pulse(journal, name, self._share_out)
@@ -214,9 +218,10 @@ class Coordinator:
         return True
 
     async def _act(self, write: Write) -> None:
+        draft = await self._looked_up(write)
         while write.watched.control == write.after:
             try:
-                await self._journal.control(write.ref, write.draft, after=write.after)
+                await self._journal.control(write.ref, draft, after=write.after)
             except Unavailable as error:
                 log.warning("control_write_undecided", debate=str(write.ref), reason=str(error))
                 continue
@@ -228,6 +233,15 @@ class Coordinator:
                 count(self.tally, write.ref.panel, write.draft.fact)
             write.watched.answered_after = write.after
             return
+
+    async def _looked_up(self, write: Write) -> Draft:
+        """The decision with what the memory has to say to it, for the few that ask it."""
+        fact, state = write.draft.fact, write.watched.state
+        if not isinstance(fact, Recalled | Remembered) or state is None:
+            return write.draft
+        found = await self._memory.look_up(write.ref, state, fact)
+        write.watched.sent = self._journal.draft(write.ref, found)
+        return write.watched.sent
 
     def _load(self, ref: DebateRef, watched: Watched) -> None:
         watched.loading = True

@@ -9,7 +9,19 @@ same thing, asked of many or of one.
 from enum import StrEnum
 from typing import NamedTuple
 
-from parley.bus.contracts.facts import Abstained, Asked, Closed, Decided, Terminated, TurnTaken
+from parley.bus.contracts.facts import (
+    Abstained,
+    Asked,
+    Closed,
+    Decided,
+    Judged,
+    Moderated,
+    Overridden,
+    Recalled,
+    Remembered,
+    Terminated,
+    TurnTaken,
+)
 from parley.bus.contracts.panel import DebateInput, Panel
 
 NOTHING = DebateInput()
@@ -74,6 +86,11 @@ class DebateState(NamedTuple):
     cancelled_at: int | None = None
     terminated: Terminated | None = None
     decided: Decided | None = None
+    judged: Judged | None = None
+    overridden: Overridden | None = None
+    moderated: Moderated | None = None
+    recalled: Recalled | None = None
+    remembered: Remembered | None = None
     closed: Closed | None = None
 
     @property

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import anyio
 
-from parley.agents.script import SCRIPT_BLOB, Script
+from parley.agents.script import SCRIPT_BLOB, AnyScript
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput, Panel
 from parley.bus.jetstream.bus import open_bus
@@ -123,11 +123,17 @@ async def open_journal(url: str) -> AsyncIterator[Journal]:
         yield Journal(bus, Subjects())
 
 
-async def submit(journal: Journal, debate: str, panel: Panel, script: Script) -> DebateRef:
-    text = json.dumps(script.model_dump(mode="json", exclude_defaults=True))
-    blob = await journal.bus.put_blob(text.encode(), "application/json")
+async def submit(
+    journal: Journal,
+    debate: str,
+    panel: Panel,
+    script: AnyScript,
+    text: str = "a photograph",
+) -> DebateRef:
+    lines = json.dumps(script.model_dump(mode="json", exclude_unset=True))
+    blob = await journal.bus.put_blob(lines.encode(), "application/json")
     ref = DebateRef(panel.name, debate)
-    given = DebateInput(text="a photograph", blobs={SCRIPT_BLOB: blob})
+    given = DebateInput(text=text, blobs={SCRIPT_BLOB: blob})
     await journal.submit(ref, Submitted(panel=panel, input=given))
     return ref
 

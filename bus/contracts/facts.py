@@ -12,8 +12,26 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
+from parley.bus.contracts.absa.debate import DebateSummary, DebateTurn
+from parley.bus.contracts.absa.gate import OverrideOutcome
+from parley.bus.contracts.absa.memory import (
+    Episode,
+    MemoryMeta,
+    Recollection,
+    Signature,
+    StoreReason,
+)
+from parley.bus.contracts.absa.moderator import ModeratorOutput
+from parley.bus.contracts.absa.requests import AbsaRequest
+from parley.bus.contracts.absa.review import AteReview, AtsaReview
+from parley.bus.contracts.absa.sentiment import (
+    AteOutput,
+    AtsaOutput,
+    FinalValidationOutput,
+    ValidatorOutput,
+)
 from parley.bus.contracts.base import BlobRef, Contract, Text, Token, Usage
-from parley.bus.contracts.declaration import TerminationDeclaration
+from parley.bus.contracts.declaration import TerminationDeclaration, TerminationType
 from parley.bus.contracts.deliberation import (
     DeliberationContent,
     DeliberationDecision,
@@ -49,12 +67,23 @@ class Failure(Contract):
 
 
 # What a persona is asked, and what it answers; each panel family adds its own members.
+AbsaContent = (
+    AteOutput
+    | AtsaOutput
+    | ValidatorOutput
+    | DebateTurn
+    | DebateSummary
+    | AteReview
+    | AtsaReview
+    | FinalValidationOutput
+)
 Request = Annotated[
-    OpeningRequest | RoundRequest | LocalizeRequest | DeliberationRequest,
+    OpeningRequest | RoundRequest | LocalizeRequest | DeliberationRequest | AbsaRequest,
     Field(discriminator="kind"),
 ]
 Content = Annotated[
-    Statement | Reply | Localization | DeliberationContent | Failure, Field(discriminator="kind")
+    Statement | Reply | Localization | DeliberationContent | AbsaContent | Failure,
+    Field(discriminator="kind"),
 ]
 
 
@@ -66,7 +95,12 @@ class RequestByReference(Contract):
 
 
 CarriedRequest = Annotated[
-    OpeningRequest | RoundRequest | LocalizeRequest | DeliberationRequest | RequestByReference,
+    OpeningRequest
+    | RoundRequest
+    | LocalizeRequest
+    | DeliberationRequest
+    | AbsaRequest
+    | RequestByReference,
     Field(discriminator="kind"),
 ]
 
@@ -159,11 +193,70 @@ class Decided(ControlBase):
     decision: ManagerDecision | DeliberationDecision
 
 
+class Judged(ControlBase):
+    """The judge's summary of the debate about aspects, and whether it settles everything."""
+
+    type: Literal["judged"] = "judged"
+    summary: DebateSummary
+    outcome: TerminationType
+    memory: MemoryMeta = MemoryMeta()
+
+
+class Overridden(ControlBase):
+    """What the reviews and the debate changed, gate by gate, and whether the change is adopted."""
+
+    type: Literal["overridden"] = "overridden"
+    outcome: OverrideOutcome
+
+
+class Moderated(ControlBase):
+    type: Literal["moderated"] = "moderated"
+    output: ModeratorOutput
+
+
+class Recalled(ControlBase):
+    """
+    The memory was asked, at most once in a debate.
+
+    `found` is what the store held at that moment: a recomputation takes it as given.
+    """
+
+    type: Literal["recalled"] = "recalled"
+    moment: Literal["debate", "stage2"]
+    trigger: str
+    wanted: Signature
+    found: Recollection = Recollection()
+
+
+class Remembered(ControlBase):
+    """
+    What the debate leaves behind; the store keeps the episode under the debate's id.
+
+    `kept` says why it was kept, None that it was not: a recomputation takes it as given.
+    """
+
+    type: Literal["remembered"] = "remembered"
+    episode: Episode
+    kept: StoreReason | None = None
+
+
 class Closed(ControlBase):
     type: Literal["closed"] = "closed"
     status: Status
     reason: str
 
 
-ControlFact = Opened | Asked | Abstained | Terminated | Decided | Closed
+ControlFact = (
+    Opened
+    | Asked
+    | Abstained
+    | Terminated
+    | Decided
+    | Judged
+    | Overridden
+    | Moderated
+    | Recalled
+    | Remembered
+    | Closed
+)
 Fact = Submitted | CancelRequested | TurnTaken | DeadlineFired | ControlFact

@@ -2,8 +2,17 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import (
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
+from parley.bus.contracts.absa.debate import DebatePersona
+from parley.bus.contracts.absa.params import AbsaParams, LanguagePatterns, OverrideEffective
+from parley.bus.contracts.absa.record import SampleIdentity
 from parley.bus.contracts.base import BlobRef, Contract, Share, Token
 from parley.bus.contracts.regimes import RegimeParams, Theta, params_for
 
@@ -52,6 +61,18 @@ class VerdictParams(Contract):
     skip_unchallenged: bool = False
     # How many rounds before the last travel with an ask; the standing statements always do.
     history_rounds: Annotated[int, Field(ge=0)] = 0
+    # A debate that has used this much is not asked for another round; None sets no limit.
+    budget_calls: Annotated[int, Field(ge=1)] | None = None
+    # Read and written together.
+    budget_tokens: Annotated[int, Field(ge=1)] | None = None
+    # In the currency of the prices.
+    budget_cost: Annotated[float, Field(gt=0)] | None = None
+    # Of waiting for the personas: each step counts for its slowest.
+    budget_seconds: Annotated[float, Field(gt=0)] | None = None
+
+    @model_serializer(mode="wrap")
+    def _only_limits_there_are(self, dump: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
+        return {name: value for name, value in dump(self).items() if value is not None}
 
 
 class VerdictPanel(PanelBase):
@@ -66,6 +87,22 @@ class VerdictPanel(PanelBase):
     @property
     def quorum_size(self) -> int:
         return self.quorum if self.quorum is not None else len(self.personas) // 2 + 1
+
+
+class AbsaPanel(PanelBase):
+    """
+    The aspect-sentiment pipeline with everything that decides: no file is read again later.
+
+    `personas` are who is asked over the bus: the stages, the speakers by their keys, the judge.
+    """
+
+    protocol: Literal["absa"] = "absa"
+    params: AbsaParams = AbsaParams()
+    patterns: LanguagePatterns
+    override: OverrideEffective = OverrideEffective()
+    # What each speaker is told about itself, by its key.
+    debaters: dict[Token, DebatePersona] = {}
+    sample: SampleIdentity = SampleIdentity()
 
 
 class DeliberationPanel(PanelBase):
@@ -97,7 +134,7 @@ class DeliberationPanel(PanelBase):
         return self
 
 
-Panel = Annotated[VerdictPanel | DeliberationPanel, Field(discriminator="protocol")]
+Panel = Annotated[VerdictPanel | DeliberationPanel | AbsaPanel, Field(discriminator="protocol")]
 
 
 class DebateInput(Contract):

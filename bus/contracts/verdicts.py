@@ -30,6 +30,7 @@ class TerminationReason(StrEnum):
     BUDGET_EXHAUSTED = "budget_exhausted"
     CANCELLED = "cancelled"
     QUORUM_LOST = "quorum_lost"
+    DEBATE_DISABLED = "debate_disabled"
 
 
 class ResponseType(StrEnum):

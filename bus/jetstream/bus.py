@@ -20,6 +20,7 @@ from parley.bus.jetstream.listen import listen
 from parley.bus.jetstream.pull import Worker
 from parley.bus.jetstream.reads import Log
 from parley.bus.jetstream.replies import ApiError, Replies
+from parley.bus.jetstream.shelf import JetStreamShelf
 from parley.bus.jetstream.tail import Tail
 from parley.bus.port import DeadLetter, Delivery, Entry, Link, Presence, Queue, Record
 
@@ -134,6 +135,9 @@ class JetStreamBus:
 
     async def listen(self, subject: str, on: Callable[[str, bytes], None]) -> None:
         await listen(self._connection, subject, on)
+
+    def shelf(self, name: str, limit: int) -> JetStreamShelf:
+        return JetStreamShelf(self._replies, self.layout, name, limit)
 
     async def put_blob(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
         return await self._blobs.put(data, media_type)

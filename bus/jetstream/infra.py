@@ -93,7 +93,7 @@ class Resource:
 
 def resources(layout: Layout, queues: Sequence[Queue] = ()) -> list[Resource]:
     advisories = "$JS.EVENT.ADVISORY.CONSUMER"
-    dead = _stream(
+    dead = stream_resource(
         "stream",
         layout,
         layout.dead,
@@ -113,7 +113,7 @@ def resources(layout: Layout, queues: Sequence[Queue] = ()) -> list[Resource]:
 
 def essentials(layout: Layout) -> list[Resource]:
     """What a client needs: the log and the blobs."""
-    log = _stream(
+    log = stream_resource(
         "stream",
         layout,
         layout.stream,
@@ -123,7 +123,7 @@ def essentials(layout: Layout) -> list[Resource]:
         max_msg_size=LARGEST_RECORD_BYTES,
         republish={"src": f"{layout.prefix}.>", "dest": f"{LIVE}.{layout.prefix}.>"},
     )
-    blobs = _stream(
+    blobs = stream_resource(
         "bucket",
         layout,
         layout.blobs,
@@ -133,7 +133,9 @@ def essentials(layout: Layout) -> list[Resource]:
     return [log, blobs]
 
 
-def _stream(label: str, layout: Layout, name: str, keep: Keep, **config: object) -> Resource:
+def stream_resource(
+    label: str, layout: Layout, name: str, keep: Keep, **config: object
+) -> Resource:
     return Resource(
         label=f"{label} {name}",
         info=f"$JS.API.STREAM.INFO.{name}",

@@ -14,6 +14,7 @@ from parley.bus.memory.inbox import Inbox, registered
 from parley.bus.memory.index import matches
 from parley.bus.memory.log import MemoryLog
 from parley.bus.memory.queues import MemoryQueue, Stand
+from parley.bus.memory.shelf import MemoryShelf
 from parley.bus.port import (
     LARGEST_RECORD_BYTES,
     DeadLetter,
@@ -39,6 +40,7 @@ class MemoryServer:
         self.log = MemoryLog(epoch_ns)
         self.queues: dict[str, MemoryQueue] = {}
         self.blobs: dict[str, bytes] = {}
+        self.shelves: dict[str, MemoryShelf] = {}
         self.writes = itertools.count()
         self.on_signal: list[Callable[[str, bytes], None]] = []
         self.on_undeliverable: list[Callable[[str, int], None]] = []
@@ -245,6 +247,9 @@ class MemoryBus:
         with registered(self._server.on_signal, note):
             while True:
                 on(*await inbox.get())
+
+    def shelf(self, name: str, limit: int) -> MemoryShelf:
+        return self._server.shelves.setdefault(name, MemoryShelf(limit))
 
     async def put_blob(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
         await self._chance.delay()

@@ -10,7 +10,7 @@ from parley.configs.names import name_unknown
 from parley.configs.panels import panel_path, read_panel
 from parley.configs.settings import Settings, load
 from parley.console import logs
-from parley.console.brains import BrainChoice, make_brain, parse_brain
+from parley.console.brains import BrainChoice, open_brain, parse_brain
 from parley.console.exits import warn
 from parley.console.health import probed
 from parley.console.options import Brain, Config, Nats, Panels, example
@@ -73,8 +73,11 @@ def seats_of(who: Sequence[str], panels_dir: Path | None) -> Seats:
 
 
 async def _speak(settings: Settings, seats: Seats, choice: BrainChoice, stop: anyio.Event) -> None:
-    async with open_journal(settings, create=True) as journal:
-        workers = agents(journal, settings, seats, make_brain(choice))
+    async with (
+        open_journal(settings, create=True) as journal,
+        open_brain(choice, settings, seats) as brain,
+    ):
+        workers = agents(journal, settings, seats, brain)
         async with (
             probed(settings.health, journal.bus, workers, stop),
             anyio.create_task_group() as tasks,

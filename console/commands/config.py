@@ -59,7 +59,7 @@ def _mistakes_in(path: Path, panels_dir: Path | None) -> list[str]:
             warn(read_panel(path)[1])
         elif "criteria" in content:
             read_question_file(path)
-        elif "rounds" in content or "iterations" in content:
+        elif content.keys() & {"rounds", "iterations", "steps"}:
             warn(scripted_panel(read_script(path), Wishes(panels_dir=panels_dir)).warnings)
         else:
             return _mistakes_in_settings(path)

@@ -1,10 +1,13 @@
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from pydantic import ValidationError
 
+from parley.agents.forensic import missing
 from parley.bus.contracts.base import Contract, Text
 from parley.bus.contracts.facts import Submitted
+from parley.bus.contracts.panel import AbsaPanel
 from parley.bus.errors import BadInput
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
@@ -12,17 +15,20 @@ from parley.configs.files import read_mapping
 from parley.configs.mistakes import explain
 from parley.configs.panels import BUILT_IN
 from parley.configs.settings import Settings, load
-from parley.console.brains import SCRIPT, BrainChoice, make_brain
-from parley.console.debates import Wishes, new_id, read_script, scripted_panel
+from parley.console.absa_marks import marks_of, plain
+from parley.console.brains import AUTO, BrainChoice, make_brain
+from parley.console.debates import Wishes, new_id, read_script, scripted_panel, wished_panel
 from parley.console.inputs import Material, upload
 from parley.console.logbook import log_of
 from parley.console.logs import keep_quiet
 from parley.console.options import example
 from parley.console.output import print_line
 from parley.console.story import WHY, verdict
+from parley.console.submitting import panel_for
 from parley.console.system import open_journal, private_server, run_async, staffed
 from parley.console.views import view_for
 from parley.console.watching import follow_to_the_end
+from parley.coordinator.absa.sample import Reading
 from parley.coordinator.audit import audit
 from parley.coordinator.state import DebateState
 from parley.coordinator.verdicts.result import result_of
@@ -33,7 +39,10 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 class Stop(Contract):
-    script: str
+    """Without a script the panel's own rules speak."""
+
+    script: str | None = None
+    panel: str = "forensic"
     title: str
     about: Text
 
@@ -43,15 +52,20 @@ class Tour(Contract):
 
 
 @app.command(epilog=example("parley demo"))
-def demo() -> None:
+def demo(
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where the report about the photo goes.")
+    ] = Path("parley-demo"),
+) -> None:
     """
-    Watch two debates on a private server, from start to verdict.
+    Watch debates on a private server, from start to verdict.
 
-    Needs no model, no key and no network. The agents' lines are scripted; everything else, the
-    server, the coordinator and the rules, is what a real debate runs on.
+    Needs no model, no key and no network. Where the agents' lines are scripted, everything else,
+    the server, the coordinator and the rules, is what a real debate runs on; in the last of them
+    the agents look at a forged photograph for themselves.
     """
     keep_quiet()
-    run_async(lambda: _show(load(), read_tour(DEMO / "tour.yaml")))
+    run_async(lambda: _show(load(), read_tour(DEMO / "tour.yaml"), out))
     print_line("")
     print_line("Next: parley up (in one terminal), then parley submit, watch and list in another.")
 
@@ -63,9 +77,10 @@ def read_tour(path: Path) -> Tour:
         raise BadInput("\n".join(explain(error, Tour, lambda _: str(path)))) from error
 
 
-async def _show(settings: Settings, tour: Tour) -> None:
+async def _show(settings: Settings, tour: Tour, out: Path) -> None:
     print_line("Four forensic agents look at a picture, each with a method of its own.")
     print_line("They say what they think, challenge each other, and may change their minds.")
+    print_line("Then a review is read aspect by aspect, and three correctors argue about it.")
     async with (
         private_server(settings) as private,
         open_journal(private, create=True) as journal,
@@ -76,14 +91,32 @@ async def _show(settings: Settings, tour: Tour) -> None:
             print_line("")
             for line in await _debate(journal, private, stop):
                 print_line(line)
+        print_line("")
+        print_line(f"{len(tour.debates) + 1}. A photograph that contains a piece of itself twice")
+        print_line("")
+        for line in await _look(journal, private, out):
+            print_line(line)
+
+
+async def _look(journal: Journal, settings: Settings, out: Path) -> list[str]:
+    try:
+        from parley.console.photo_demo import show_photo  # noqa: PLC0415 - loads numpy, OpenCV
+    except ModuleNotFoundError as error:
+        return [f"Left out: {missing(error)}"]
+    return await show_photo(journal, settings, out)
 
 
 async def _debate(journal: Journal, settings: Settings, stop: Stop) -> list[str]:
-    script = read_script(DEMO / stop.script)
-    panel = scripted_panel(script, Wishes()).panel
+    script = read_script(DEMO / stop.script) if stop.script is not None else None
+    resolution = (
+        scripted_panel(script, Wishes())
+        if script is not None
+        else wished_panel(stop.panel, Wishes())
+    )
+    panel = panel_for(resolution.panel, stop.about, None)
     ref = DebateRef(panel.name, new_id())
     seats = [(panel.name, persona) for persona in panel.roster]
-    brain = make_brain(BrainChoice(SCRIPT))
+    brain = make_brain(BrainChoice(AUTO))
     async with staffed(journal, settings, seats, brain):
         start = await journal.bus.last_sequence() + 1
         about = await upload(journal.bus, Material(text=stop.about), script)
@@ -92,7 +125,8 @@ async def _debate(journal: Journal, settings: Settings, stop: Stop) -> list[str]
             states = await follow_to_the_end(journal, [ref], view, start=start)
     checked = audit((await log_of(journal, ref)).facts)
     assert checked.holds, "what was just decided must recompute"
-    return in_plain_words(ref, states[ref], checked.checked)
+    tell_end = absa_in_plain_words if isinstance(panel, AbsaPanel) else in_plain_words
+    return tell_end(ref, states[ref], checked.checked)
 
 
 def in_plain_words(ref: DebateRef, state: DebateState, decisions: int) -> list[str]:
@@ -111,5 +145,21 @@ def in_plain_words(ref: DebateRef, state: DebateState, decisions: int) -> list[s
         f"   => Verdict: {verdict(state.decided)}.",
         f"      Why it ended after {rounds}: {WHY[result.termination_reason]}.",
         f"      {moved}",
+        f"      All {decisions} decisions were recomputed from the log, with the same outcome.",
+    ]
+
+
+def absa_in_plain_words(_ref: DebateRef, state: DebateState, decisions: int) -> list[str]:
+    if state.overridden is None or state.moderated is None or state.terminated is None:
+        return [f"   => The pipeline ended without a result ({state.phase.value})."]
+    text, adoption = state.input.text, state.overridden.outcome.adoption
+    first = Reading(state).stage1
+    decided = adoption.adopt_decision.value.replace("_", " ")
+    label = state.moderated.output.final_label
+    return [
+        "",
+        f"   => Before the debate: {plain(text, marks_of(text, first.sentiments, first.aspects))}",
+        f"      After it:          {plain(text, marks_of(text, adoption.final_sentiments))}",
+        f"      {decided}, because of {adoption.adopt_reason}; the sentence is {label}.",
         f"      All {decisions} decisions were recomputed from the log, with the same outcome.",
     ]

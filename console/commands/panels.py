@@ -6,6 +6,7 @@ import typer
 
 from parley.bus.contracts.regimes import Theta
 from parley.bus.errors import BadInput
+from parley.configs.absa_panel import AbsaPanelFile
 from parley.configs.panels import AnyPanelFile, PanelFile, panel_path, panel_paths, read_panel
 from parley.configs.settings import load
 from parley.console.exits import warn
@@ -45,8 +46,22 @@ def _listed(contents: list[AnyPanelFile]) -> list[str]:
     return [f"{content.name:<{width}}  {content.title}" for content in contents]
 
 
+def _described_absa(content: AbsaPanelFile) -> list[str]:
+    width = max(len(persona.name) for persona in content.personas)
+    return [
+        f"{content.name}: {content.title}",
+        "",
+        *(f"  {one.name:<{width}}  {one.speciality}" for one in content.personas),
+        "",
+        f"a step waits {content.deadline_s:g} s",
+        f"presets: {', '.join(content.preset_names)}",
+    ]
+
+
 def _described(content: AnyPanelFile) -> list[str]:
     seats = content.usual_roster
+    if isinstance(content, AbsaPanelFile):
+        return _described_absa(content)
     trust = content.trust if isinstance(content, PanelFile) else None
     stated, choice = ("stance", "regime") if trust is None else ("trust", "preset")
     lines = [

@@ -8,6 +8,8 @@ from parley.configs.names import name_unknown
 from parley.console.exits import BAD_INPUT
 from parley.console.filters import Answer, filter_lines, rule
 from parley.console.options import example
+from parley.coordinator.absa import integrity
+from parley.coordinator.absa import rules_io as absa
 from parley.coordinator.regimes import rules_io as regimes
 from parley.coordinator.verdicts import rules_io as verdicts
 
@@ -16,6 +18,11 @@ RULES: dict[str, Answer] = {
     "terminate-regime": rule(regimes.TerminateRegimeIn, regimes.answer_terminate_regime),
     "manager": rule(verdicts.ManagerIn, verdicts.answer_manager),
     "cobra": rule(verdicts.CobraIn, verdicts.answer_cobra),
+    "moderator": rule(absa.ModeratorLine, absa.answer_moderator),
+    "override": rule(absa.OverrideLine, absa.answer_override),
+    "adopt": rule(absa.AdoptLine, absa.answer_adopt),
+    "hints": rule(absa.HintsLine, absa.answer_hints),
+    "integrity": rule(integrity.RecordView, integrity.check_record),
 }
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)

@@ -1,12 +1,15 @@
 from contextlib import AsyncExitStack, nullcontext
+from dataclasses import replace
+from functools import partial
 
 import typer
 
 from parley.bus.contracts.facts import Status
+from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
-from parley.console.brains import BrainChoice, make_brain, parse_brain
-from parley.console.debates import Wishes
+from parley.console.brains import BrainChoice, open_brain, parse_brain, with_patience
+from parley.console.debates import Wishes, wished_panel
 from parley.console.exits import DONE, FAILED, warn
 from parley.console.logs import keep_quiet
 from parley.console.options import (
@@ -15,17 +18,24 @@ from parley.console.options import (
     Id,
     Inputs,
     Json,
+    Language,
     NatsOrPrivate,
+    Out,
     PanelName,
     Panels,
     Preset,
+    ProtocolName,
+    References,
     Regime,
     Roster,
     Sets,
     example,
+    language_of,
     names,
+    with_protocol,
 )
 from parley.console.output import model_line, print_line
+from parley.console.photo_files import debates_images, photo_job, photo_runner
 from parley.console.submitting import Plan, check_answerable, plan, submit
 from parley.console.system import (
     open_journal,
@@ -61,8 +71,12 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command(
     epilog=example(
+        "parley run forensic photo.jpg --out report",
+        "parley run forensic photos/ more/*.png --preset precise --json",
         "parley run forensic photo.jpg --brain script:debate.yaml",
         "parley run forensic *.jpg --brain script:debate.yaml --preset fast --json",
+        'parley run absa "The food was great but the service was slow." --protocol v1',
+        "PARLEY_MODEL__NAME=gpt-5-mini parley run forensic photo.jpg --brain model",
         "parley run deliberation question.yaml --regime L3 --set cooldown=3",
     )
     + QUESTION_FILE
@@ -72,6 +86,8 @@ def run(
     inputs: Inputs = None,
     brain: Brain = "auto",
     preset: Preset = None,
+    protocol: ProtocolName = None,
+    lang: Language = "auto",
     sets: Sets = None,
     roster: Roster = None,
     regime: Regime = None,
@@ -79,6 +95,8 @@ def run(
     nats: NatsOrPrivate = None,
     panels_dir: Panels = None,
     config: Config = None,
+    out: Out = None,
+    references: References = None,
     as_json: Json = False,
 ) -> None:
     """
@@ -89,13 +107,31 @@ def run(
 
     A deliberation takes a question file; a question in free text needs a model or a script.
 
-    The exit code is 1 if any debate failed or was cancelled.
+    An image that cannot be looked at is named on stderr, and the others go on. The exit code is 2
+    if there was one, 1 if any debate failed or was cancelled.
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
     choice = parse_brain(brain)
-    wishes = Wishes(preset, sets or (), names(roster), settings.panels, regime)
+    wishes = Wishes(
+        preset,
+        with_protocol(sets, protocol),
+        names(roster),
+        settings.panels,
+        regime,
+        language_of(lang),
+    )
+    if choice.follows_rules:
+        chosen = wished_panel(panel, wishes)
+        if debates_images(chosen.panel):
+            warn(chosen.warnings)
+            job = photo_job(chosen.panel, inputs or (), references or (), given_id, out, as_json)
+            raise typer.Exit(run_async(partial(photo_runner(), settings, job, choice)))
+    if out is not None or references:
+        raise BadInput("--out and --reference go with images, and with --brain auto or rule")
     wanted = plan(panel, inputs or (), choice, wishes, given_id)
+    patient = tuple(with_patience(one, choice, wishes.sets) for one in wanted.panels)
+    wanted = replace(wanted, panels=patient)
     if not settings.names_a_server:
         check_answerable(wanted, choice)
     warn(wanted.warnings)
@@ -117,8 +153,8 @@ async def run_here(
         journal = await stack.enter_async_context(open_journal(settings, create=True))
         if own_server or not await somebody_coordinates(journal):
             seats = [(wanted.panel.name, persona) for persona in wanted.panel.roster]
-            staff = staffed(journal, settings, seats, make_brain(choice))
-            await stack.enter_async_context(staff)
+            brain = await stack.enter_async_context(open_brain(choice, settings, seats))
+            await stack.enter_async_context(staffed(journal, settings, seats, brain))
         start = await journal.bus.last_sequence() + 1
         await submit(journal, wanted)
         with nullcontext(Silence()) if as_json else view_for(several=several) as view:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from parley.agents.absa_script import AbsaScript
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import load
@@ -13,6 +14,7 @@ from parley.console.options import Json, Panels, Preset, Regime, Roster, Sets, e
 from parley.console.output import model_line, print_line
 from parley.console.rehearsal import play
 from parley.console.story import tell
+from parley.console.submitting import panel_for
 from parley.coordinator.results import result_of
 from parley.coordinator.state import DebateState
 
@@ -41,14 +43,15 @@ def simulate(
     would have happened under other thresholds.
     """
     script = read_script(file)
+    content = script.content
+    text = content.text if isinstance(content, AbsaScript) else content.question
     panels = load(flags={"panels": panels_dir}).panels
     resolution = scripted_panel(script, Wishes(preset, sets or (), names(roster), panels, regime))
     warn(resolution.warnings)
     ref = DebateRef(resolution.panel.name, re.sub(r"[^A-Za-z0-9_-]", "-", file.stem)[:64])
     state = DebateState()
-    for fact, after in play(
-        resolution.panel, script.content, DebateInput(text=script.content.question)
-    ):
+    panel = panel_for(resolution.panel, text, None)
+    for fact, after in play(panel, script.content, DebateInput(text=text)):
         if not as_json:
             for line in tell(fact, state, after):
                 print_line(line)

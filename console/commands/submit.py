@@ -4,7 +4,7 @@ import typer
 
 from parley.configs.settings import Settings, load
 from parley.console.brains import parse_brain
-from parley.console.debates import Wishes
+from parley.console.debates import Wishes, wished_panel
 from parley.console.exits import warn
 from parley.console.logs import keep_quiet
 from parley.console.options import (
@@ -13,17 +13,22 @@ from parley.console.options import (
     Id,
     Inputs,
     Json,
+    Language,
     Nats,
     PanelName,
     Panels,
     Preset,
+    ProtocolName,
     Regime,
     Roster,
     Sets,
     example,
+    language_of,
     names,
+    with_protocol,
 )
 from parley.console.output import print_line
+from parley.console.photo_files import debates_images, usable_photos
 from parley.console.submitting import Plan, plan
 from parley.console.submitting import submit as submit_all
 from parley.console.system import open_journal, run_async
@@ -33,8 +38,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command(
     epilog=example(
-        "parley submit forensic photo.jpg --brain script:debate.yaml",
         "parley submit forensic photo.jpg --id case-17 --preset precise",
+        "parley submit forensic photo.jpg --brain script:debate.yaml",
     )
 )
 def submit(
@@ -42,6 +47,8 @@ def submit(
     inputs: Inputs = None,
     brain: Brain = "auto",
     preset: Preset = None,
+    protocol: ProtocolName = None,
+    lang: Language = "auto",
     sets: Sets = None,
     roster: Roster = None,
     regime: Regime = None,
@@ -58,8 +65,18 @@ def submit(
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
-    wishes = Wishes(preset, sets or (), names(roster), settings.panels, regime)
-    wanted = plan(panel, inputs or (), parse_brain(brain), wishes, given_id)
+    wishes = Wishes(
+        preset,
+        with_protocol(sets, protocol),
+        names(roster),
+        settings.panels,
+        regime,
+        language_of(lang),
+    )
+    choice = parse_brain(brain)
+    if choice.follows_rules and debates_images(wished_panel(panel, wishes).panel):
+        inputs = [str(path) for path in usable_photos(inputs or ())]
+    wanted = plan(panel, inputs or (), choice, wishes, given_id)
     warn(wanted.warnings)
     run_async(lambda: _submit(settings, wanted))
     for ref in wanted.refs:

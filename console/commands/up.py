@@ -8,7 +8,7 @@ import typer
 from parley.configs.panels import panel_paths, read_panel
 from parley.configs.settings import Settings, load
 from parley.console import logs
-from parley.console.brains import BrainChoice, make_brain, parse_brain
+from parley.console.brains import BrainChoice, open_brain, parse_brain
 from parley.console.exits import warn
 from parley.console.health import probed
 from parley.console.options import Brain, Config, NatsOrPrivate, Panels, example
@@ -68,9 +68,8 @@ async def _up(
                 private_server(settings, port=port, store=store)
             )
         journal = await stack.enter_async_context(open_journal(settings, create=True))
-        staff = await stack.enter_async_context(
-            staffed(journal, settings, seats, make_brain(choice))
-        )
+        brain = await stack.enter_async_context(open_brain(choice, settings, seats))
+        staff = await stack.enter_async_context(staffed(journal, settings, seats, brain))
         await stack.enter_async_context(probed(settings.health, journal.bus, staff, stop))
         _explain(settings, port, own_server=own_server)
         await stop.wait()
@@ -83,7 +82,7 @@ def _explain(settings: Settings, port: int, *, own_server: bool) -> None:
         print_line(f"Parley is up at nats://127.0.0.1:{port}. In another terminal:")
     else:
         print_line("Parley is up. In another terminal:")
-    print_line(f"  parley submit forensic --brain script:debate.yaml{where}")
+    print_line(f"  parley submit forensic photo.jpg{where}")
     print_line(f"  parley watch{where}")
     print_line(f"  parley list{where}")
     if own_server:

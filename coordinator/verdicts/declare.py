@@ -1,5 +1,7 @@
 """What the coordinator says after every round of a debate of verdicts, going on or stopping."""
 
+from collections.abc import Mapping
+
 from pydantic import JsonValue
 
 from parley.bus.contracts.declaration import (
@@ -48,13 +50,15 @@ def declare(
     )
 
 
-def declare_operational(
+def declare_operational(  # noqa: PLR0913  one argument for each thing it states
     reason: TerminationReason,
     *,
     iteration: int,
     basis: tuple[int, ...],
     axes: tuple[str, ...],
     disagreement: float,
+    thresholds: Mapping[str, JsonValue] = {},
+    values: Mapping[str, JsonValue] = {},
 ) -> TerminationDeclaration:
     """For an end that no rule of the debate brought about: budget, cancellation, lost quorum."""
     return TerminationDeclaration(
@@ -67,7 +71,8 @@ def declare_operational(
         ),
         details=DeclarationDetails(
             rule=reason.value,
-            values={"disagreement": disagreement},
+            thresholds=dict(thresholds),
+            values={"disagreement": disagreement, **values},
             basis=basis,
             regime=REGIME,
             iteration=iteration,

@@ -30,6 +30,7 @@ from parley.bus.contracts.verdicts import (
 )
 from parley.coordinator.state import DebateState, Step
 from parley.coordinator.verdicts.board import LOCALIZE, OPENING, Board, board_of, round_step
+from parley.coordinator.verdicts.budget import Spent, exhausted, limits_of, spent_in
 from parley.coordinator.verdicts.challenges import challenges
 from parley.coordinator.verdicts.declare import declare, declare_operational
 from parley.coordinator.verdicts.disagreement import disagreement
@@ -77,7 +78,26 @@ def _next_round_or_end(state: DebateState) -> ControlFact:
     )
     if evaluation.reason is not None:
         return _stopped(state, evaluation.reason, declaration)
+    spent = spent_in(state)
+    if exhausted(spent, panel.params):
+        return _out_of_budget(state, board, spent)
     return _ask_round(state, board, declaration)
+
+
+def _out_of_budget(state: DebateState, board: Board, spent: Spent) -> Terminated:
+    """Another round would cost more than is left; the statements made so far decide."""
+    reason = TerminationReason.BUDGET_EXHAUSTED
+    panel = panel_of(state)
+    declaration = declare_operational(
+        reason,
+        iteration=board.round,
+        basis=board.basis(len(board.heard)),
+        axes=_axes(panel, board),
+        disagreement=disagreement([position.verdict for position in board.positions]),
+        thresholds=limits_of(panel.params),
+        values=spent._asdict(),
+    )
+    return _stopped(state, reason, declaration)
 
 
 def _ask_round(
@@ -141,6 +161,7 @@ def _localization_is_due(state: DebateState, reason: TerminationReason) -> bool:
         reason is TerminationReason.HIGH_CONFIDENCE_DEADLOCK
         and LOCALIZER in state.running_panel.roster
         and state.step(LOCALIZE) is None
+        and not exhausted(spent_in(state), panel_of(state).params)
     )
 
 
@@ -164,16 +185,17 @@ def _decided(state: DebateState, reason: TerminationReason) -> Decided:
 
 
 def _answered(decision: ManagerDecision, step: Step | None) -> ManagerDecision:
-    """The decision with the answer to its follow-up attached."""
-    if step is None:
-        return decision
+    """The decision with the answers to its follow-ups attached."""
     return decision.model_copy(
         update={"follow_ups": tuple(_with_answer(one, step) for one in decision.follow_ups)}
     )
 
 
-def _with_answer(follow_up: FollowUp, step: Step) -> FollowUp:
-    heard = step.heard_from(follow_up.agent)
+def _with_answer(follow_up: FollowUp, step: Step | None) -> FollowUp:
+    """Nobody was asked where nobody can answer, or where the budget was spent."""
+    if follow_up.status is not None:
+        return follow_up
+    heard = step.heard_from(follow_up.agent) if step is not None else None
     said = heard.said.content if heard and isinstance(heard.said, TurnTaken) else None
     if isinstance(said, Localization):
         return follow_up.model_copy(update={"status": "answered", "answer": said})

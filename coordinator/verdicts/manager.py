@@ -104,7 +104,11 @@ def _decide(
                 rationale=rationale.majority(reason, positions, verdict),
                 incomplete=reason is TerminationReason.BUDGET_EXHAUSTED,
             )
-        case TerminationReason.CANCELLED | TerminationReason.QUORUM_LOST:
+        case (
+            TerminationReason.CANCELLED
+            | TerminationReason.QUORUM_LOST
+            | TerminationReason.DEBATE_DISABLED
+        ):
             return ManagerDecision(
                 final_verdict=Verdict.UNCERTAIN,
                 confidence=0.0,

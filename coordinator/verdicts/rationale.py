@@ -16,6 +16,7 @@ WORDS = {
 OUTSIDE = {
     TerminationReason.BUDGET_EXHAUSTED: "the budget of the debate was used up",
     TerminationReason.CANCELLED: "the debate was cancelled",
+    TerminationReason.DEBATE_DISABLED: "no debate was held",
     TerminationReason.QUORUM_LOST: "too few agents answered",
 }
 

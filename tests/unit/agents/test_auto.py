@@ -48,6 +48,6 @@ async def test_who_thinks_is_chosen_by_the_debate(brain, blobs, axis, who):
     assert (answer.content.axis, answer.brain) == (axis, who)
 
 
-async def test_a_panel_without_rules_needs_a_script():
-    with pytest.raises(BrainFailure, match="no script to play"):
+async def test_who_measures_nothing_needs_a_script():
+    with pytest.raises(BrainFailure, match="measures nothing"):
         await AutoBrain().speak(task(OpeningRequest()))

@@ -174,7 +174,7 @@ def test_flags_win_over_the_script(parley: Call, tmp_path: Path) -> None:
         (("run", "deliberation", "good.yaml", "--roster", "analist"), "did you mean 'analyst'"),
         (
             ("run", "deliberation", "good.yaml", "--brain", "rule:x"),
-            "unknown brain 'rule:x': did you mean 'rule'",
+            "rule takes no file",
         ),
         (("run", "deliberation", "good.yaml", "--set", "quorum=4"), "can never speak"),
         (("run", "forensic", "a text", "--regime", "L3"), "--regime L3: unknown key 'theta'"),

@@ -109,7 +109,7 @@ def test_a_reader_that_leaves_is_no_reason_to_complain() -> None:
         (("list", "--bogus"), "No such option: --bogus"),
         (
             ("rules", "nix"),
-            "unknown rule 'nix' (known: terminate-verdicts, terminate-regime, manager, cobra)",
+            "unknown rule 'nix' (known: terminate-verdicts, terminate-regime, manager, cobra,",
         ),
         (("panels", "forensc"), "unknown panel 'forensc': did you mean 'forensic'?"),
         (("config", "chek"), "No such command 'chek'"),

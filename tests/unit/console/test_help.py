@@ -11,6 +11,9 @@ COMMANDS = {name: lazy for part in Commands.sections.values() for name, lazy in 
 
 GROUPS = {
     "config": ("check",),
+    "memory": ("export",),
+    "models": ("fetch", "list", "serve"),
+    "prompts": ("show",),
     "infra": ("plan", "apply", "accounts"),
     "dlq": ("list", "show", "redrive", "drop"),
 }

@@ -264,8 +264,8 @@ def test_a_failed_debate_is_code_1(parley: Call, silent: str) -> None:
         ("watch",),
         ("coordinator",),
         ("agent", "forensic/noise"),
-        ("submit", "forensic", "x"),
-        ("run", "forensic", "x"),
+        ("submit", "forensic", "x", "--brain", "script"),
+        ("run", "forensic", "x", "--brain", "script"),
     ],
     ids=lambda arguments: arguments[0],
 )
@@ -302,11 +302,16 @@ def test_a_debate_goes_on_after_a_kill(parley: Call, silent: str, tmp_path: Path
         second.stop(signal.SIGTERM)
 
 
-def test_the_demo_ends_with_verdicts_in_plain_words(parley: Call) -> None:
-    called = parley("demo")
+def test_the_demo_ends_with_verdicts_in_plain_words(parley: Call, tmp_path: Path) -> None:
+    called = parley("demo", "--out", tmp_path / "shown")
     assert (called.code, called.err) == (0, "")
     lines = [line.strip() for line in called.out.splitlines()]
     assert lines.count("=> Verdict: manipulated, confidence 0.70.") == 2
     assert "Why it ended after 3 rounds: the agents agree." in lines
     assert lines.count("A vote at the start would have said ai_generated.") == 2
+    assert any(
+        line.startswith("=> This image was probably altered after it was taken") for line in lines
+    )
+    assert f"The report with pictures: {tmp_path / 'shown' / 'copy_moved.html'}" in lines
+    assert (tmp_path / "shown" / "copy_moved.html").stat().st_size > 100_000
     assert "parley up" in lines[-1]

@@ -1,0 +1,227 @@
+"""
+The second look at polarity: which words of the sentence speak of this aspect, and what they say.
+
+Each word near the aspect gets a weight between 0 and 1 from how it stands to the aspect (side,
+distance, clause, what lies between), and a value for each polarity from what it says (the word,
+whether it is negated, its lexicon score). The aspect's polarity is the weighted sum, so every
+decision can name the words it rests on. The linear model sees words in places; this one keeps the
+two apart and therefore errs on other sentences.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import exp
+
+from parley.agents.absa.english.context import context_score
+from parley.agents.absa.english.maxent import Triple
+from parley.agents.absa.english.polarity_features import TokenSpan
+from parley.agents.absa.english.sentence import Sentence
+from parley.agents.absa.english.words import Word
+
+REACH = 16
+# What a word weighs before anything is known of its place.
+BASE_WEIGHT = -1.0
+_SIGNATURE = 3
+_NOTHING_SAID = 0.01
+# Keeps exp() finite.
+_STEEPEST = 50.0
+_ZERO: Triple = (0.0, 0.0, 0.0)
+# Distances are told apart the less, the longer they are.
+_BUCKETS = ("0", "1", "2", "3", "4", "5", "5", "7", "7", "7", *("10",) * REACH)
+_VERBAL = frozenset(("VRB", "VRBo", "AUX"))
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A token with its weight for the aspect and what it adds to each polarity."""
+
+    at: int
+    weight: float
+    value: Triple
+
+    @property
+    def pull(self) -> float:
+        """Towards positive (above 0) or negative."""
+        return self.weight * (self.value[0] - self.value[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """Weights by feature: of the aspect itself, of values, of relations."""
+
+    own: dict[str, Triple]
+    values: dict[str, Triple]
+    relations: dict[str, float]
+
+    def word_values(self, sentence: Sentence) -> list[Triple]:
+        """What each word says whatever it is said of; the same for every aspect."""
+        return [_total(self.values, value_names(sentence, at)) for at in range(len(sentence.forms))]
+
+    def read(
+        self, view: "AspectView", known: Iterable[str], said_alone: list[Triple]
+    ) -> tuple[Triple, list[Said]]:
+        """`known`: further features of the aspect (what the rules found, its rank)."""
+        sentence, aspect = view.sentence, view.aspect
+        positive, negative, neutral = _total(self.own, own_names(sentence, aspect, known))
+        head = sentence.words[aspect[1] - 1]
+        relations, said = self.relations, []
+        telling = [max(map(abs, value)) >= _NOTHING_SAID for value in said_alone]
+        for at, names in relation_names(view, telling):
+            logit = BASE_WEIGHT
+            for name in names:
+                logit += relations.get(name, 0.0)
+            weight = 1.0 / (1.0 + exp(min(_STEEPEST, -logit)))
+            value = said_alone[at]
+            extra = context_name(sentence, at, head)
+            if extra:
+                more = self.values.get(extra, _ZERO)
+                value = (value[0] + more[0], value[1] + more[1], value[2] + more[2])
+            positive += weight * value[0]
+            negative += weight * value[1]
+            neutral += weight * value[2]
+            said.append(Said(at, weight, value))
+        return (positive, negative, neutral), said
+
+
+@dataclass(frozen=True, slots=True)
+class AspectView:
+    """An aspect in its sentence; `mask` marks the words of all aspects."""
+
+    sentence: Sentence
+    aspect: TokenSpan
+    mask: list[bool]
+
+
+def _total(rows: dict[str, Triple], names: Iterable[str]) -> Triple:
+    positive = negative = neutral = 0.0
+    for name in names:
+        row = rows.get(name)
+        if row:
+            positive += row[0]
+            negative += row[1]
+            neutral += row[2]
+    return positive, negative, neutral
+
+
+def rank_name(aspect: TokenSpan, aspects: Sequence[TokenSpan]) -> str:
+    """How many aspects there are, and which of them this is."""
+    return f"rank={min(5, len(aspects))}{min(4, aspects.index(aspect))}"
+
+
+def own_names(sentence: Sentence, aspect: TokenSpan, known: Iterable[str]) -> Iterator[str]:
+    yield from known
+    first, end = aspect
+    forms = ["_", "_", *sentence.forms, "_", "_"]
+    kinds = ["_", "_", *sentence.kinds, "_", "_"]
+    head = sentence.words[end - 1]
+    w2, w1 = forms[first : first + 2]
+    k2, k1 = kinds[first : first + 2]
+    x1, x2 = forms[end + 2 : end + 4]
+    c1, c2 = kinds[end + 2 : end + 4]
+    yield from (
+        "bias",
+        f"h={head.lemma}",
+        f"hw={head.form}",
+        f"d={head.domain or head.kind}",
+        f"t={' '.join(sentence.forms[first:end])}",
+        f"L1={w1}",
+        f"L2={w2} {w1}",
+        f"R1={x1}",
+        f"R2={x1} {x2}",
+        f"cL={k2}{k1}",
+        f"cR={c1}{c2}",
+        f"cLR={k1}_{c1}",
+    )
+
+
+def value_names(sentence: Sentence, at: int) -> Iterator[str]:
+    known = sentence.words[at]
+    form = known.form
+    mark = "!" if sentence.negated[at] else ""
+    yield f"{mark}{form}"
+    yield f"l{mark}{known.lemma}"
+    if at + 1 < len(sentence.forms):
+        yield f"{form} {sentence.forms[at + 1]}"
+    if at:
+        yield f"<{sentence.forms[at - 1]} {form}"
+    score = sentence.scores[at]
+    if score:
+        yield f"O{score}"
+        yield "O+" if score > 0 else "O-"
+    yield f"c{mark}{known.kind}"
+
+
+def context_name(sentence: Sentence, at: int, head: Word) -> str:
+    """What the word says of this very noun; empty when nothing in particular."""
+    meant = context_score(head.lemma, head.form, sentence.forms[at])
+    if not meant:
+        return ""
+    return "X+" if (meant > 0) != sentence.negated[at] else "X-"
+
+
+def relation_names(view: AspectView, wanted: list[bool]) -> Iterator[tuple[int, list[str]]]:
+    """Every wanted word within reach that belongs to no aspect, with how it stands to this one."""
+    first, end = view.aspect
+    length = len(view.mask)
+    yield from _walk(view, wanted, range(end, min(length, end + REACH)), end - 1)
+    yield from _walk(view, wanted, range(first - 1, max(-1, first - REACH), -1), first)
+
+
+@dataclass(slots=True)
+class _Path:
+    """What was met on the way from the aspect to the word, as far as it is told apart."""
+
+    aspects: int = 0
+    links: int = 0
+    verbs: int = 0
+    commas: int = 0
+    preposition: str = "-"
+
+    def pass_by(self, form: str, kind: str) -> None:
+        if kind == "BE":
+            self.links = min(2, self.links + 1)
+        elif kind in _VERBAL:
+            self.verbs = min(2, self.verbs + 1)
+        elif kind == "PRE":
+            self.preposition = form
+        elif form in ",;-.":
+            self.commas = min(3, self.commas + 1)
+
+
+def _walk(
+    view: AspectView, wanted: list[bool], places: range, anchor: int
+) -> Iterator[tuple[int, list[str]]]:
+    sentence, mask = view.sentence, view.mask
+    side = "R" if places.step > 0 else "L"
+    domain = sentence.words[anchor].domain
+    own, path, signature, previous = sentence.clauses[anchor], _Path(), "", True
+    for at in places:
+        if mask[at]:
+            path.aspects += not previous
+            previous = True
+            signature += "A_"
+            continue
+        previous = False
+        kind, form = sentence.kinds[at], sentence.forms[at]
+        if wanted[at]:
+            distance = abs(at - anchor)
+            borders = abs(sentence.clauses[at] - own)
+            opinion = "o" if sentence.scores[at] else "n"
+            aspects, near = min(2, path.aspects), min(2, borders)
+            bucket = _BUCKETS[distance]
+            names = [
+                f"{side}{bucket}{opinion}",
+                f"{side}c{min(3, borders)}a{aspects}{opinion}",
+                f"{side}C{kind}a{aspects}c{near}",
+                f"{side}{kind}{bucket}",
+                f"{side}v{path.links}{path.verbs}{opinion}a{aspects}",
+                f"{side}p{path.preposition}{opinion}",
+                f"{side}m{path.commas}{opinion}a{aspects}",
+                f"{side}H{domain}{opinion}c{near}",
+                f"w{side}{form}",
+            ]
+            if distance <= _SIGNATURE + 1:
+                names.append(f"{side}S{signature}|{kind}")
+            yield at, names
+        path.pass_by(form, kind)
+        signature += f"{kind}_"

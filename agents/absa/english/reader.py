@@ -1,0 +1,239 @@
+"""Reading one English sentence: with the trained models, or by rules alone."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+from parley.agents.absa.english.attachment import AspectView, Said, rank_name
+from parley.agents.absa.english.cues import find_cues
+from parley.agents.absa.english.evidence import (
+    CLEAR,
+    DIRECT,
+    Link,
+    balance,
+    link_names,
+    link_opinions,
+)
+from parley.agents.absa.english.lattice import Lattice
+from parley.agents.absa.english.maxent import Triple
+from parley.agents.absa.english.model import EnglishModel, tempered
+from parley.agents.absa.english.polarity_features import (
+    TokenSpan,
+    aspect_mask,
+    polarity_features,
+)
+from parley.agents.absa.english.rule_terms import rule_spans
+from parley.agents.absa.english.sentence import Sentence, parse, restaurant_words
+from parley.agents.absa.english.tagger import TaggedSpan, apart, likely_spans
+from parley.agents.absa.reading import Candidate, Chances, Cue, Evidence, Look, Place, pooled
+
+# Spans less likely than this are not even considered.
+LEAST_LIKELIHOOD = 0.05
+# Off-domain a span the rules propose counts, unless the tagger is this sure that it is none.
+LEAST_OFF_DOMAIN = 0.05
+# How much the rules count beside the models: where the models are at home not at all, except that
+# blame denied (`no complaints`) is praise, which restaurant reviews hardly ever teach.
+RULES_OFF_DOMAIN = 1.0
+RULES_FOR_DENIED_BLAME = 3.0
+_UNHEARD: Chances = (0.15, 0.15, 0.7)
+_HEARD = {1: (0.62, 0.16, 0.22), 2: (0.8, 0.08, 0.12), 3: (0.9, 0.04, 0.06)}
+_FAINT_PULL = 0.15
+_NEUTRAL = 2
+
+
+class EnglishReader:
+    """`model` None reads by rules alone."""
+
+    def __init__(self, text: str, model: EnglishModel | None) -> None:
+        self._model = model
+        self._sentence = parse(text)
+        self._seen: dict[tuple[str, tuple[TokenSpan, ...]], dict[TokenSpan, Look]] = {}
+
+    @cached_property
+    def candidates(self) -> tuple[Candidate, ...]:
+        sentence = self._sentence
+        return tuple(
+            Candidate(
+                self._place(span.first, span.end),
+                sentence.words[span.end - 1].lemma,
+                span.probability,
+            )
+            for span in apart(self._spans())
+        )
+
+    @cached_property
+    def cues(self) -> tuple[Cue, ...]:
+        return find_cues(self._sentence)
+
+    def likelihood(self, place: Place) -> float:
+        for candidate in self.candidates:
+            if candidate.place == place:
+                return candidate.likelihood
+        span = self._tokens(place)
+        if span is None or self._place(*span) != place:
+            return 0.0
+        if self._model is None or self._chain is None:
+            return 0.0
+        return self._model.calibration.term(self._chain.span_probability(*span))
+
+    def first_look(self, aspects: Sequence[Place]) -> tuple[Look, ...]:
+        return self._looks(aspects, "first", self._first)
+
+    def second_look(self, aspects: Sequence[Place]) -> tuple[Look, ...]:
+        return self._looks(aspects, "second", self._second)
+
+    def confidence(self, likelihood: float, certainty: float) -> float:
+        if self._model is None:
+            return likelihood * certainty
+        return self._model.calibration.tuple_confidence(likelihood * certainty)
+
+    def _looks(
+        self, aspects: Sequence[Place], name: str, look: Callable[["_Scene", TokenSpan], Look]
+    ) -> tuple[Look, ...]:
+        """Looks are kept: the personas of a debate ask for the same ones over and over."""
+        found = [self._tokens(place) for place in aspects]
+        spans = sorted({span for span in found if span is not None})
+        seen = self._seen.get((name, tuple(spans)))
+        if seen is None:
+            scene = _Scene(self._sentence, spans)
+            seen = {span: look(scene, span) for span in spans}
+            self._seen[name, tuple(spans)] = seen
+        return tuple(Look(_UNHEARD) if span is None else seen[span] for span in found)
+
+    def _first(self, scene: "_Scene", span: TokenSpan) -> Look:
+        links = scene.links[span]
+        if self._model is None:
+            return _by_rules(self._sentence, links)
+        names = polarity_features(self._sentence, span, scene.spans, scene.mask)
+        logits = self._model.polarity.logits(names)
+        chances = tempered(logits, self._model.calibration.first_temperature)
+        return self._supported(self._guarded(chances, links), links, [])
+
+    def _second(self, scene: "_Scene", span: TokenSpan) -> Look:
+        links = scene.links[span]
+        if self._model is None:
+            return _by_rules(self._sentence, links)
+        known = (*link_names(links), rank_name(span, scene.spans))
+        view = AspectView(self._sentence, span, scene.mask)
+        logits, said = self._model.attachment.read(view, known, self._word_values)
+        chances = tempered(logits, self._model.calibration.second_temperature)
+        return self._supported(self._guarded(chances, links), links, said)
+
+    def _guarded(self, chances: Chances, links: list[Link]) -> Chances:
+        if any(_is_denied_blame(link) for link in links):
+            return pooled(chances, _rule_chances(links), RULES_FOR_DENIED_BLAME)
+        if self._is_off_domain:
+            return pooled(chances, _rule_chances(links), RULES_OFF_DOMAIN)
+        return chances
+
+    @cached_property
+    def _is_off_domain(self) -> bool:
+        """Nothing in the sentence belongs to a restaurant, which is all the models know."""
+        return not any(known.domain == "food" for known in self._sentence.words) and (
+            restaurant_words().isdisjoint(self._sentence.forms)
+        )
+
+    def _supported(self, chances: Chances, links: list[Link], said: list[Said]) -> Look:
+        """The chances with the words that speak for them, if there are any."""
+        top = chances.index(max(chances))
+        if top == _NEUTRAL:
+            return Look(chances)
+        sign = 1 if top == 0 else -1
+        evidence = _linked_evidence(self._sentence, links, sign) or _pulled_evidence(
+            self._sentence, said, sign
+        )
+        return Look(chances, evidence, implicit=evidence is None)
+
+    @cached_property
+    def _word_values(self) -> list[Triple]:
+        assert self._model is not None
+        return self._model.attachment.word_values(self._sentence)
+
+    @cached_property
+    def _chain(self) -> Lattice | None:
+        if self._model is None or not self._sentence.tokens:
+            return None
+        return self._model.tagger.chain(self._sentence)
+
+    def _spans(self) -> list[TaggedSpan]:
+        ruled = rule_spans(self._sentence)
+        if self._model is None or self._chain is None:
+            return ruled
+        calibration, chain = self._model.calibration, self._chain
+        spans = [
+            TaggedSpan(span.first, span.end, calibration.term(span.probability))
+            for span in likely_spans(chain, LEAST_LIKELIHOOD)
+        ]
+        if not self._is_off_domain:
+            return spans
+        return spans + [
+            span
+            for span in ruled
+            if chain.span_probability(span.first, span.end) >= LEAST_OFF_DOMAIN
+        ]
+
+    def _place(self, first: int, end: int) -> Place:
+        tokens = self._sentence.tokens
+        return Place(tokens[first].start, tokens[end - 1].end)
+
+    def _tokens(self, place: Place) -> TokenSpan | None:
+        """The tokens that a stretch of characters touches."""
+        touched = [
+            at
+            for at, token in enumerate(self._sentence.tokens)
+            if token.start < place.end and token.end > place.start
+        ]
+        return (touched[0], touched[-1] + 1) if touched else None
+
+
+class _Scene:
+    """The aspects of a sentence together: each is read in sight of the others."""
+
+    def __init__(self, sentence: Sentence, spans: list[TokenSpan]) -> None:
+        self.spans = spans
+        self.mask = aspect_mask(len(sentence.forms), spans)
+        self.links = dict(zip(spans, link_opinions(sentence, spans), strict=True))
+
+
+def _by_rules(sentence: Sentence, links: list[Link]) -> Look:
+    chances = _rule_chances(links)
+    top = chances.index(max(chances))
+    if top == _NEUTRAL:
+        return Look(chances)
+    return Look(chances, _linked_evidence(sentence, links, 1 if top == 0 else -1))
+
+
+def _is_denied_blame(link: Link) -> bool:
+    return link.opinion.score > 0 and (link.opinion.negated or link.opinion.doubly)
+
+
+def _rule_chances(links: list[Link]) -> Chances:
+    total = balance(links)
+    if abs(total) <= CLEAR:
+        return _UNHEARD
+    likely, unlikely, neutral = _HEARD[max(1, min(3, round(abs(total))))]
+    return (likely, unlikely, neutral) if total > 0 else (unlikely, likely, neutral)
+
+
+def _linked_evidence(sentence: Sentence, links: list[Link], sign: int) -> Evidence | None:
+    speaking = [link for link in links if link.opinion.score * sign > 0]
+    if not speaking:
+        return None
+    best = max(speaking, key=lambda link: (link.weight, abs(link.opinion.score)))
+    opinion = best.opinion
+    tokens = sentence.tokens
+    return Evidence(
+        Place(tokens[opinion.from_token].start, tokens[opinion.last].end),
+        opinion.score * (1.0 if best.weight == DIRECT else best.weight),
+        opinion.negated,
+        opinion.doubly,
+    )
+
+
+def _pulled_evidence(sentence: Sentence, said: list[Said], sign: int) -> Evidence | None:
+    """The word that pulls hardest, for what no lexicon lists."""
+    words = [word for word in said if sentence.tokens[word.at].text[0].isalpha()]
+    best = max(words, key=lambda word: word.pull * sign, default=None)
+    if best is None or best.pull * sign < _FAINT_PULL:
+        return None
+    token = sentence.tokens[best.at]
+    return Evidence(Place(token.start, token.end), best.pull, sentence.negated[best.at])

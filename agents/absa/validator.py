@@ -1,0 +1,163 @@
+"""The Stage 1 validator: where the two earlier answers do not fit the text or each other."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from parley.agents.absa.bench import Holding, holdings
+from parley.agents.absa.debate_v2 import JUNK, LEAST_GAIN, is_overruled
+from parley.agents.absa.reading import Cue, Place
+from parley.agents.absa.stage1 import as_span
+from parley.agents.absa.text_reading import Skill, TextReading, read_text
+from parley.bus.contracts.absa.debate import SharedContext
+from parley.bus.contracts.absa.requests import ValidationRequest
+from parley.bus.contracts.absa.sentiment import (
+    AspectItem,
+    CorrectionProposal,
+    Polarity,
+    Severity,
+    Span,
+    StructuralRisk,
+    ValidatorOutput,
+)
+
+# How sure the second look has to be to speak against the first one alone.
+SURE = 0.7
+_DECIMALS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A risk, the aspect it is about (empty: the sentence) and what to do about it."""
+
+    aspect: str
+    risk: StructuralRisk
+    proposal: CorrectionProposal | None = None
+
+
+def validate(text: str, request: ValidationRequest, skill: Skill = "model") -> ValidatorOutput:
+    reading = read_text(text, request.language_code, skill)
+    context = SharedContext(
+        text=text,
+        stage1_aspects=request.ate.aspects,
+        stage1_aspect_sentiments=request.atsa.aspect_sentiments,
+    )
+    found = list(findings(reading, context))
+    touched = {finding.aspect for finding in found if finding.aspect}
+    number = len(request.atsa.aspect_sentiments)
+    return ValidatorOutput(
+        structural_risks=tuple(finding.risk for finding in found),
+        consistency_score=round(1.0 - len(touched) / number, _DECIMALS) if number else 0.0,
+        correction_proposals=tuple(f.proposal for f in found if f.proposal is not None),
+    )
+
+
+def findings(reading: TextReading, context: SharedContext) -> Iterator[Finding]:
+    held = holdings(reading, context)
+    cues = reading.cues
+    for holding in held:
+        if holding.place is None or holding.likelihood < JUNK:
+            yield _no_target(holding)
+        elif _is_contradicted(holding):
+            yield _contradiction(holding)
+        elif is_overruled(reading, holding, LEAST_GAIN):
+            yield _ungrounded(holding)
+    for item in context.stage1_aspects:
+        yield from _misplaced(reading, item)
+    yield from _same_on_both_sides(held, cues)
+    for cue in cues:
+        if cue.kind == "IRONY":
+            yield Finding(
+                "", _risk("IRONY", cue.place, Severity.MEDIUM, f"possible irony: {cue.words}")
+            )
+
+
+def _no_target(holding: Holding) -> Finding:
+    return Finding(
+        holding.key,
+        _risk(
+            "SPAN_MISMATCH", holding.place, Severity.MEDIUM, f"{holding.key}: not an aspect term"
+        ),
+        CorrectionProposal(
+            target_aspect=holding.key, proposal_type="DROP_ASPECT", rationale="not an aspect term"
+        ),
+    )
+
+
+def _is_contradicted(holding: Holding) -> bool:
+    """The words that speak of the aspect say the opposite of Stage 1."""
+    if holding.polarity is None or holding.polarity.opposite is None:
+        return False
+    second = holding.second
+    return (
+        second.polarity is holding.polarity.opposite
+        and holding.best is second.polarity
+        and second.certainty >= SURE
+        and second.evidence is not None
+    )
+
+
+def _contradiction(holding: Holding) -> Finding:
+    evidence = holding.second.evidence
+    assert evidence is not None
+    turned = evidence.negated or evidence.doubly_negated
+    kind = "NEGATION_SCOPE" if turned else "POLARITY_MISMATCH"
+    why = f"{holding.key}: the evidence reads {holding.second.polarity.value}"
+    return Finding(
+        holding.key,
+        _risk(kind, evidence.place, Severity.HIGH if turned else Severity.MEDIUM, why),
+        CorrectionProposal(target_aspect=holding.key, proposal_type="FLIP_POLARITY", rationale=why),
+    )
+
+
+def _ungrounded(holding: Holding) -> Finding:
+    """A motion to withdraw the tuple: the debate settles whether, and as what, it comes back."""
+    why = f"{holding.key}: a second reading finds it {holding.best.value}"
+    return Finding(
+        holding.key,
+        _risk("EVIDENCE_GAP", holding.place, Severity.LOW, why),
+        CorrectionProposal(target_aspect=holding.key, proposal_type="DROP_ASPECT", rationale=why),
+    )
+
+
+def _misplaced(reading: TextReading, item: AspectItem) -> Iterator[Finding]:
+    if item.span is None or reading.quote(Place(item.span.start, item.span.end)) == item.term:
+        return
+    place = reading.locate(item.term, None)
+    if place is not None:
+        why = f"{item.term}: its span reads otherwise"
+        yield Finding(
+            item.term,
+            _risk("SPAN_MISMATCH", place, Severity.MEDIUM, why),
+            CorrectionProposal(
+                target_aspect=item.term,
+                proposal_type="REVISE_SPAN",
+                rationale=why,
+                revised_span=as_span(place),
+            ),
+        )
+
+
+def _same_on_both_sides(held: list[Holding], cues: tuple[Cue, ...]) -> Iterator[Finding]:
+    """A contrast between two aspects that came out alike deserves a second look."""
+    for cue in cues:
+        if cue.kind != "CONTRAST":
+            continue
+        before = _polar(h for h in held if h.place is not None and h.place.end <= cue.place.start)
+        after = _polar(h for h in held if h.place is not None and h.place.start >= cue.place.start)
+        if before and after and len(before | after) == 1:
+            why = "both sides of the contrast came out alike"
+            yield Finding("", _risk("CONTRAST_SCOPE", cue.place, Severity.LOW, why))
+            return
+
+
+def _polar(held: Iterable[Holding]) -> set[Polarity]:
+    return {
+        holding.polarity
+        for holding in held
+        if holding.polarity in (Polarity.POSITIVE, Polarity.NEGATIVE)
+    }
+
+
+def _risk(kind: str, place: Place | None, severity: Severity, why: str) -> StructuralRisk:
+    scope = Span(start=place.start, end=place.end) if place else None
+    return StructuralRisk(type=kind, scope=scope, severity=severity, description=why)

@@ -1,0 +1,271 @@
+"""
+The debate by rules: how an agent opens, and what can move it.
+
+Rule 1: an agent's measurements never change. What it believes from them alone is in its evidence,
+        for the others to weigh; a finding that is repeated does not grow.
+Rule 2: asked again, an agent weighs every finding on the table, its own among them, by how reliable
+        each skill was measured to be in this image's compression state.
+Rule 3: it gives its verdict up only if, in that weighing, another verdict leads its own by more than
+        CONCESSION_LEAD. It then says whose evidence moved it.
+Rule 4: its confidence becomes the weighed share of the verdict it holds. Who speaks, how often and
+        with how much confidence moves nothing.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from pydantic import ValidationError
+
+from parley.agents.forensic.calibration import Calibration, weigh
+from parley.agents.forensic.evidence import (
+    CLASSES,
+    ClassShares,
+    CompressionState,
+    Evidence,
+    Measurement,
+    Skill,
+)
+from parley.bus.contracts.base import Contract, Share, Text
+from parley.bus.contracts.verdicts import (
+    Localization,
+    Region,
+    Reply,
+    ResponseType,
+    RoundRequest,
+    Standing,
+    Statement,
+    Verdict,
+)
+
+CONCESSION_LEAD: Final = 0.05
+EPS: Final = 1e-9
+# Regions that share this much of their joint area are the same place.
+SAME_PLACE: Final = 0.2
+_QUOTED = 2
+
+_WORDS: Final = {
+    Verdict.AUTHENTIC: "authentic",
+    Verdict.MANIPULATED: "manipulated",
+    Verdict.AI_GENERATED: "made by AI",
+    Verdict.UNCERTAIN: "undecided",
+}
+_STATE_WORDS: Final = {
+    CompressionState.LOSSLESS: "a lossless file",
+    CompressionState.JPEG_HIGH: "a JPEG of high quality",
+    CompressionState.JPEG_LOW: "a strongly compressed JPEG",
+    CompressionState.WEBP: "a WEBP file",
+}
+
+
+class Case(Contract):
+    """What an agent lays on the table: all that another agent needs in order to weigh it."""
+
+    skill: Skill
+    state: CompressionState
+    belief: ClassShares
+    trust: Share
+    measurements: tuple[Measurement, ...]
+    regions: tuple[Region, ...] = ()
+    suspect_share: Share = 0.0
+    declared: Verdict | None = None
+    declared_because: Text = ""
+    limitations: tuple[str, ...] = ()
+
+
+def case_of(evidence: Evidence) -> Case:
+    found = evidence.findings
+    return Case(
+        skill=found.skill,
+        state=found.state,
+        belief=evidence.belief,
+        trust=evidence.trust,
+        measurements=found.measurements,
+        regions=found.regions,
+        suspect_share=found.suspect_share,
+        declared=found.declared,
+        declared_because=found.declared_because,
+        limitations=found.limitations,
+    )
+
+
+def case_in(standing: Standing) -> Case | None:
+    """None if a statement carries no evidence in this form: then there is nothing to weigh."""
+    try:
+        return Case.model_validate(standing.evidence)
+    except ValidationError:
+        return None
+
+
+def open_debate(evidence: Evidence) -> Statement:
+    case = case_of(evidence)
+    return Statement(
+        verdict=evidence.verdict,
+        confidence=evidence.confidence,
+        reasoning=_opening_reason(evidence),
+        evidence=case.model_dump(mode="json"),
+        arguments=tuple(map(_quote, _worth_quoting(case.measurements))),
+    )
+
+
+def _opening_reason(evidence: Evidence) -> str:
+    found = evidence.findings
+    if found.declared is not None:
+        return f"The file itself speaks: {found.declared_because}."
+    if found.skill is Skill.WATERMARK:
+        return "The file carries no mark that I can read, and that says nothing either way."
+    shares = ", ".join(f"{_WORDS[c]} {evidence.belief.of(c):.0%}" for c in CLASSES)
+    hesitation = "; too close to call" if evidence.verdict is Verdict.UNCERTAIN else ""
+    return f"In {_STATE_WORDS[found.state]} my measurements give: {shares}{hesitation}."
+
+
+def _worth_quoting(measurements: tuple[Measurement, ...]) -> list[Measurement]:
+    """Those that point at a place in the image before those that speak of all of it."""
+    return sorted(measurements, key=lambda one: one.where is None)[:_QUOTED]
+
+
+def _quote(measurement: Measurement) -> str:
+    return f"{measurement.name}: {measurement.value:.2f} {measurement.unit} ({measurement.meaning})"
+
+
+def reply(
+    evidence: Evidence, own: Standing, request: RoundRequest, calibration: Calibration
+) -> Reply:
+    """`own` is this agent's standing; every other agent is known only by what its standing carries."""
+    others = {
+        standing.agent: case
+        for standing in request.standing
+        if standing.agent != own.agent and (case := case_in(standing)) is not None
+    }
+    mine = case_of(evidence)
+    table = {case.skill: case.belief for case in others.values()} | {mine.skill: mine.belief}
+    joint = weigh(table, mine.state, calibration)
+    verdict = _verdict_after(own.verdict, joint)
+    challengers = tuple(c.challenger for c in request.challenges if c.challenged == own.agent)
+    kind = _response_type(own.verdict, verdict, challengers, mine)
+    held = f"{_WORDS[verdict]} ({joint.of(verdict):.0%} with all findings weighed)"
+    place = _place_in_words(mine, others) if verdict is Verdict.MANIPULATED else ""
+    return Reply(
+        response_type=kind,
+        content=_said(kind, held, _strongest_for(verdict, others), others, challengers) + place,
+        verdict_changed=verdict is not own.verdict,
+        new_verdict=verdict,
+        new_confidence=joint.of(verdict),
+        reasoning=_weighing_in_words(joint, mine, others, calibration),
+        evidence=mine.model_dump(mode="json"),
+    )
+
+
+def _verdict_after(held: Verdict, joint: ClassShares) -> Verdict:
+    best = joint.best
+    lead = joint.of(best) - joint.of(held)
+    return best if lead > CONCESSION_LEAD + EPS else held
+
+
+def _response_type(
+    before: Verdict, after: Verdict, challengers: tuple[str, ...], mine: Case
+) -> ResponseType:
+    if before is not after:
+        return (
+            ResponseType.CLARIFICATION if before is Verdict.UNCERTAIN else ResponseType.CONCESSION
+        )
+    if not challengers:
+        return ResponseType.CLARIFICATION
+    # An agent whose own measurement favours its verdict defends it; one that only leans on the
+    # others' findings answers its challengers with those.
+    return ResponseType.DEFENSE if mine.belief.best is after else ResponseType.COUNTER
+
+
+def _said(
+    kind: ResponseType, held: str, support: str, others: dict[str, Case],
+    challengers: tuple[str, ...],
+) -> str:  # fmt: skip
+    against = ", ".join(challengers)
+    match kind:
+        case ResponseType.CONCESSION:
+            return f"I give my verdict up: {held}.{support}"
+        case ResponseType.DEFENSE:
+            return f"I stand by {held} against {against}.{_why_not(challengers, others)}"
+        case ResponseType.COUNTER:
+            return f"{against} cannot explain the rest of the findings: {held}.{support}"
+        case ResponseType.CLARIFICATION:
+            return f"As it stands: {held}.{support}"
+
+
+def _strongest_for(verdict: Verdict, others: dict[str, Case]) -> str:
+    inclined = {name: case for name, case in others.items() if case.belief.best is verdict}
+    if not inclined:
+        return ""
+    name = max(inclined, key=lambda n: inclined[n].belief.of(verdict) * inclined[n].trust)
+    because = inclined[name].declared_because
+    return f" The evidence of {name}{f' ({because})' if because else ''} carries most of it."
+
+
+def _why_not(challengers: tuple[str, ...], others: dict[str, Case]) -> str:
+    for name in challengers:
+        case = others.get(name)
+        if case is None:
+            return f" {name} laid no measurement on the table."
+        if case.limitations:
+            return f" {name} says itself: {case.limitations[-1]}."
+    return ""
+
+
+def _place_in_words(mine: Case, others: dict[str, Case]) -> str:
+    regions = {case.skill: case.regions for case in (*others.values(), mine)}
+    spatial, noise = regions.get(Skill.SPATIAL, ()), regions.get(Skill.NOISE, ())
+    if spatial and noise and overlap(spatial, noise) >= SAME_PLACE:
+        return " Foreign noise and the suspect region are in the same place."
+    if spatial:
+        box = spatial[0]
+        return f" The suspect place is {box.width}x{box.height} pixels at ({box.x}, {box.y})."
+    return ""
+
+
+def overlap(first: Iterable[Region], second: Iterable[Region]) -> float:
+    """Largest shared part of any two boxes: intersection over union."""
+    boxes = tuple(second)
+    return max((_shared(a, b) for a in first for b in boxes), default=0.0)
+
+
+def _shared(a: Region, b: Region) -> float:
+    width = min(a.x + a.width, b.x + b.width) - max(a.x, b.x)
+    height = min(a.y + a.height, b.y + b.height) - max(a.y, b.y)
+    if width <= 0 or height <= 0:
+        return 0.0
+    both = width * height
+    return both / (a.width * a.height + b.width * b.height - both)
+
+
+def _weighing_in_words(
+    joint: ClassShares, mine: Case, others: dict[str, Case], calibration: Calibration
+) -> str:
+    weighing = calibration.weighing.get(mine.state)
+    parts = []
+    for case in (mine, *others.values()):
+        best = case.belief.best
+        reliable = "" if weighing is None else (
+            f", counted {weighing.weights[case.skill]:.1f} times"
+        )  # fmt: skip
+        parts.append(
+            f"{case.skill.value} leans to {_WORDS[best]} ({case.belief.of(best):.0%}{reliable})"
+        )
+    shares = ", ".join(f"{_WORDS[c]} {joint.of(c):.0%}" for c in CLASSES)
+    return f"In {_STATE_WORDS[mine.state]}: {'; '.join(parts)}. Together: {shares}."
+
+
+def localize(evidence: Evidence) -> Localization:
+    """Where the image disagrees with itself, for the follow-up; never a verdict."""
+    found = evidence.findings
+    if not found.regions:
+        return Localization(
+            summary="No region stands out; the traces, if any, are spread or erased."
+        )
+    largest = found.regions[0]
+    return Localization(
+        regions=found.regions,
+        summary=(
+            f"{len(found.regions)} suspect region(s) covering {found.suspect_share:.1%} of the analysed "
+            f"area; the largest is {largest.width}x{largest.height} pixels at "
+            f"({largest.x}, {largest.y})."
+        ),
+    )

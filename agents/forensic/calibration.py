@@ -1,0 +1,173 @@
+"""
+From features to a belief: the shipped weights, and what they say about one image.
+
+Every skill has one small model per compression state: an additive logistic model whose curves bend
+at two knots per feature. The weights are fitted by `parley.agents.forensic.training`, which also
+measures how far each skill can be trusted in each state.
+"""
+
+import json
+from functools import lru_cache
+from importlib.resources import files
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parley.agents.forensic.evidence import (
+    CLASSES,
+    ClassShares,
+    CompressionState,
+    Evidence,
+    Findings,
+    Skill,
+)
+from parley.bus.contracts.base import Contract, Share
+from parley.bus.contracts.verdicts import Verdict
+
+# The brief's trust in its agents; used where nothing was measured.
+DEFAULT_TRUST: Final = {
+    Skill.FREQUENCY: 0.85,
+    Skill.NOISE: 0.80,
+    Skill.WATERMARK: 0.85,
+    Skill.SPATIAL: 0.85,
+}
+# Below this share of belief an agent says UNCERTAIN.
+COMMIT_SHARE: Final = 0.42
+# What is left of a belief that a measurement rules out.
+RULED_OUT_FACTOR: Final = 0.05
+CLIP: Final = 4.0
+# No single belief may rule a class out entirely.
+LEAST_SHARE: Final = 0.01
+
+Row = tuple[float, ...]
+
+
+class StateModel(Contract):
+    mean: Row
+    scale: Row
+    knots: tuple[Row, ...]
+    coefficients: tuple[Row, ...]
+    bias: Row
+    trust: Share
+
+
+class SkillModel(Contract):
+    states: dict[CompressionState, StateModel]
+
+
+class MarkModel(Contract):
+    """What a declaration was worth when it was counted; nothing declared says nothing."""
+
+    declared: dict[Verdict, ClassShares]
+    trust: Share
+
+
+class Weighing(Contract):
+    """How the skills' beliefs count against one another in one compression state."""
+
+    weights: dict[Skill, float]
+    bias: tuple[float, float, float]
+
+
+class Calibration(Contract):
+    skills: dict[Skill, SkillModel]
+    marks: MarkModel
+    weighing: dict[CompressionState, Weighing]
+
+
+NOTHING_KNOWN: Final = ClassShares(authentic=1 / 3, manipulated=1 / 3, ai_generated=1 / 3)
+
+
+@lru_cache(maxsize=1)
+def shipped() -> Calibration:
+    folder = files("parley.agents.forensic") / "weights"
+    skills = {
+        skill: json.loads((folder / f"{skill.value}.json").read_text())
+        for skill in (Skill.FREQUENCY, Skill.NOISE, Skill.SPATIAL)
+    }
+    debate = json.loads((folder / "debate.json").read_text())
+    return Calibration.model_validate({"skills": skills, **debate})
+
+
+def nearest_state(state: CompressionState, known: dict[CompressionState, StateModel]) -> StateModel:
+    """WEBP has no model of its own: it smooths like a low-quality JPEG."""
+    return known.get(state) or known[CompressionState.JPEG_LOW]
+
+
+def bend(z: NDArray[np.float64], knots: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each standardised feature, and its part above each knot: (samples, features * (1 + knots))."""
+    return np.hstack([z, *(np.maximum(z - knot, 0.0) for knot in knots)])
+
+
+def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    powers = np.exp(logits - logits.max())
+    return np.asarray(powers / powers.sum())
+
+
+def shares_of(values: NDArray[np.float64]) -> ClassShares:
+    authentic, manipulated, ai_generated = (min(1.0, max(0.0, float(v))) for v in values)
+    return ClassShares(authentic=authentic, manipulated=manipulated, ai_generated=ai_generated)
+
+
+def _believe(model: StateModel, features: Row) -> ClassShares:
+    z = np.clip((np.array(features) - model.mean) / np.array(model.scale), -CLIP, CLIP)
+    bent = bend(z[None, :], np.array(model.knots))[0]
+    return shares_of(softmax(np.array(model.coefficients) @ bent + np.array(model.bias)))
+
+
+def _without(belief: ClassShares, ruled_out: tuple[Verdict, ...]) -> ClassShares:
+    shares = np.array([
+        belief.of(verdict) * (RULED_OUT_FACTOR if verdict in ruled_out else 1.0)
+        for verdict in CLASSES
+    ])  # fmt: skip
+    return shares_of(shares / shares.sum())
+
+
+def assess(findings: Findings, calibration: Calibration) -> Evidence:
+    """A declaration or a statistic becomes a belief; the belief, if it is strong enough, a verdict."""
+    if findings.skill is Skill.WATERMARK:
+        return _assess_marks(findings, calibration.marks)
+    model = nearest_state(findings.state, calibration.skills[findings.skill].states)
+    belief = _without(_believe(model, findings.features), findings.rules_out)
+    best = belief.best
+    committed = belief.of(best) >= COMMIT_SHARE
+    return Evidence(
+        findings=findings,
+        belief=belief,
+        verdict=best if committed else Verdict.UNCERTAIN,
+        confidence=belief.of(best),
+        trust=model.trust,
+    )
+
+
+def _assess_marks(findings: Findings, marks: MarkModel) -> Evidence:
+    if findings.declared is None:
+        return Evidence(
+            findings=findings, belief=NOTHING_KNOWN, verdict=Verdict.UNCERTAIN,
+            confidence=NOTHING_KNOWN.authentic, trust=marks.trust,
+        )  # fmt: skip
+    belief = marks.declared[findings.declared]
+    return Evidence(
+        findings=findings, belief=belief, verdict=findings.declared,
+        confidence=belief.of(findings.declared), trust=marks.trust,
+    )  # fmt: skip
+
+
+def weigh(
+    beliefs: dict[Skill, ClassShares], state: CompressionState, calibration: Calibration
+) -> ClassShares:
+    """
+    What all beliefs say together. A skill that is absent counts as knowing nothing.
+
+    Beliefs are the agents' own measurements and never change in a debate, so that repeating a
+    finding cannot make it stronger.
+    """
+    known = calibration.weighing
+    weighing = known.get(state) or known[CompressionState.JPEG_LOW]
+    logits = np.array(weighing.bias)
+    for skill, weight in weighing.weights.items():
+        belief = beliefs.get(skill, NOTHING_KNOWN)
+        shares = np.array([belief.of(verdict) for verdict in CLASSES])
+        logits = logits + weight * np.log(np.maximum(shares, LEAST_SHARE))
+    return shares_of(softmax(logits))

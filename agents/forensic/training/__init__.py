@@ -1,0 +1,1 @@
+"""Fitting the shipped weights; nothing here is imported at run time."""

@@ -1,0 +1,76 @@
+"""What a persona's request becomes for a language model; each panel family asks in its own way."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from parley.agents.brain import Task
+from parley.bus.contracts.facts import Content, Request
+from parley.bus.errors import ParleyError
+
+
+class Form(BaseModel):
+    """
+    Base of the forms a model fills in: unknown fields are ignored, numbers are finite.
+
+    Every field is required and carries no bound, since strict schemas know neither defaults nor
+    bounds; what a value may be is the reader's business.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+FormT = TypeVar("FormT", bound=Form)
+
+
+class Unusable(ParleyError):
+    """The form is filled in, but says nothing that can be used. The text goes back to the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """`system` is the same for every debate, `user` begins with what is the same for every round."""
+
+    system: str
+    user: str
+    # Data URIs.
+    images: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        parts = json.dumps([self.system, self.user, *self.images])
+        return hashlib.sha256(parts.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[FormT]):
+    prompt: Prompt
+    form: type[FormT]
+    # Raises Unusable; what it says goes back to the model.
+    read: Callable[[FormT], Content]
+
+
+AnyQuestion: TypeAlias = Question[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a question may make use of."""
+
+    vision: bool = False
+    language: str = "en"
+    max_image_kib: int = 6144
+
+
+class Questions(Protocol):
+    """A panel family's way to ask."""
+
+    def knows(self, request: Request) -> bool: ...
+
+    async def ask(self, task: Task, abilities: Abilities) -> AnyQuestion:
+        """Raises NotFound when there is nothing to ask about."""
+        ...

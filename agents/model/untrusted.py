@@ -1,0 +1,29 @@
+"""
+Text that somebody else wrote, marked so that a model can tell it from its instructions.
+
+The fence around a text carries a digest of it: a text that wanted to close its own fence would
+have to contain its own digest.
+"""
+
+import hashlib
+import re
+
+# Colours, cursor moves and texts that run backwards hide what a reader is shown.
+_CONTROLS = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+)
+_DIGEST_DIGITS = 16
+
+
+def plain(text: str) -> str:
+    """Without anything that is not text; half a surrogate pair cannot travel either."""
+    kept = _CONTROLS.sub("", text.replace("\r\n", "\n"))
+    return kept.encode("utf-8", "replace").decode("utf-8")
+
+
+def fenced(source: str, text: str) -> str:
+    """`source` is ours, the text is theirs."""
+    body = plain(text)
+    mark = hashlib.sha256(body.encode()).hexdigest()[:_DIGEST_DIGITS]
+    return f'<untrusted from="{source}" mark="{mark}">\n{body}\n</untrusted mark="{mark}">'

@@ -1,0 +1,182 @@
+"""What a model fills in on a panel of verdicts, and what becomes of it. Only these fields count."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, JsonValue
+
+from parley.agents.model.question import Form, Unusable
+from parley.agents.model.untrusted import plain
+from parley.bus.contracts.verdicts import (
+    Localization,
+    Region,
+    Reply,
+    ResponseType,
+    RoundRequest,
+    Statement,
+    Verdict,
+)
+
+_LONGEST = 4000
+_LONGEST_NAME = 80
+_MOST_ITEMS = 12
+_MOST_REGIONS = 32
+_LARGEST_PIXEL = 1_000_000
+_FEWEST_LETTERS = 4
+_LETTERS = re.compile(r"[^\W_]+")
+# What a model leaves in a form that it did not fill in.
+_PLACEHOLDERS = frozenset(
+    {"string", "text", "reasoning", "your reasoning", "content", "your answer", "placeholder"}
+)
+_VERDICTS = ", ".join(Verdict)
+
+
+# Endpoints that enforce the schema are held to the known words; what others say is read anyway.
+VerdictWord = Annotated[str, Field(json_schema_extra={"enum": list(Verdict)})]
+ResponseWord = Annotated[str, Field(json_schema_extra={"enum": list(ResponseType)})]
+
+
+class Quote(Form):
+    source: str
+    quote: str
+
+
+class OpeningForm(Form):
+    reasoning: str
+    evidence: list[Quote]
+    arguments: list[str]
+    verdict: VerdictWord
+    confidence: float
+
+
+class RoundForm(Form):
+    response_type: ResponseWord
+    content: str
+    evidence: list[Quote]
+    arguments: list[str]
+    verdict: VerdictWord
+    confidence: float
+
+
+class Box(Form):
+    x: float
+    y: float
+    width: float
+    height: float
+    score: float
+
+
+class LocalizeForm(Form):
+    summary: str
+    regions: list[Box]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the persona was given to read; `saw_image` says whether it was shown the image too."""
+
+    text: str
+    saw_image: bool
+
+    def checked(self, quotes: Sequence[Quote]) -> dict[str, JsonValue]:
+        """
+        Quotes that stand in what was given. What a model claims to see in an image that it was
+        shown cannot be checked and is marked as seen; any other invention is dropped.
+        """
+        given = _folded(self.text)
+        kept: dict[str, JsonValue] = {}
+        for one in quotes[:_MOST_ITEMS]:
+            quote, source = _text(one.quote), _text(one.source)[:_LONGEST_NAME] or "quote"
+            if quote and _folded(quote) in given:
+                kept[source] = quote
+            elif quote and self.saw_image:
+                kept[f"seen: {source}"] = quote
+        return kept
+
+
+def read_opening(form: OpeningForm, given: Given) -> Statement:
+    verdict = Verdict.parse(form.verdict)
+    if verdict is None:
+        raise Unusable(f"- verdict: should be one of {_VERDICTS}")
+    return Statement(
+        verdict=verdict,
+        confidence=_share(form.confidence),
+        reasoning=_said("reasoning", form.reasoning),
+        evidence=given.checked(form.evidence),
+        arguments=_arguments(form.arguments),
+    )
+
+
+def read_reply(form: RoundForm, request: RoundRequest, persona: str, given: Given) -> Reply:
+    """A verdict that nobody knows leaves the one before as it is."""
+    before = next((one.verdict for one in request.standing if one.agent == persona), None)
+    verdict = Verdict.parse(form.verdict)
+    changed = verdict is not None and verdict is not before
+    evidence = given.checked(form.evidence)
+    return Reply(
+        response_type=_response(form.response_type, request, persona, changed=changed),
+        content=_said("content", form.content),
+        verdict_changed=changed,
+        new_verdict=verdict,
+        new_confidence=_share(form.confidence),
+        evidence=evidence or None,
+        arguments=_arguments(form.arguments) or None,
+    )
+
+
+def read_localization(form: LocalizeForm) -> Localization:
+    regions = [_region(box) for box in form.regions[:_MOST_REGIONS]]
+    return Localization(
+        regions=tuple(region for region in regions if region is not None),
+        summary=_said("summary", form.summary),
+    )
+
+
+def _region(box: Box) -> Region | None:
+    if box.width < 1 or box.height < 1 or max(box.x, box.y, box.width, box.height) > _LARGEST_PIXEL:
+        return None
+    return Region(
+        x=max(0, round(box.x)),
+        y=max(0, round(box.y)),
+        width=round(box.width),
+        height=round(box.height),
+        score=_share(box.score),
+    )
+
+
+def _response(text: str, request: RoundRequest, persona: str, *, changed: bool) -> ResponseType:
+    folded = text.strip().lower()
+    if folded in list(ResponseType):
+        return ResponseType(folded)
+    if changed:
+        return ResponseType.CONCESSION
+    challenged = any(one.challenged == persona for one in request.challenges)
+    return ResponseType.DEFENSE if challenged else ResponseType.CLARIFICATION
+
+
+def _said(field: str, text: str) -> str:
+    """Raises Unusable for a form that was left empty."""
+    said = _text(text)
+    words = _LETTERS.findall(said)
+    if " ".join(words).lower() in _PLACEHOLDERS or sum(map(len, words)) < _FEWEST_LETTERS:
+        raise Unusable(f"- {field}: says nothing; give your actual reasons")
+    return said
+
+
+def _arguments(arguments: Sequence[str]) -> tuple[str, ...]:
+    texts = (_text(one) for one in arguments[:_MOST_ITEMS])
+    return tuple(text for text in texts if text)
+
+
+def _share(number: float) -> float:
+    return min(1.0, max(0.0, number))
+
+
+def _text(text: str) -> str:
+    return plain(text).strip()[:_LONGEST]
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()

@@ -1,0 +1,155 @@
+"""
+What is said in the debate: turns, proposed edits and the judge's summary.
+
+Two generations share one wire form. `DebateTurnV1` and `DebateTurnV2` (and likewise the summaries)
+are what a persona of that generation has to answer; `DebateTurn` and `DebateSummary` hold either,
+with the fields of the other generation empty.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from parley.bus.contracts.absa.memory import AdvisoryBundle
+from parley.bus.contracts.absa.sentiment import (
+    AspectItem,
+    AspectSentiment,
+    CorrectionProposal,
+    Passage,
+    StructuralRisk,
+    Term,
+    term_text,
+)
+from parley.bus.contracts.base import Contract, Share, Text, Token
+
+Protocol = Literal["v1", "v2"]
+
+
+def is_absent(value: object) -> bool:
+    """A memory slot that was never filled is not even named: a reader must not learn of it."""
+    return value is None
+
+
+EDIT_OPS = ("set_polarity", "set_aspect_ref", "merge_tuples", "drop_tuple", "confirm_tuple")
+
+
+class DebatePersona(Contract):
+    name: str
+    role: str
+    goal: Text
+    stance: str = ""
+    style: str = ""
+
+
+class EditTarget(Contract):
+    """`aspect_ref` is null only for `set_aspect_ref`, which names the new aspect in `value`."""
+
+    aspect_ref: Passage | None = None
+    aspect_term: Term | str | None = None
+    polarity: str | None = None
+
+    @property
+    def key(self) -> str:
+        return self.aspect_ref or term_text(self.aspect_term)
+
+
+class ProposedEdit(Contract):
+    """`op` is open: an op outside `EDIT_OPS` stays in the record and counts as `merge_tuples`."""
+
+    op: str
+    target: EditTarget = EditTarget()
+    value: Passage | None = None
+    evidence: Passage | None = None
+    confidence: Share | None = None
+
+
+class DebateTurnV1(Contract):
+    kind: Literal["debate_turn"] = "debate_turn"
+    speaker: str = ""
+    stance: str = ""
+    planning: Text = ""
+    reflection: Text = ""
+    message: Text = ""
+    key_points: tuple[Text, ...] = ()
+
+
+class DebateTurnV2(Contract):
+    kind: Literal["debate_turn"] = "debate_turn"
+    agent: str = ""
+    proposed_edits: tuple[ProposedEdit, ...] = ()
+
+
+class DebateTurn(DebateTurnV1, DebateTurnV2):
+    """A turn of either generation."""
+
+    kind: Literal["debate_turn"] = "debate_turn"
+
+    @property
+    def author(self) -> str:
+        return self.agent or self.speaker
+
+
+class SentimentTuple(Contract):
+    """`polarity` as it was written; the rules canonicalise it."""
+
+    aspect_ref: Passage | None = None
+    aspect_term: Term | str | None = None
+    polarity: str | None = None
+
+    @property
+    def key(self) -> str:
+        return self.aspect_ref or term_text(self.aspect_term)
+
+
+class DebateSummaryV1(Contract):
+    kind: Literal["debate_summary"] = "debate_summary"
+    winner: str | None = None
+    consensus: Text | None = None
+    key_agreements: tuple[Text, ...] = ()
+    key_disagreements: tuple[Text, ...] = ()
+    rationale: Text = ""
+
+
+class DebateSummaryV2(Contract):
+    """Spans are quotations: each has to occur in the debated text, at least one is expected."""
+
+    kind: Literal["debate_summary"] = "debate_summary"
+    final_patch: tuple[ProposedEdit, ...] = ()
+    final_tuples: tuple[SentimentTuple, ...] = ()
+    unresolved_conflicts: tuple[JsonValue, ...] = ()
+    sentence_polarity: str | None = None
+    sentence_evidence_spans: tuple[Passage, ...] = ()
+    aspect_evidence: dict[str, Passage | None] = {}
+    rationale: Text = ""
+
+
+class DebateSummary(DebateSummaryV1, DebateSummaryV2):
+    """A judge's summary of either generation."""
+
+    kind: Literal["debate_summary"] = "debate_summary"
+    rationale: Text = ""
+
+
+class DebateRound(Contract):
+    round_index: Annotated[int, Field(ge=1)]
+    turns: tuple[DebateTurn, ...] = ()
+
+
+class DebateOutput(Contract):
+    topic: Passage
+    personas: dict[Token, DebatePersona] = {}
+    rounds: tuple[DebateRound, ...] = ()
+    summary: DebateSummary = DebateSummary()
+
+
+class SharedContext(Contract):
+    """What every speaker is given (`SHARED_CONTEXT_JSON`); the memory slot only for those allowed."""
+
+    text: Passage
+    stage1_aspects: tuple[AspectItem, ...] = ()
+    stage1_aspect_sentiments: tuple[AspectSentiment, ...] = ()
+    stage1_structural_risks: tuple[StructuralRisk, ...] = ()
+    stage1_correction_proposals: tuple[CorrectionProposal, ...] = ()
+    memory: AdvisoryBundle | None = Field(
+        default=None, alias="DEBATE_CONTEXT__MEMORY", exclude_if=is_absent
+    )

@@ -1,0 +1,144 @@
+"""How the pipeline is run: switches, protocol, thresholds, language; each default beside its name."""
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from parley.bus.contracts.absa.debate import DebatePersona, Protocol
+from parley.bus.contracts.absa.memory import MemoryCondition
+from parley.bus.contracts.base import Contract, Share, Token
+
+DEFAULT_ROUNDS: dict[Protocol, int] = {"v1": 2, "v2": 1}
+DEFAULT_ORDER: dict[Protocol, tuple[str, ...]] = {
+    "v1": ("analyst", "critic", "empath"),
+    "v2": ("epm", "tan", "cj"),
+}
+# The judge's key among the speakers: it sees the memory slot, its peers never do.
+CONSISTENCY_JUDGE = "cj"
+
+
+class LanguagePatterns(Contract):
+    """What the rules know of a language."""
+
+    language_code: str
+    contrast_markers: tuple[str, ...] = ()
+    topic_particles: tuple[str, ...] = ()
+    negation_triggers: tuple[str, ...] = ()
+    aspect_token_regex: str = r"\w{2,}"
+    aspect_synonyms: dict[str, tuple[str, ...]] = {}
+
+
+class OverrideThresholds(Contract):
+    """Profile T0. `min_target_conf` is given on an add and is the floor on a flip."""
+
+    min_total: Annotated[float, Field(ge=0)] = 1.6
+    min_margin: Annotated[float, Field(ge=0)] = 0.8
+    min_target_conf: Share = 0.7
+    ev_threshold: Share = 0.5
+    l3_conservative: bool = True
+
+
+class OverrideEffective(OverrideThresholds):
+    """The thresholds a run uses, and where they come from."""
+
+    profile_id: str = "t0"
+    source: Literal["yaml_override", "json_profile", "json_default", "code_default"] = (
+        "code_default"
+    )
+
+
+class ThresholdProfiles(Contract):
+    """The thresholds file when it holds several profiles."""
+
+    profiles: dict[str, OverrideThresholds]
+    default_profile: str = "t0"
+
+
+class WarningThresholds(Contract):
+    """When the figures of a run deserve a warning. Coverage warns below, the others above."""
+
+    coverage_warn: Share = 0.4
+    coverage_high: Share = 0.25
+    no_match_warn: Share = 0.4
+    no_match_high: Share = 0.6
+    neutral_warn: Share = 0.4
+    neutral_high: Share = 0.6
+
+
+class InjectionParams(Contract):
+    strategy: Literal["during_debate_one_shot"] = "during_debate_one_shot"
+    trigger: Literal["deadlock_obs2of4", "advisory_gate_or"] = "deadlock_obs2of4"
+    allow_multiple_injections: Literal[False] = False
+
+
+class DebateParams(Contract):
+    """None means the protocol's own default."""
+
+    enabled: bool = True
+    protocol: Protocol = "v2"
+    rounds: Annotated[int, Field(ge=1, le=100)] | None = None
+    order: Annotated[tuple[Token, ...], Field(min_length=1)] | None = None
+    # A map that is not empty replaces the protocol's personas as a whole.
+    personas: dict[Token, DebatePersona] = {}
+    early_stop: bool | None = None
+    stalemate_threshold: Annotated[int, Field(ge=1)] = 2
+    high_confidence_threshold: Share = 0.85
+    injection: InjectionParams = InjectionParams()
+
+
+def _plain_condition(value: object) -> object:
+    return MemoryCondition.C2_SILENT if value == "C3" else value
+
+
+def _switch(value: object) -> object:
+    """YAML reads a plain `on` and `off` as true and false."""
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
+
+
+class AbsaParams(Contract):
+    enable_stage2: bool = True
+    enable_validator: bool = True
+    enable_moderator: bool = True
+    enable_debate: bool = True
+    enable_debate_override: bool = True
+    debate: DebateParams = DebateParams()
+    # A block given here replaces the thresholds file as a whole.
+    debate_override: OverrideThresholds | None = None
+    # A profile of the thresholds file; None means the one the file calls its default.
+    override_profile: str | None = None
+    adopt_gate: Annotated[Literal["auto", "on", "off"], BeforeValidator(_switch)] = "auto"
+    moderator_respects_adoption: bool = False
+    polarity_repair: bool = False
+    drop_tuple_hint_mode: Literal["opposite", "negative"] = "opposite"
+    memory_condition: Annotated[MemoryCondition, BeforeValidator(_plain_condition)] = (
+        MemoryCondition.C1
+    )
+    memory_contradiction_gate: bool = False
+    language_code: str = "ko"
+
+    @property
+    def debates(self) -> bool:
+        return self.enable_debate and self.debate.enabled
+
+    @property
+    def rounds(self) -> int:
+        return self.debate.rounds or DEFAULT_ROUNDS[self.debate.protocol]
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Who speaks in a round; a key without a persona of its own is skipped."""
+        order = self.debate.order or DEFAULT_ORDER[self.debate.protocol]
+        known = self.debate.personas or DEFAULT_ORDER[self.debate.protocol]
+        return tuple(key for key in order if key in known)
+
+    @property
+    def early_stop(self) -> bool:
+        if self.debate.early_stop is None:
+            return self.debate.protocol == "v2"
+        return self.debate.early_stop
+
+    @property
+    def adopt_gate_is_on(self) -> bool:
+        if not self.debates or self.adopt_gate == "off":
+            return False
+        return self.adopt_gate == "on" or self.debate.protocol == "v2"

@@ -1,0 +1,133 @@
+"""What follows the debate: the context given to the reviewers, their reviews, what was applied."""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from parley.bus.contracts.absa.debate import DebateSummary, ProposedEdit, is_absent
+from parley.bus.contracts.absa.memory import AdvisoryBundle
+from parley.bus.contracts.absa.sentiment import Passage, Polarity, Span
+from parley.bus.contracts.base import Contract, Text
+
+
+class Mapping(StrEnum):
+    """How a turn was tied to aspects."""
+
+    DIRECT = "direct"
+    FALLBACK = "fallback"
+    NONE = "none"
+
+
+class MappingFailReason(StrEnum):
+    NO_ASPECTS = "no_aspects"
+    NO_MATCH = "no_match"
+    NEUTRAL_STANCE = "neutral_stance"
+    FALLBACK_USED = "fallback_used"
+
+
+class MappingStats(Contract):
+    direct: int = 0
+    fallback: int = 0
+    none: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.direct + self.fallback + self.none
+
+
+class MappingFailReasons(Contract):
+    no_aspects: int = 0
+    no_match: int = 0
+    neutral_stance: int = 0
+    fallback_used: int = 0
+
+
+class AspectHint(Contract):
+    """`polarity_hint` as it was written, lower-cased; the gate canonicalises it."""
+
+    speaker: str = ""
+    stance: str | None = None
+    weight: Annotated[float, Field(ge=0)] = 0.0
+    polarity_hint: str | None = None
+
+
+class RebuttalPoint(Contract):
+    speaker: str
+    stance: str | None = None
+    key_points: tuple[Text, ...] = ()
+    message: Text = ""
+    proposed_edits: tuple[ProposedEdit, ...] = ()
+    aspect_refs: tuple[str, ...] = ()
+    mapping_confidence: Mapping
+    mapping_fail_reason: MappingFailReason | None = None
+    weight: float
+    polarity_hint: str | None = None
+    provenance_hint: str
+
+
+class AspectMapEntry(Contract):
+    rebuttal_index: int
+    speaker: str
+    stance: str | None = None
+    aspect_refs: tuple[str, ...] = ()
+    weight: float
+    polarity_hint: str | None = None
+
+
+class ReviewContext(Contract):
+    """Given to the Stage 2 reviewers and to the override gate."""
+
+    summary: DebateSummary
+    rebuttal_points: tuple[RebuttalPoint, ...] = ()
+    aspect_terms: tuple[str, ...] = ()
+    synonym_hints: dict[str, tuple[str, ...]] = {}
+    aspect_hints: dict[str, tuple[AspectHint, ...]] = {}
+    aspect_map: tuple[AspectMapEntry, ...] = ()
+    mapping_stats: MappingStats = MappingStats()
+    mapping_fail_reasons: MappingFailReasons = MappingFailReasons()
+    review_guidance: str = ""
+    fallback_mapping_policy: str = ""
+    provenance_template: str = "source:{speaker}/{stance}"
+    memory: AdvisoryBundle | None = Field(
+        default=None, alias="STAGE2_REVIEW_CONTEXT__MEMORY", exclude_if=is_absent
+    )
+
+
+class AspectReviewItem(Contract):
+    """`action`: keep|maintain, revise_span|revise, drop|remove, add; others change nothing."""
+
+    term: Passage
+    action: str
+    revised_span: Span | None = None
+    reason: Text = ""
+    provenance: str = ""
+
+
+class AteReview(Contract):
+    kind: Literal["ate_review"] = "ate_review"
+    aspect_review: tuple[AspectReviewItem, ...] = ()
+
+
+class SentimentReviewItem(Contract):
+    """`action`: maintain, flip_polarity, drop|remove, add; others change nothing."""
+
+    aspect_ref: Passage
+    action: str
+    revised_polarity: Polarity | None = None
+    reason: Text = ""
+    provenance: str = ""
+
+
+class AtsaReview(Contract):
+    kind: Literal["atsa_review"] = "atsa_review"
+    sentiment_review: tuple[SentimentReviewItem, ...] = ()
+
+
+class CorrectionLogEntry(Contract):
+    proposal_type: str
+    target_aspect: Passage = ""
+    rationale: Text = ""
+    applied: bool
+    reason: str = ""
+    resulting_polarity: Polarity | None = None

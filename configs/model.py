@@ -1,0 +1,138 @@
+"""
+Which language model speaks for whom, how patiently it is asked, and what it costs.
+
+    model:
+      base_url: https://models.example/v1
+      name: large
+      prices: {input: 2.5, output: 10}     # per million tokens
+      seats:
+        forensic: {name: small}            # everybody on the panel
+        forensic/spatial: {name: eyes, vision: true}
+
+Keys stand in variables (`PARLEY_MODEL__API_KEY`), not in files.
+"""
+
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+from parley.bus.errors import BadInput
+
+SET_NAME = "set PARLEY_MODEL__NAME, or model.name in parley.yaml"
+SET_KEY = "set PARLEY_MODEL__API_KEY (or OPENAI_API_KEY)"
+SET_ADDRESS = "set PARLEY_MODEL__BASE_URL (or OPENAI_BASE_URL)"
+# Sent where an endpoint of one's own wants no key; the protocol has no way to send none.
+NO_KEY = "none"
+OPENAI = "https://api.openai.com/v1"
+
+
+def _http_address(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("should look like https://host/v1")
+    return url.rstrip("/")
+
+
+def _travels_in_a_header(key: str) -> bool:
+    return key.isascii() and key.isprintable() and " " not in key
+
+
+class Prices(BaseModel):
+    """In any currency, for a million tokens."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    input: Annotated[float, Field(ge=0)] = 0.0
+    output: Annotated[float, Field(ge=0)] = 0.0
+
+
+class ModelOptions(BaseModel):
+    """What can differ from seat to seat. None leaves a parameter out of the call."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    # A user and password may stand in it, so it is never shown whole. None means OpenAI's.
+    base_url: Annotated[str, AfterValidator(_http_address)] | None = Field(default=None, repr=False)
+    api_key: SecretStr | None = Field(default=None, repr=False)
+    name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
+    seed: int | None = None
+    max_output_tokens: Annotated[int, Field(ge=16)] | None = 2000
+    # Whether it can look at images; otherwise it reads what is measured and known about them.
+    vision: bool = False
+    prices: Prices = Prices()
+
+    @property
+    def address(self) -> str:
+        return self.base_url or OPENAI
+
+    @property
+    def host(self) -> str:
+        """For people: where the endpoint is, without any secret that stands in the URL."""
+        parts = urlsplit(self.address)
+        return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
+
+
+class ModelChoice(ModelOptions):
+    """A seat's options, complete: there is a name and a key."""
+
+    name: str
+    api_key: SecretStr
+
+
+class ModelSettings(ModelOptions):
+    # By panel, or by panel/persona; the closer one wins, key by key.
+    seats: dict[str, ModelOptions] = Field(default_factory=dict)
+    language: Literal["en", "ko"] = "en"
+    timeout_s: Annotated[float, Field(gt=0, le=3600)] = 45.0
+    # Further attempts after a fault that may pass; the pause before attempt n is 2**n seconds.
+    retries: Annotated[int, Field(ge=0, le=10)] = 2
+    # The longest pause; an endpoint that asks for a longer one is not asked again.
+    max_pause_s: Annotated[float, Field(ge=0, le=600)] = 30.0
+    # How often an answer that cannot be used is sent back with its mistakes.
+    reasks: Annotated[int, Field(ge=0, le=5)] = 2
+    # Calls under way at the same time in this process.
+    concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
+    max_reply_kib: Annotated[int, Field(ge=1)] = 1024
+    max_image_kib: Annotated[int, Field(ge=1)] = 6144
+    # Answers remembered by their prompt in this process, so that a repeated ask costs nothing.
+    cached_answers: Annotated[int, Field(ge=0)] = 0
+
+    @model_validator(mode="after")
+    def _seats_are_addresses(self) -> Self:
+        for seat in self.seats:
+            if not all(part.strip() for part in seat.split("/")) or seat.count("/") > 1:
+                raise ValueError(f"seats: should be PANEL or PANEL/PERSONA (got {seat!r})")
+        return self
+
+    def options_for(self, panel: str, persona: str) -> ModelOptions:
+        """
+        What is set for a seat, complete or not.
+
+        A seat with an address of its own does not inherit the key: a key is never sent to an
+        endpoint it was not given for.
+        """
+        chosen: dict[str, object] = {key: getattr(self, key) for key in ModelOptions.model_fields}
+        for seat in (panel, f"{panel}/{persona}"):
+            closer = self.seats.get(seat)
+            if closer is None:
+                continue
+            if "base_url" in closer.model_fields_set:
+                chosen["api_key"] = None
+            chosen |= {key: getattr(closer, key) for key in closer.model_fields_set}
+        return ModelOptions.model_validate(chosen)
+
+    def choice_for(self, panel: str, persona: str) -> ModelChoice:
+        """Raises BadInput that says what to set."""
+        options = self.options_for(panel, persona)
+        key = options.api_key.get_secret_value().strip() if options.api_key else ""
+        if options.name is None:
+            raise BadInput(f"no model is named for {panel}/{persona}: {SET_NAME}")
+        if not key and options.base_url is None:
+            raise BadInput(f"no key for the model of {panel}/{persona}: {SET_KEY}")
+        if not _travels_in_a_header(key):
+            raise BadInput(f"the key of {panel}/{persona} holds characters no key has: {SET_KEY}")
+        return ModelChoice.model_validate(
+            {**dict(options), "api_key": SecretStr(key or NO_KEY)},
+        )

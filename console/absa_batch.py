@@ -1,0 +1,84 @@
+"""Many sentences over the bus, a bounded number at a time."""
+
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+
+from parley.bus.contracts.facts import Submitted
+from parley.bus.contracts.panel import Panel
+from parley.bus.journal import Journal
+from parley.bus.port import Record
+from parley.bus.subjects import DebateRef
+from parley.console.debates import ScriptFile, new_id
+from parley.console.inputs import Material, upload
+from parley.console.system import follow
+from parley.console.views import Silence
+from parley.console.watching import Audience
+from parley.coordinator.state import DebateState
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`index` is the place in the data set."""
+
+    index: int
+    panel: Panel
+    text: str
+
+
+Done = Callable[[Job, DebateRef, DebateState], None]
+
+
+async def debate_all(
+    journal: Journal, jobs: Sequence[Job], done: Done, *, at_once: int, script: ScriptFile | None
+) -> None:
+    """`done` hears of each debate as it closes, in whichever order."""
+    if not jobs:
+        return
+    audience = Audience(journal, Silence())
+    running: dict[DebateRef, Job] = {}
+    places = anyio.Semaphore(at_once)
+    left = len(jobs)
+    start = await journal.bus.last_sequence() + 1
+
+    async def see(record: Record) -> bool:
+        nonlocal left
+        address = journal.subjects.parse(record.subject)
+        if address is None or address[0] not in running:
+            return False
+        ref = address[0]
+        await audience.see(record)
+        if audience.states[ref].closed is not None:
+            done(running.pop(ref), ref, audience.states.pop(ref))
+            places.release()
+            left -= 1
+        return left == 0
+
+    submitter = _submitter(journal, jobs, script, running, places)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(submitter)
+        facts = journal.subjects.facts(jobs[0].panel.name)
+        await follow(journal, facts, start=start, see=see)
+
+
+def _submitter(
+    journal: Journal,
+    jobs: Sequence[Job],
+    script: ScriptFile | None,
+    running: dict[DebateRef, Job],
+    places: anyio.Semaphore,
+) -> Callable[[], Coroutine[Any, Any, None]]:
+    """Ids are made from one chance value and a count, so that no two of a batch are alike."""
+    base = new_id()
+
+    async def submit() -> None:
+        for number, job in enumerate(jobs):
+            await places.acquire()
+            ref = DebateRef(job.panel.name, f"{base}-{number}")
+            running[ref] = job
+            about = await upload(journal.bus, Material(text=job.text), script)
+            await journal.submit(ref, Submitted(panel=job.panel, input=about))
+
+    return submit

@@ -1,0 +1,157 @@
+"""A data set through the pipeline over the bus, variant by variant, with everything it leaves behind."""
+
+import hashlib
+import time
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from parley import __version__
+from parley.bus.contracts.panel import AbsaPanel
+from parley.bus.journal import Journal
+from parley.bus.subjects import DebateRef
+from parley.configs.settings import Settings
+from parley.console.absa_batch import Job, debate_all
+from parley.console.absa_outputs import Outputs, figures, finished, write_summary
+from parley.console.absa_samples import DataSet, SampleLine
+from parley.console.brains import BrainChoice, make_brain
+from parley.console.exits import complain
+from parley.console.output import print_line
+from parley.console.progress import progress_of
+from parley.console.submitting import panel_for
+from parley.console.system import open_journal, private_server, somebody_coordinates, staffed
+from parley.coordinator.state import DebateState
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One run over the data set: a panel, and the directory of what it leaves behind."""
+
+    name: str
+    panel: AbsaPanel
+    directory: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """`language` None finds it out, sentence by sentence."""
+
+    file: Path
+    data: DataSet
+    variants: tuple[Variant, ...]
+    language: str | None
+    at_once: int
+
+
+@dataclass(slots=True)
+class Tally:
+    seconds: float = 0.0
+    ran: int = 0
+    failures: list[JsonValue] = field(default_factory=list)
+
+
+class InOrder:
+    """Writes results in the order of the data set, whichever comes first."""
+
+    def __init__(self, outputs: Outputs, tally: Tally, order: Sequence[int]) -> None:
+        self._outputs = outputs
+        self._tally = tally
+        self._order = iter(order)
+        self._next = next(self._order, None)
+        self._ready: dict[int, tuple[DebateRef, DebateState]] = {}
+
+    def take(self, index: int, ref: DebateRef, state: DebateState) -> None:
+        self._ready[index] = (ref, state)
+        while self._next is not None and self._next in self._ready:
+            ref, state = self._ready.pop(self._next)
+            if not self._outputs.write(self._next, ref, state):
+                self._tally.failures.append(_failure(ref, state))
+            self._next = next(self._order, None)
+
+
+async def run_batch(settings: Settings, wanted: Batch, choice: BrainChoice) -> bool:
+    """Whether any debate ended without a record."""
+    async with AsyncExitStack() as stack:
+        own_server = not settings.names_a_server
+        if own_server:
+            settings = await stack.enter_async_context(private_server(settings))
+        journal = await stack.enter_async_context(open_journal(settings, create=True))
+        if own_server or not await somebody_coordinates(journal):
+            seats = dict.fromkeys(
+                (one.panel.name, persona) for one in wanted.variants for persona in one.panel.roster
+            )
+            staff = staffed(journal, settings, list(seats), make_brain(choice))
+            await stack.enter_async_context(staff)
+        tallies = [await _run(journal, wanted, one, choice) for one in wanted.variants]
+    return any(tally.failures for tally in tallies)
+
+
+async def _run(journal: Journal, wanted: Batch, variant: Variant, choice: BrainChoice) -> Tally:
+    done = finished(variant.directory)
+    jobs = [
+        _job(index, one, variant.panel, wanted.language)
+        for index, one in enumerate(wanted.data.samples)
+        if one.identity.text_id not in done
+    ]
+    tally = Tally(ran=len(jobs))
+    with Outputs(variant.directory) as outputs, progress_of(variant.name, len(jobs)) as step:
+        results = InOrder(outputs, tally, [job.index for job in jobs])
+
+        def note(job: Job, ref: DebateRef, state: DebateState) -> None:
+            results.take(job.index, ref, state)
+            step()
+
+        began = time.monotonic()
+        await debate_all(journal, jobs, note, at_once=wanted.at_once, script=choice.script)
+        tally.seconds = time.monotonic() - began
+    _conclude(wanted, variant, tally)
+    return tally
+
+
+def _failure(ref: DebateRef, state: DebateState) -> JsonValue:
+    panel = state.running_panel
+    assert isinstance(panel, AbsaPanel)
+    assert state.closed is not None
+    complain(f"{panel.sample.text_id}: {state.closed.status.value}: {state.closed.reason}")
+    return {
+        "text_id": panel.sample.text_id,
+        "debate_id": ref.id,
+        "status": state.closed.status.value,
+        "reason": state.closed.reason,
+    }
+
+
+def _job(index: int, one: SampleLine, panel: AbsaPanel, language: str | None) -> Job:
+    return Job(index, panel_for(panel, one.text, one.language or language, one.identity), one.text)
+
+
+def _conclude(wanted: Batch, variant: Variant, tally: Tally) -> None:
+    found, gate = figures(variant.directory)
+    speed = round(tally.ran / tally.seconds, 1) if tally.seconds else None
+    write_summary(
+        variant.directory,
+        gate,
+        {
+            "parley": __version__,
+            "variant": variant.name,
+            "input": wanted.file.name,
+            "input_sha256": hashlib.sha256(wanted.file.read_bytes()).hexdigest(),
+            "params": variant.panel.params.model_dump(mode="json"),
+            "override": variant.panel.override.model_dump(mode="json"),
+            "bad_lines": list(wanted.data.problems),
+            "failures": tally.failures,
+            "ran": tally.ran,
+            "seconds": round(tally.seconds, 3),
+            "sentences_per_s": speed,
+            "figures": found.model_dump(mode="json"),
+        },
+    )
+    for warned in found.warnings:
+        complain(f"{warned.level} {warned.metric} {warned.value:.2f}: {warned.tip}")
+    print_line(
+        f"{variant.name}: {found.samples} records in {variant.directory}"
+        f" ({tally.ran} run now, {speed or 0} sentences/s, {len(tally.failures)} failed)"
+    )

@@ -1,0 +1,126 @@
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parley.bus.contracts.panel import AbsaPanel
+from parley.bus.errors import BadInput
+from parley.configs.names import name_unknown
+from parley.configs.panels import panel_path, read_panel
+from parley.configs.settings import load
+from parley.console.absa_compare import compare
+from parley.console.absa_outputs import OUTPUTS
+from parley.console.absa_run import Batch, Variant, run_batch
+from parley.console.absa_samples import read_samples
+from parley.console.brains import parse_brain
+from parley.console.debates import Wishes, wished_panel
+from parley.console.exits import BAD_INPUT, DONE, FAILED, complain
+from parley.console.logs import keep_quiet
+from parley.console.options import (
+    Brain,
+    Config,
+    Language,
+    NatsOrPrivate,
+    PanelName,
+    Panels,
+    Preset,
+    ProtocolName,
+    Sets,
+    example,
+    language_of,
+    names,
+    with_protocol,
+)
+from parley.console.system import run_async
+
+WHOLE = "default"
+ABLATION = "abl_"
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(
+    epilog=example(
+        "parley batch absa reviews.jsonl -o out",
+        "parley batch absa reviews.csv -o out --resume",
+        "parley batch absa reviews.jsonl -o out --ablations all",
+    )
+)
+def batch(
+    panel: PanelName,
+    file: Annotated[Path, typer.Argument(metavar="FILE.jsonl|csv", help="One sentence a line.")],
+    out: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="For the results.")],
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where an earlier batch stopped.")
+    ] = False,
+    ablations: Annotated[
+        str | None,
+        typer.Option("--ablations", metavar="A,B", help="Compare with these variants, or all."),
+    ] = None,
+    at_once: Annotated[
+        int, typer.Option("--at-once", min=1, max=10_000, help="Debates that run at once.")
+    ] = 64,
+    brain: Brain = "auto",
+    preset: Preset = None,
+    protocol: ProtocolName = None,
+    lang: Language = "auto",
+    sets: Sets = None,
+    nats: NatsOrPrivate = None,
+    panels_dir: Panels = None,
+    config: Config = None,
+) -> None:
+    """
+    Run a data set of sentences, and compare variants of the panel.
+
+    A line needs a text; an id (text_id, id or uid), case_type, split, domain_id and language_code
+    are taken over. Bad lines are reported and left out, and the exit code is then 2.
+    """
+    keep_quiet()
+    settings = load(config, {"nats.url": nats, "panels": panels_dir})
+    wishes = Wishes(preset, with_protocol(sets, protocol), (), settings.panels, language_of(lang))
+    wanted = Batch(
+        file=file,
+        data=read_samples(file),
+        variants=_variants(panel, wishes, out, ablations),
+        language=wishes.language,
+        at_once=at_once,
+    )
+    for variant in wanted.variants:
+        if (variant.directory / OUTPUTS).exists() and not resume:
+            raise BadInput(
+                f"{variant.directory}: holds an earlier batch: go on with --resume,"
+                " or name another directory"
+            )
+    for problem in wanted.data.problems:
+        complain(problem)
+    choice = parse_brain(brain)
+    failed = run_async(lambda: run_batch(settings, wanted, choice))
+    if len(wanted.variants) > 1:
+        compare([(one.name, one.directory) for one in wanted.variants], out)
+    raise typer.Exit(BAD_INPUT if wanted.data.problems else FAILED if failed else DONE)
+
+
+def _variants(name: str, wishes: Wishes, out: Path, ablations: str | None) -> tuple[Variant, ...]:
+    if ablations is None:
+        return (Variant(wishes.preset or WHOLE, _panel(name, wishes), out),)
+    content, _ = read_panel(panel_path(name, wishes.panels_dir))
+    known = [one for one in content.preset_names if one.startswith(ABLATION)]
+    chosen = known if ablations == "all" else names(ablations)
+    strangers = [one for one in chosen if one not in content.preset_names]
+    if strangers:
+        raise BadInput("\n".join(name_unknown("ablation", one, known) for one in strangers))
+    return tuple(
+        Variant(
+            one,
+            _panel(name, Wishes(one, wishes.sets, (), wishes.panels_dir, wishes.language)),
+            out / one,
+        )
+        for one in dict.fromkeys((WHOLE, *chosen))
+    )
+
+
+def _panel(name: str, wishes: Wishes) -> AbsaPanel:
+    panel = wished_panel(name, wishes).panel
+    if not isinstance(panel, AbsaPanel):
+        raise BadInput(f"{name}: batch runs panels of the protocol absa only")
+    return panel

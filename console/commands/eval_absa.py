@@ -1,0 +1,167 @@
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+from parley.agents.absa.training.mams import GoldSentence, read_split
+from parley.agents.absa_brain import think
+from parley.bus.contracts.panel import AbsaPanel, DebateInput
+from parley.bus.errors import BadInput
+from parley.bus.subjects import DebateRef
+from parley.configs.settings import Settings, load
+from parley.console.absa_batch import Job, debate_all
+from parley.console.absa_scores import Ledger, Score, Tuple, lines, placed
+from parley.console.brains import AUTO, BrainChoice, make_brain
+from parley.console.debates import Wishes, wished_panel
+from parley.console.logs import keep_quiet
+from parley.console.options import Json, PanelName, ProtocolName, Sets, example, with_protocol
+from parley.console.output import print_line
+from parley.console.progress import progress_of
+from parley.console.rehearsal import Speak, play_with
+from parley.console.submitting import panel_for
+from parley.console.system import open_journal, private_server, run_async, staffed
+from parley.coordinator.absa.result import record_of
+from parley.coordinator.absa.sample import Reading
+from parley.coordinator.state import DebateState
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+class Speed(NamedTuple):
+    """Sentences a second: by the clock, which others slow down, and by our own CPU time."""
+
+    by_clock: float
+    by_cpu: float
+
+
+@app.command(
+    epilog=example(
+        "parley eval absa --data ../shared/data/mams",
+        "parley eval absa --data ../shared/data/mams --split val --limit 100",
+    )
+)
+def evaluate(
+    panel: PanelName,
+    data: Annotated[
+        Path, typer.Option("--data", metavar="DIR", help="A folder with MAMS splits (XML).")
+    ] = Path("../shared/data/mams"),
+    split: Annotated[str, typer.Option("--split", help="train, val or test.")] = "test",
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="So many sentences.")] = None,
+    over_bus: Annotated[
+        int, typer.Option("--over-bus", min=0, help="How many of them also over a server.")
+    ] = 200,
+    protocol: ProtocolName = None,
+    sets: Sets = None,
+    as_json: Json = False,
+) -> None:
+    """
+    Measure the aspect-sentiment pipeline on MAMS.
+
+    Stage 1 alone beside the result after the debate, by exact place and polarity, and how many
+    sentences a second go through the rules alone and over a private server.
+    """
+    keep_quiet()
+    if not (data / f"{split}.xml").is_file():
+        print_line(f"skipped: no {split}.xml in {data} (MAMS-ATSA, Apache-2.0)")
+        raise typer.Exit
+    chosen = wished_panel(panel, Wishes(sets=with_protocol(sets, protocol))).panel
+    if not isinstance(chosen, AbsaPanel):
+        raise BadInput(f"{panel}: only panels of the protocol absa can be measured here")
+    sentences = read_split(data, split)[:limit]
+    before, after, ledger, pure = _measure(chosen, sentences)
+    settings = load()
+    bus = run_async(lambda: _over_bus(settings, chosen, sentences[:over_bus])) if over_bus else None
+    if as_json:
+        print_line(
+            json.dumps(
+                {
+                    "sentences": len(sentences),
+                    "stage1": asdict(before),
+                    "after_debate": asdict(after),
+                    "ledger": asdict(ledger),
+                    "sentences_per_s": {**pure._asdict(), "over_bus": bus},
+                }
+            )
+        )
+        return
+    for line in (*lines("Stage 1 alone", before), *lines("after the debate", after)):
+        print_line(line)
+    for line in _ledger(ledger, len(sentences)):
+        print_line(line)
+    shown = f", {bus:.0f} over the bus" if bus is not None else ""
+    print_line(
+        f"sentences/s: {pure.by_clock:.0f} in the pure pipeline"
+        f" ({pure.by_cpu:.0f} for each second of a CPU){shown}"
+    )
+
+
+def _ledger(ledger: Ledger, sentences: int) -> list[str]:
+    changed = f"the debate changed {ledger.sentences_changed} of {sentences} sentences"
+    right = f"right tuples: {ledger.right_gained} gained, {ledger.right_lost} lost"
+    wrong = f"wrong tuples: {ledger.wrong_removed} removed, {ledger.wrong_added} added"
+    lines = [
+        f"{changed}: {ledger.fixed} errors fixed, {ledger.broken} made",
+        f"  {right}; {wrong}",
+    ]
+    if ledger.fixed <= ledger.broken:
+        lines.append("  the debate does NOT fix more than it breaks here")
+    elif ledger.right_gained <= ledger.right_lost:
+        lines.append("  of right tuples alone it loses more than it gains: it helps by pruning")
+    return lines
+
+
+def _measure(panel: AbsaPanel, sentences: list[GoldSentence]) -> tuple[Score, Score, Ledger, Speed]:
+    before, after, ledger = Score(), Score(), Ledger()
+    spent, used = 0.0, 0.0
+    with progress_of("pure pipeline", len(sentences)) as step:
+        for number, sentence in enumerate(sentences):
+            suited = panel_for(panel, sentence.text, None)
+            about = DebateInput(text=sentence.text)
+            began, cpu = time.perf_counter(), time.process_time()
+            state = play_with(suited, about, _speaker(sentence.text))
+            record_of(DebateRef(panel.name, str(number)), state)
+            # The first one also pays for reading the models.
+            if number:
+                spent += time.perf_counter() - began
+                used += time.process_time() - cpu
+            there = {(one.start, one.end, one.polarity) for one in sentence.terms}
+            first, last = _found(sentence.text, state)
+            before.add(first, there)
+            after.add(last, there)
+            ledger.add(first, last, there)
+            step()
+    timed = len(sentences) - 1
+    return before, after, ledger, Speed(timed / max(spent, 1e-9), timed / max(used, 1e-9))
+
+
+def _speaker(text: str) -> Speak:
+    return lambda persona, request: think(persona, request, text)
+
+
+def _found(text: str, state: DebateState) -> tuple[set[Tuple], set[Tuple]]:
+    if state.overridden is None:
+        return set(), set()
+    final = state.overridden.outcome.adoption.final_sentiments
+    return placed(text, Reading(state).stage1.sentiments), placed(text, final)
+
+
+async def _over_bus(settings: Settings, panel: AbsaPanel, sentences: list[GoldSentence]) -> float:
+    jobs = [
+        Job(index, panel_for(panel, one.text, None), one.text)
+        for index, one in enumerate(sentences)
+    ]
+    seats = [(panel.name, persona) for persona in panel.roster]
+    async with (
+        private_server(settings) as private,
+        open_journal(private, create=True) as journal,
+        staffed(journal, private, seats, make_brain(BrainChoice(AUTO))),
+    ):
+        with progress_of("over the bus", len(jobs)) as step:
+            began = time.perf_counter()
+            await debate_all(
+                journal, jobs, lambda _job, _ref, _state: step(), at_once=64, script=None
+            )
+            return len(jobs) / (time.perf_counter() - began)

@@ -1,0 +1,60 @@
+"""The result of the pipeline as people and machines read it; a view of the state."""
+
+from parley.bus.contracts.absa.record import FinalOutput
+from parley.bus.contracts.base import Contract, Usage
+from parley.bus.contracts.declaration import TerminationDeclaration
+from parley.bus.contracts.facts import Status
+from parley.bus.contracts.verdicts import TerminationReason
+from parley.bus.subjects import DebateRef
+from parley.coordinator.absa.record import final_output
+from parley.coordinator.absa.sample import Reading
+from parley.coordinator.state import DebateState
+from parley.coordinator.tally import TurnError, declarations_of, errors_of, usage_of
+
+
+class RunSummary(Contract):
+    """How the debate behind a record went. `reason` says why it closed."""
+
+    debate_id: str
+    panel: str
+    status: Status | None
+    reason: str
+    termination_reason: TerminationReason | None
+    declarations: tuple[TerminationDeclaration, ...]
+    errors: tuple[TurnError, ...]
+    usage: Usage
+
+
+class AbsaResult(FinalOutput):
+    """The output record, and how it came about."""
+
+    run: RunSummary
+
+
+class AbsaUnfinished(Contract):
+    """A debate without a record: it still runs, failed or was cancelled."""
+
+    run: RunSummary
+
+
+def result_of(ref: DebateRef, state: DebateState) -> AbsaResult | AbsaUnfinished:
+    run = RunSummary(
+        debate_id=ref.id,
+        panel=ref.panel,
+        status=state.closed.status if state.closed else None,
+        reason=state.closed.reason if state.closed else "",
+        termination_reason=state.terminated.reason if state.terminated else None,
+        declarations=declarations_of(state),
+        errors=errors_of(state),
+        usage=usage_of(state),
+    )
+    record = record_of(ref, state)
+    return AbsaUnfinished(run=run) if record is None else AbsaResult(**dict(record), run=run)
+
+
+def record_of(ref: DebateRef, state: DebateState) -> FinalOutput | None:
+    """The output record of a sample that was moderated."""
+    if state.moderated is None:
+        return None
+    reading = Reading(state)
+    return final_output(reading.whole_sample(ref.id), reading.settled)

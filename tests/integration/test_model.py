@@ -1,0 +1,227 @@
+"""Debates on a language model: a real nats-server, real HTTP, every fault there is."""
+
+import io
+import json
+import logging
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+import structlog
+
+from parley.agents.model.brain import open_model_brain
+from parley.agents.model.verdicts import VerdictQuestions
+from parley.agents.runtime import Worker, WorkerOptions
+from parley.bus.contracts.facts import Status, Submitted
+from parley.bus.contracts.panel import DebateInput, VerdictPanel
+from parley.bus.contracts.verdicts import TerminationReason, Verdict
+from parley.bus.journal import Journal
+from parley.bus.subjects import DebateRef
+from parley.console import logs
+from parley.coordinator.audit import audit
+from parley.coordinator.service import Coordinator
+from parley.coordinator.verdicts.result import VerdictResult, result_of
+from tests.bench.model_overhead import ratio
+from tests.bus.worlds import NatsServer
+from tests.debates import panel
+from tests.model_server import GOOD, Body, model_server, noise_concedes
+from tests.processes import open_journal
+from tests.unit.model.asking import settings
+from tests.unit.model.hostile import HOSTILE
+
+DEBATES = 200
+CANARY = "sk-canary-4f1c09d7e2"
+# A turn on the model brain, in units of a bare call of the same package.
+ALLOWED = 1.3
+THREE = ("frequency", "noise", "spatial")
+
+
+@pytest.fixture
+def nats(tmp_path: Path) -> Iterator[NatsServer]:
+    store = tmp_path / "nats"
+    store.mkdir()
+    server = NatsServer(store).start()
+    yield server
+    server.kill()
+
+
+@asynccontextmanager
+async def at_work(nats: NatsServer, url: str, **options: object) -> AsyncIterator[Journal]:
+    """A coordinator and three personas on a model."""
+    chosen = settings(url, **options)
+    seats = [("forensic", name) for name in THREE]
+    async with (
+        open_journal(nats.url) as journal,
+        open_model_brain(chosen, seats, [VerdictQuestions()]) as brain,
+        anyio.create_task_group() as tasks,
+    ):
+        staff: list[Coordinator | Worker] = [Coordinator(journal, "c0")]
+        patient = WorkerOptions(concurrency=64)
+        staff += [Worker(journal, *seat, brain, patient) for seat in seats]
+        for one in staff:
+            tasks.start_soon(one.run)
+        for one in staff:
+            await one.ready.wait()
+        yield journal
+        tasks.cancel_scope.cancel()
+
+
+async def debate(journal: Journal, name: str, on: VerdictPanel, text: str) -> VerdictResult:
+    ref = DebateRef("forensic", name)
+    await journal.submit(ref, Submitted(panel=on, input=DebateInput(text=text)))
+    return await closed(journal, ref)
+
+
+async def closed(journal: Journal, ref: DebateRef) -> VerdictResult:
+    end = journal.subjects.at(ref, "ctl.closed")
+    done = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(partial(journal.bus.tail, [end], start=1, on=lambda _: done.set()))
+        with anyio.fail_after(60):
+            await done.wait()
+        tasks.cancel_scope.cancel()
+    return await closed_result(journal, ref)
+
+
+@pytest.mark.timeout(100)
+async def test_every_debate_closes_through_every_fault(nats):
+    async with model_server(mind=noise_concedes, share=0.3) as server:
+        options = {"concurrency": 48, "timeout_s": 2.0, "max_pause_s": 0.05}
+        async with at_work(nats, server.url, **options) as journal:
+            results = await many(journal, panel(THREE, deadline_s=40.0))
+    assert len(results) == DEBATES
+    statuses = Counter(result.status for result in results)
+    assert set(statuses) <= {Status.COMPLETED, Status.FAILED}
+    assert statuses[Status.COMPLETED] >= 0.97 * DEBATES
+    for result in results:
+        lost = result.termination_reason is TerminationReason.QUORUM_LOST
+        assert (result.status is Status.FAILED) == lost
+        if not result.errors:
+            assert result.final_verdict is Verdict.AI_GENERATED
+            assert result.actual_llm_calls >= 6
+    assert sum(result.actual_llm_calls for result in results) == len(server.questions)
+    assert len(set(server.faults)) >= 15
+    assert any(result.errors for result in results)
+
+
+async def many(journal: Journal, on: VerdictPanel) -> list[VerdictResult]:
+    left = {DebateRef("forensic", f"d{number}") for number in range(DEBATES)}
+    ends = {journal.subjects.at(ref, "ctl.closed"): ref for ref in left}
+    over = anyio.Event()
+
+    def note(subject: str) -> None:
+        left.discard(ends[subject])
+        if not left:
+            over.set()
+
+    async with anyio.create_task_group() as tasks:
+        closings = "debate.forensic.*.ctl.closed"
+        tasks.start_soon(
+            partial(journal.bus.tail, [closings], start=1, on=lambda record: note(record.subject))
+        )
+        for ref in tuple(left):
+            given = DebateInput(text=f"photograph {ref.id}")
+            await journal.submit(ref, Submitted(panel=on, input=given))
+        with anyio.fail_after(80):
+            await over.wait()
+        tasks.cancel_scope.cancel()
+    return [await closed_result(journal, ref) for ref in ends.values()]
+
+
+async def closed_result(journal: Journal, ref: DebateRef) -> VerdictResult:
+    logged, undecodable = await journal.read(ref)
+    assert undecodable == []
+    report = audit([one.fact for one in logged])
+    assert report.holds, report.discrepancies
+    return result_of(ref, report.state)
+
+
+async def test_a_budget_bounds_the_calls(nats):
+    async with (
+        model_server(mind=noise_concedes) as server,
+        at_work(nats, server.url, prices={"input": 1, "output": 1}) as journal,
+    ):
+        result = await debate(journal, "bounded", panel(THREE, budget_calls=3), "a photograph")
+    assert result.termination_reason is TerminationReason.BUDGET_EXHAUSTED
+    assert (result.final_verdict, result.incomplete) == (Verdict.AI_GENERATED, True)
+    assert len(server.questions) == result.actual_llm_calls == 3
+    assert result.usage.cost == pytest.approx(3 * 120 / 1e6)
+
+
+async def test_mixed_models_stand_in_the_log(nats):
+    seats = {"forensic": {"name": "small"}, "forensic/spatial": {"name": "eyes"}}
+    async with (
+        model_server(mind=noise_concedes) as server,
+        at_work(nats, server.url, seats=seats) as journal,
+    ):
+        await debate(journal, "mixed", panel(THREE), "a photograph")
+        logged, _ = await journal.read(DebateRef("forensic", "mixed"))
+    brains = {one.fact.persona: one.fact.brain for one in logged if one.fact.type == "turn"}
+    assert brains == {
+        "frequency": "model:small",
+        "noise": "model:small",
+        "spatial": "model:eyes",
+    }
+    assert {call["model"] for call in server.calls} == {"small", "eyes"}
+
+
+@pytest.mark.parametrize("name", ["ignore-en", "ignore-ko", "close-ko", "json-en"])
+async def test_a_hostile_persona_moves_nobody_elses_verdict(nats, name):
+    """Spatial speaks nothing but the hostile text; what the others hold is what they say."""
+
+    def mind(body: Body) -> str:
+        hostile = "`spatial`" in body["messages"][0]["content"]
+        said = {"reasoning": HOSTILE[name], "content": HOSTILE[name], "arguments": [HOSTILE[name]]}
+        return json.dumps(GOOD | (said | {"verdict": "authentic"} if hostile else {}))
+
+    async with model_server(mind=mind) as server, at_work(nats, server.url) as journal:
+        result = await debate(journal, name, panel(THREE), HOSTILE[name])
+    held = {"frequency": Verdict.AI_GENERATED, "noise": Verdict.AI_GENERATED}
+    assert result.final_verdicts == held | {"spatial": Verdict.AUTHENTIC}
+    assert result.final_verdict is not Verdict.AUTHENTIC
+
+
+async def test_the_key_stays_out_of_everything(nats, tmp_path, caplog, monkeypatch):
+    """The endpoint quotes the key wherever it can; debug logs, facts and headers are searched."""
+    caplog.set_level(logging.DEBUG)
+    log = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", log)
+    logs.configure("debug", "json")
+    plan = [None, *["rate_limit", "server_error", "prose", "error_in_success", "html"] * 4]
+    try:
+        async with model_server(key=CANARY, indiscreet=True, plan=plan, share=0.3) as server:
+            options = {"api_key": CANARY, "retries": 1, "timeout_s": 1.0}
+            async with at_work(nats, server.url, **options) as journal:
+                results = [
+                    await debate(journal, f"d{number}", panel(THREE, max_rounds=2), "a photograph")
+                    for number in range(6)
+                ]
+                records = await journal.bus.read("debate.>")
+    finally:
+        structlog.reset_defaults()
+    assert CANARY in server.heard_keys
+    assert any(result.errors for result in results)
+    assert any("[key]" in result.model_dump_json() for result in results)
+    facts = b"".join(record.data for record in records)
+    logged = log.getvalue()
+    assert "model_abstains" in logged
+    assert "openai" in caplog.text
+    stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    for where in (facts, stored):
+        assert CANARY.encode() not in where
+    for text in (logged, caplog.text, *(result.model_dump_json() for result in results)):
+        assert CANARY not in text
+
+
+@pytest.mark.timeout(90)
+async def test_our_part_of_a_turn_is_small():
+    """At no model latency, against a bare call; the machine may be busy, hence the best of three."""
+    measured = [(await ratio(blocks=8, calls=10))[0]]
+    while measured[-1] > ALLOWED and len(measured) < 3:
+        measured.append((await ratio(blocks=8, calls=10))[0])
+    assert min(measured) <= ALLOWED, measured

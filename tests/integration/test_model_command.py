@@ -1,0 +1,103 @@
+"""`parley run --brain model` as a person calls it."""
+
+import json
+import subprocess
+import sys
+from functools import partial
+
+import anyio.to_thread
+import pytest
+
+from tests.model_server import ModelServer, model_server, noise_concedes
+from tests.unit.model.asking import PNG
+
+CANARY = "sk-canary-4f1c09d7e2"
+
+
+@pytest.fixture
+def parley(monkeypatch):
+    """The command as a process, with nothing in its environment but these settings."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+    async def call(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        command = [sys.executable, "-m", "parley", *arguments]
+        return await anyio.to_thread.run_sync(
+            partial(
+                subprocess.run, command, capture_output=True, text=True, timeout=60, check=False
+            )
+        )
+
+    return call
+
+
+CASES = {
+    "no-name": ({"OPENAI_API_KEY": CANARY}, 2, "PARLEY_MODEL__NAME"),
+    "no-key": ({"PARLEY_MODEL__NAME": "m"}, 2, "PARLEY_MODEL__API_KEY"),
+    "wrong-key": ({"url": "", "OPENAI_API_KEY": CANARY}, 2, "refuses the key (401)"),
+    "unset-key": ({"url": ""}, 2, "PARLEY_MODEL__API_KEY"),
+    "unknown-model": ({"url": "", "key": "", "PARLEY_MODEL__NAME": "x"}, 2, "PARLEY_MODEL__NAME"),
+    "wrong-path": ({"url": "/oops", "key": ""}, 2, "PARLEY_MODEL__BASE_URL"),
+    "unreachable": (
+        {"PARLEY_MODEL__BASE_URL": "http://127.0.0.1:9/v1", "PARLEY_MODEL__NAME": "m"},
+        3,
+        "PARLEY_MODEL__BASE_URL",
+    ),
+}
+
+
+@pytest.mark.parametrize(("given", "code", "hint"), CASES.values(), ids=CASES)
+async def test_what_is_wrong_is_said_in_one_line(parley, given, code, hint):
+    async with model_server(key="right", model="m", indiscreet=True) as server:
+        variables = _variables(given, server)
+        ended = await parley("run", "forensic", "a photo", "--brain", "model", **variables)
+    (line,) = ended.stderr.splitlines()
+    assert (ended.returncode, ended.stdout) == (code, "")
+    assert line.startswith("parley: ")
+    assert hint in line
+    assert CANARY not in ended.stderr
+
+
+async def test_a_traceback_does_not_hold_the_key(parley):
+    async with model_server(key="right", indiscreet=True) as server:
+        variables = _variables({"url": "", "OPENAI_API_KEY": CANARY}, server)
+        call = ("run", "forensic", "a photo", "--brain", "model", "--verbose")
+        ended = await parley(*call, **variables)
+    assert ended.returncode == 2
+    assert "Traceback" in ended.stderr
+    assert CANARY not in ended.stderr
+
+
+def _variables(given: dict[str, str], server: ModelServer) -> dict[str, str]:
+    variables = {key: value for key, value in given.items() if key.isupper()}
+    if "url" in given:
+        variables |= {
+            "PARLEY_MODEL__BASE_URL": server.url + given["url"],
+            "PARLEY_MODEL__NAME": given.get("PARLEY_MODEL__NAME", "m"),
+        }
+    if "key" in given:
+        variables["PARLEY_MODEL__API_KEY"] = "right"
+    variables["PARLEY_MODEL__MAX_PAUSE_S"] = "0.05"
+    return variables
+
+
+async def test_run_prints_the_result_of_a_debate_on_a_model(parley, tmp_path):
+    photo = tmp_path / "photo.png"
+    photo.write_bytes(PNG)
+    async with model_server(mind=noise_concedes) as server:
+        ended = await parley(
+            *("run", "forensic", str(photo), "--brain", "model", "--json"),
+            PARLEY_MODEL__BASE_URL=server.url,
+            PARLEY_MODEL__NAME="m",
+            PARLEY_MODEL__VISION="true",
+        )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    result = json.loads(ended.stdout)
+    assert result["final_verdict"] == "ai_generated"
+    assert result["total_rounds"] == 1
+    assert result["actual_llm_calls"] == len(server.questions) == 8
+    assert result["usage"]["input_tokens"] == 800
+    pictures = [call["messages"][1]["content"][0]["type"] for call in server.questions]
+    assert pictures == ["image_url"] * 8

@@ -1,0 +1,259 @@
+"""
+A model endpoint for tests: real HTTP, OpenAI's chat protocol, and every fault on demand.
+
+What it answers is a function of the request (`Mind`), what goes wrong is a plan: a fault for each
+call in turn, or a share of all calls drawn from a seed.
+"""
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+
+class Reply(NamedTuple):
+    """Status 0 hangs up without a word; `cut` closes the connection in the middle of the body."""
+
+    status: int
+    payload: bytes
+    cut: bool = False
+
+
+Body = dict[str, Any]
+Mind = Callable[[Body], str]
+
+# Each may befall a call; what is said of it here is what the client sees.
+FAULTS = (
+    "rate_limit",  # 429 with Retry-After: 0
+    "server_error",  # 500
+    "overloaded",  # 503, as text
+    "hang_up",  # the connection is closed without a word
+    "cut_body",  # the connection is closed in the middle of the reply
+    "truncated",  # finish_reason length, half a JSON
+    "filter",  # finish_reason content_filter
+    "html",  # 200 with a proxy's page
+    "huge",  # 200 with 10 MB
+    "empty",  # 200 with no choices
+    "error_in_success",  # 200 with an error body
+    "prose",  # an answer that is no JSON
+    "placeholder",  # fits the schema, says nothing
+    "nan",  # a number that is none
+    "fenced",  # good JSON inside a Markdown fence
+    "trailing_comma",  # JSON that is easily repaired
+    "slow",  # later than the client waits
+)
+HUGE_BYTES = 10 * 1024 * 1024
+SLOW_S = 30.0
+
+GOOD = {
+    "reasoning": "The spectrum shows regular peaks.",
+    "content": "I hold my verdict: the peaks are still there.",
+    "response_type": "defense",
+    "summary": "The upper left corner stands out.",
+    "regions": [],
+    "evidence": [],
+    "arguments": ["regular peaks"],
+    "verdict": "ai_generated",
+    "confidence": 0.9,
+    "ready": True,
+}
+
+
+def agreeable(_body: Body) -> str:
+    return json.dumps(GOOD)
+
+
+def noise_concedes(body: Body) -> str:
+    """Noise opens alone and gives in when it is challenged: two steps for each debate."""
+    opening = "content" not in json.dumps(body.get("response_format", {}))
+    alone = opening and "`noise`" in body["messages"][0]["content"]
+    return json.dumps(GOOD | ({"verdict": "authentic"} if alone else {}))
+
+
+@dataclass
+class ModelServer:
+    mind: Mind = agreeable
+    # Faults for the calls in turn; None is a call that goes well. Calls after the last go well.
+    plan: Sequence[str | None] = ()
+    share: float = 0.0
+    seed: int = 7
+    # The key it wants; anything if None.
+    key: str | None = None
+    model: str | None = None
+    # The response formats it knows; the others are refused as llama-cpp-python does.
+    formats: Sequence[str] = ("json_schema", "object_with_schema", "json_object")
+    format_status: int = 500
+    # Parameters it refuses by name.
+    refuses: Sequence[str] = ()
+    retry_after: str = "0"
+    # Quotes the key in its errors and in its answers.
+    indiscreet: bool = False
+    calls: list[Body] = field(default_factory=list)
+    heard_keys: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    url: str = ""
+
+    def __post_init__(self) -> None:
+        self._chance = random.Random(self.seed)
+        self._planned = iter(self.plan)
+        self._serving: set[asyncio.Task[Any] | None] = set()
+
+    async def stop(self) -> None:
+        for task in self._serving:
+            if task is not None:
+                task.cancel()
+        await asyncio.gather(*filter(None, self._serving), return_exceptions=True)
+
+    @property
+    def questions(self) -> list[Body]:
+        """Without the trial questions."""
+        return [call for call in self.calls if '"ready"' not in str(call["messages"][-1])]
+
+    def next_fault(self) -> str | None:
+        planned = next(self._planned, None)
+        if planned is None and self._chance.random() < self.share:
+            planned = self._chance.choice(FAULTS)
+        if planned is not None:
+            self.faults.append(planned)
+        return planned
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._serving.add(asyncio.current_task())
+        try:
+            while await self._one(reader, writer):
+                pass
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.close()
+
+    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        headers = {
+            name.strip().lower(): value.strip()
+            for name, _, value in (line.partition(":") for line in lines[1:] if line)
+        }
+        body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))))
+        key = headers.get("authorization", "").removeprefix("Bearer ")
+        self.calls.append(body)
+        self.heard_keys.append(key)
+        reply = self._refusal(lines[0].split()[1], key, body) or await self._answer(key, body)
+        if reply.status == 0:
+            return False
+        kind = "text/html" if reply.payload.startswith(b"<") else "application/json"
+        fields = [
+            f"HTTP/1.1 {reply.status} X",
+            f"Content-Type: {kind}",
+            f"Content-Length: {len(reply.payload) * (2 if reply.cut else 1)}",
+        ]
+        if reply.status == 429:
+            fields.append(f"Retry-After: {self.retry_after}")
+        writer.write("\r\n".join([*fields, "", ""]).encode() + reply.payload)
+        await writer.drain()
+        return not reply.cut
+
+    def _refusal(self, path: str, key: str, body: Body) -> Reply | None:
+        refused = next((name for name in self.refuses if name in body), None)
+        form = body.get("response_format", {"type": "text"})
+        dialect = "object_with_schema" if "schema" in form else form["type"]
+        checks = (
+            (path != "/v1/chat/completions", 404, "not found", None),
+            (self.key not in (None, key), 401, f"Incorrect API key: {key}", "invalid_api_key"),
+            (self.model not in (None, body["model"]), 404, "no such model", "model_not_found"),
+            (refused == "max_tokens", 400, "max_tokens: use max_completion_tokens", None),
+            (refused is not None, 400, f"Unsupported parameter: {refused}", None),
+            (
+                dialect not in (*self.formats, "text"),
+                self.format_status,
+                "body.response_format.type: bad value",
+                None,
+            ),
+        )
+        return next(
+            (
+                Reply(status, self._error(message, code, key))
+                for holds, status, message, code in checks
+                if holds
+            ),
+            None,
+        )
+
+    async def _answer(self, key: str, body: Body) -> Reply:
+        fault = self.next_fault()
+        good = self.mind(body)
+        if self.indiscreet:
+            good = json.dumps({**json.loads(good), "reasoning": f"Your key is {key}, I believe."})
+        if fault == "slow":
+            await asyncio.sleep(SLOW_S)
+        errors = {
+            "rate_limit": (429, "slow down", "rate_limit_exceeded"),
+            "server_error": (500, "it broke", None),
+            "error_in_success": (200, "upstream failed", None),
+        }
+        if fault in errors:
+            status, message, code = errors[fault]
+            return Reply(status, self._error(message, code, key))
+        return _WIRE_FAULTS[fault] if fault in _WIRE_FAULTS else _spoilt(fault, good)
+
+    def _error(self, message: str, code: str | None, key: str) -> bytes:
+        said = f"{message} (key {key})" if self.indiscreet else message
+        return json.dumps({"error": {"message": said, "code": code, "type": "x"}}).encode()
+
+
+def completion(text: str, finish: str = "stop") -> bytes:
+    choice = {
+        "index": 0,
+        "finish_reason": finish,
+        "message": {"role": "assistant", "content": text},
+    }
+    return json.dumps(
+        {
+            "id": "c1",
+            "object": "chat.completion",
+            "created": 0,
+            "model": "m",
+            "choices": [choice],
+            "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+        }
+    ).encode()
+
+
+_WIRE_FAULTS = {
+    "overloaded": Reply(503, b"try later"),
+    "hang_up": Reply(0, b""),
+    "cut_body": Reply(200, completion("half a"), cut=True),
+    "html": Reply(200, b"<html><body>Sign in to the wireless network</body></html>"),
+    "huge": Reply(200, completion("x" * HUGE_BYTES)),
+    "empty": Reply(200, json.dumps({"id": "x", "object": "chat.completion"}).encode()),
+    "filter": Reply(200, completion("", finish="content_filter")),
+    "prose": Reply(200, completion("I am sorry, I cannot decide about this picture.")),
+}
+
+
+def _spoilt(fault: str | None, good: str) -> Reply:
+    empty = {"reasoning": "string", "content": "...", "summary": "", "confidence": 0.0}
+    if fault == "truncated":
+        return Reply(200, completion(good[: len(good) // 2], finish="length"))
+    texts = {
+        "placeholder": lambda: json.dumps({**json.loads(good), **empty}),
+        "nan": lambda: json.dumps({**json.loads(good), "confidence": float("nan")}),
+        "fenced": lambda: f"Here is my answer:\n```json\n{good}\n```",
+        "trailing_comma": lambda: good[:-1] + ",}",
+    }
+    return Reply(200, completion(texts[fault]() if fault in texts else good))
+
+
+@asynccontextmanager
+async def model_server(**options: Any) -> AsyncIterator[ModelServer]:
+    server = ModelServer(**options)
+    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
+    port = listening.sockets[0].getsockname()[1]
+    server.url = f"http://127.0.0.1:{port}/v1"
+    try:
+        yield server
+    finally:
+        listening.close()
+        await server.stop()

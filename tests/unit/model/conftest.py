@@ -1,0 +1,3 @@
+from tests.unit.console.conftest import parley
+
+__all__ = ["parley"]

@@ -1,0 +1,130 @@
+"""Every way a call can go wrong, over real HTTP."""
+
+import time
+
+import pytest
+
+from parley.bus.contracts.facts import Failure, FailureReason
+from parley.bus.contracts.verdicts import Statement, Verdict
+from tests.model_server import FAULTS, model_server
+from tests.unit.model.asking import answer, brain, task
+
+# After one such fault the next call brings the answer.
+PASSES = ("rate_limit", "server_error", "overloaded", "hang_up", "cut_body", "html", "empty")
+SENT_BACK = ("truncated", "prose", "placeholder", "nan")
+REPAIRED = ("fenced", "trailing_comma")
+FINAL = {"filter": "filtered", "huge": "too_large"}
+
+
+def test_every_fault_is_tried_here():
+    tried = {*PASSES, *SENT_BACK, *REPAIRED, *FINAL, "slow", "error_in_success"}
+    assert tried == set(FAULTS)
+
+
+@pytest.mark.parametrize("fault", [*PASSES, "error_in_success", "slow"])
+async def test_a_fault_that_passes_is_waited_out(fault):
+    async with model_server(plan=[None, fault]) as server:
+        said = await answer(server.url)
+    assert isinstance(said.content, Statement)
+    assert said.content.verdict is Verdict.AI_GENERATED
+    assert (said.usage.model_calls, said.usage.input_tokens) == (2, 100)
+
+
+@pytest.mark.parametrize("fault", [*PASSES, "error_in_success"])
+async def test_a_fault_that_stays_becomes_a_reason(fault):
+    async with model_server(plan=[None, *[fault] * 9]) as server:
+        said = await answer(server.url)
+    assert isinstance(said.content, Failure)
+    assert said.content.reason is FailureReason.BRAIN_ERROR
+    assert said.content.attempts == said.usage.model_calls == 3
+
+
+@pytest.mark.parametrize("fault", SENT_BACK)
+async def test_an_unusable_answer_goes_back_with_its_mistakes(fault):
+    async with model_server(plan=[None, fault]) as server:
+        said = await answer(server.url)
+    assert isinstance(said.content, Statement)
+    assert (said.usage.model_calls, said.usage.output_tokens) == (2, 40)
+    *_, previous, complaint = server.calls[-1]["messages"]
+    assert previous["role"] == "assistant"
+    assert "cannot be used" in complaint["content"]
+    assert '"additionalProperties":false' in complaint["content"]
+
+
+@pytest.mark.parametrize("fault", SENT_BACK)
+async def test_after_two_more_chances_the_persona_abstains(fault):
+    async with model_server(plan=[None, *[fault] * 9]) as server:
+        said = await answer(server.url)
+    assert isinstance(said.content, Failure)
+    assert said.content.reason is FailureReason.UNUSABLE_ANSWER
+    assert said.usage.model_calls == 3
+    assert said.usage.input_tokens == 300
+
+
+@pytest.mark.parametrize("fault", REPAIRED)
+async def test_json_that_is_nearly_right_is_repaired(fault):
+    async with model_server(plan=[None, fault]) as server:
+        said = await answer(server.url)
+    assert isinstance(said.content, Statement)
+    assert said.usage.model_calls == 1
+
+
+@pytest.mark.parametrize(("fault", "word"), FINAL.items(), ids=FINAL)
+async def test_a_fault_that_will_not_pass_is_not_repeated(fault, word):
+    async with model_server(plan=[None, fault]) as server:
+        said = await answer(server.url)
+    assert isinstance(said.content, Failure)
+    assert said.content.reason is FailureReason.UNUSABLE_ANSWER
+    assert said.content.detail.startswith(word)
+    assert said.usage.model_calls == 1
+
+
+async def test_a_pause_that_the_endpoint_asks_for_is_kept():
+    async with model_server(plan=[None, "rate_limit"], retry_after="0.4") as server:
+        began = time.monotonic()
+        said = await answer(server.url, max_pause_s=1)
+        assert time.monotonic() - began >= 0.4
+    assert isinstance(said.content, Statement)
+
+
+async def test_an_endpoint_that_asks_for_too_long_a_pause_is_not_asked_again():
+    async with model_server(plan=[None, "rate_limit"], retry_after="3600") as server:
+        said = await answer(server.url)
+    assert isinstance(said.content, Failure)
+    assert said.usage.model_calls == 1
+
+
+async def test_an_endpoint_that_never_answers_is_left_at_the_timeout():
+    async with model_server(plan=[None, *["slow"] * 9]) as server:
+        began = time.monotonic()
+        said = await answer(server.url, timeout_s=0.2, retries=1)
+        assert time.monotonic() - began < 2
+    assert isinstance(said.content, Failure)
+    assert "did not answer within 0.2 s" in said.content.detail
+
+
+async def test_before_the_deadline_there_is_a_reason_and_a_bill():
+    async with model_server(plan=[None, "prose", "slow"]) as server, brain(server.url) as opened:
+        said = await opened.speak(task(deadline_s=0.5))
+    assert isinstance(said.content, Failure)
+    assert said.content.detail == "no answer within 0.45 s"
+    assert (said.usage.model_calls, said.usage.output_tokens) == (2, 20)
+
+
+async def test_answers_are_remembered_only_if_wanted():
+    async with model_server() as server:
+        async with brain(server.url, cached_answers=4) as kept:
+            first, again = await kept.speak(task()), await kept.speak(task())
+        assert first.content == again.content
+        assert (first.usage.model_calls, again.usage.model_calls) == (1, 0)
+        async with brain(server.url) as forgetful:
+            await forgetful.speak(task())
+            assert (await forgetful.speak(task())).usage.model_calls == 1
+
+
+async def test_the_price_of_a_turn_is_counted_with_its_failures():
+    prices = {"input": 2.0, "output": 10.0}
+    async with model_server(plan=[None, "prose", "rate_limit"]) as server:
+        said = await answer(server.url, prices=prices)
+    assert said.usage.model_calls == 3
+    assert said.usage.cost == pytest.approx((200 * 2 + 40 * 10) / 1e6)
