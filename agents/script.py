@@ -36,7 +36,6 @@ from collections.abc import Mapping
 from typing import Annotated, Self
 
 import anyio
-import yaml
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
 from parley.agents.absa_script import AbsaScript, play_line
@@ -60,9 +59,12 @@ from parley.bus.contracts.verdicts import (
     Verdict,
 )
 from parley.bus.errors import BadInput
+from parley.configs.careful_yaml import parse_yaml
 
 # The name under which a debate's script travels among the blobs of its input.
 SCRIPT_BLOB = "script"
+# Scripts kept parsed between the asks of their debates.
+SCRIPTS_CACHED = 256
 
 
 class Line(Cue):
@@ -175,11 +177,9 @@ def parse_script(text: str | bytes, source: str = "script") -> Script:
 
 def parse_any_script(text: str | bytes, source: str = "script") -> AnyScript:
     """Raises BadInput that names every mistake."""
+    content = parse_yaml(text, source)
     try:
-        content = yaml.safe_load(text)
         return script_schema(content).model_validate(content)
-    except yaml.YAMLError as error:
-        raise BadInput(f"{source}: not YAML: {' '.join(str(error).split())}") from error
     except ValidationError as error:
         mistakes = "; ".join(
             f"{'.'.join(str(part) for part in mistake['loc']) or 'file'}: {mistake['msg']}"
@@ -288,9 +288,12 @@ class ScriptedBrain:
                 FailureReason.UNSUPPORTED_REQUEST, "the debate carries no script to play"
             )
         if ref.sha256 not in self._parsed:
-            content = await task.fetch(ref)
+            data = await task.fetch(ref)
             try:
-                self._parsed[ref.sha256] = parse_any_script(content)
+                script = parse_any_script(data)
             except BadInput as error:
                 raise BrainFailure(FailureReason.UNSUPPORTED_REQUEST, str(error)) from error
+            while len(self._parsed) >= SCRIPTS_CACHED:
+                del self._parsed[next(iter(self._parsed))]
+            self._parsed[ref.sha256] = script
         return self._parsed[ref.sha256]

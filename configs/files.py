@@ -12,6 +12,7 @@ import yaml
 from typing_extensions import override
 
 from parley.bus.errors import BadInput
+from parley.configs.careful_yaml import Unusable, construct
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -48,26 +49,20 @@ def read_mapping(path: Path) -> dict[str, object]:
     """The file's top-level mapping; an empty file is an empty mapping."""
     text = read_text(path)
     try:
-        content, repeated = _parse(text)
+        loader = _StrictLoader(text)
+        content = construct(loader)
     except yaml.YAMLError as error:
         raise BadInput(f"{path}: {_place_and_problem(error)}") from error
-    except (RecursionError, ValueError) as error:
-        raise BadInput(f"{path}: no usable YAML: {error}") from error
-    if repeated:
-        raise BadInput("\n".join(f"{path}: {mistake}" for mistake in repeated))
+    except Unusable as error:
+        place = isinstance(error.__cause__, yaml.YAMLError) and _place_and_problem(error.__cause__)
+        raise BadInput(f"{path}: {place or f'no usable YAML: {error}'}") from error
+    if loader.repeated:
+        raise BadInput("\n".join(f"{path}: {mistake}" for mistake in loader.repeated))
     if content is None:
         return {}
     if not isinstance(content, dict):
         raise BadInput(f"{path}: should be a mapping of keys to values")
     return {str(key): value for key, value in content.items()}
-
-
-def _parse(text: str) -> tuple[object, list[str]]:
-    loader = _StrictLoader(text)
-    try:
-        return loader.get_single_data(), loader.repeated
-    finally:
-        loader.dispose()
 
 
 def _place_and_problem(error: yaml.YAMLError) -> str:

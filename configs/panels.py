@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import yaml
 from pydantic import Field, ValidationError
 
 from parley.bus.contracts.base import Share, Token
 from parley.bus.contracts.panel import Panel, PanelBase, VerdictPanel, VerdictParams
 from parley.bus.errors import BadInput
 from parley.configs.absa_panel import AbsaPanelFile, Setting, absa_panel
+from parley.configs.careful_yaml import parse_yaml
 from parley.configs.deliberation import DeliberationFile, assemble_deliberation
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import Place, explain
@@ -125,8 +125,8 @@ def parse_sets(sets: Iterable[str]) -> list[Override]:
         key, equals, value = text.partition("=")
         origin = f"--set {text}"
         try:
-            read: object = yaml.safe_load(value)
-        except yaml.YAMLError:
+            read = parse_yaml(value, origin)
+        except BadInput:
             read = None
         if not equals or not key.strip() or read is None:
             mistakes.append(f"{origin}: should be key=value, for example max_rounds=5")

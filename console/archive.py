@@ -7,7 +7,6 @@ audit wherever the change matters to a decision.
 """
 
 import base64
-import binascii
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
@@ -119,7 +118,7 @@ def read_archive(path: Path) -> Archive:
     """Raises DecodeError for a line that is neither a fact nor a blob."""
     facts: dict[DebateRef, list[Numbered]] = {}
     blobs = []
-    for number, text in enumerate(read_text(path).splitlines(), start=1):
+    for number, text in enumerate(_lines(read_text(path)), start=1):
         line, raw = _decode(text, f"{path}: line {number}")
         if isinstance(line, FactLine):
             facts.setdefault(line.ref, []).append(Numbered(number, line, raw["fact"]))
@@ -138,22 +137,27 @@ def read_archive(path: Path) -> Archive:
     return Archive(debates, tuple(blobs))
 
 
+def _lines(text: str) -> list[str]:
+    """Only line feeds end a line: other separators may stand in what somebody said."""
+    return text.removesuffix("\n").split("\n") if text else []
+
+
 def _decode(text: str, place: str) -> tuple[FactLine | BlobLine, dict[str, JsonValue]]:
     try:
         raw = json.loads(text)
         return _LINE.validate_python(raw), raw
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise DecodeError(f"{place}: not JSON: {error}") from error
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         raise DecodeError(f"{place}: {where}: {first['msg']}") from error
+    except (ValueError, RecursionError) as error:
+        raise DecodeError(f"{place}: not JSON: {error}") from error
 
 
 def _content(line: BlobLine, place: str) -> bytes:
     try:
         data = base64.b64decode(line.base64, validate=True)
-    except binascii.Error as error:
+    except ValueError as error:
         raise DecodeError(f"{place}: not base64: {error}") from error
     if hashlib.sha256(data).hexdigest() != line.ref.sha256:
         raise DecodeError(f"{place}: the blob is not what its name says")

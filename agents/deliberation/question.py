@@ -21,13 +21,13 @@ perspective is forced or when one of them could overturn the conclusion.
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
-import yaml
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from parley.bus.contracts.base import Contract, Text
 from parley.bus.contracts.deliberation import CandidateId
 from parley.bus.contracts.regimes import AxisName
 from parley.bus.errors import BadInput
+from parley.configs.careful_yaml import parse_yaml
 
 # The name under which a question file travels among the blobs of its debate's input.
 QUESTION_BLOB = "question"
@@ -101,16 +101,15 @@ class Question(Contract):
 
 def parse_question(text: str | bytes, source: str = "question") -> Question:
     """Raises BadInput that names every mistake."""
+    content = parse_yaml(text, source)
     try:
-        return Question.model_validate(yaml.safe_load(text))
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        if isinstance(error, ValidationError):
-            mistakes = "; ".join(
-                f"{'.'.join(str(part) for part in mistake['loc']) or 'file'}: {mistake['msg']}"
-                for mistake in error.errors(include_url=False)
-            )
-            raise BadInput(f"{source}: {mistakes}") from error
-        raise BadInput(f"{source}: not YAML: {' '.join(str(error).split())}") from error
+        return Question.model_validate(content)
+    except ValidationError as error:
+        mistakes = "; ".join(
+            f"{'.'.join(str(part) for part in mistake['loc']) or 'file'}: {mistake['msg']}"
+            for mistake in error.errors(include_url=False)
+        )
+        raise BadInput(f"{source}: {mistakes}") from error
 
 
 def _repeated(names: list[str]) -> list[str]:

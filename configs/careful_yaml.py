@@ -1,0 +1,61 @@
+"""
+YAML from people and from the bus, read so that no text can do worse than be refused.
+
+PyYAML raises whatever its constructors happen to raise, and a few lines of aliases that refer to
+aliases stand for more values than any memory holds. Here everything that is no usable YAML raises
+one error, before anything is built from it.
+"""
+
+import yaml
+
+from parley.bus.errors import BadInput
+
+# Values in one text, with every alias written out.
+MOST_VALUES = 100_000
+
+
+class Unusable(BadInput):
+    """The text is no YAML, or too much of it; the cause says where, if PyYAML knows."""
+
+
+def construct(loader: yaml.SafeLoader) -> object:
+    """What the loader's one document says; raises Unusable."""
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _written_out(node, {})
+        return loader.construct_document(node)
+    except yaml.YAMLError as error:
+        raise Unusable(" ".join(str(error).split())) from error
+    except RecursionError as error:
+        raise Unusable("it is nested too deeply") from error
+    except (ValueError, LookupError, AttributeError, TypeError, ArithmeticError) as error:
+        raise Unusable(f"a value cannot be read: {error}") from error
+    finally:
+        loader.dispose()
+
+
+def parse_yaml(text: str | bytes, source: str) -> object:
+    try:
+        return construct(yaml.SafeLoader(text))
+    except (Unusable, yaml.YAMLError) as error:
+        raise BadInput(f"{source}: not YAML: {' '.join(str(error).split())}") from error
+
+
+def _written_out(node: yaml.Node, known: dict[int, int]) -> int:
+    """How many values a node stands for; 0 marks one that is being counted."""
+    if id(node) in known:
+        if known[id(node)] == 0:
+            raise Unusable("an alias refers to what it is part of")
+        return known[id(node)]
+    known[id(node)] = 0
+    parts = node.value if isinstance(node, yaml.SequenceNode | yaml.MappingNode) else ()
+    count = 1
+    for part in parts:
+        for one in part if isinstance(part, tuple) else (part,):
+            count += _written_out(one, known)
+            if count > MOST_VALUES:
+                raise Unusable(f"it stands for more than {MOST_VALUES:,} values")
+    known[id(node)] = count
+    return count
