@@ -29,7 +29,8 @@ def main() -> int:
 
         async def run() -> Report:
             start = under_fire_in_a_cluster if wanted.cluster else under_fire
-            return await start(Path(home), plan)
+            with anyio.fail_after(plan.longest_s):
+                return await start(Path(home), plan)
 
         with logs_to(None):
             report = anyio.run(run)

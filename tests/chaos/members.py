@@ -1,8 +1,8 @@
 """
 Our processes, kept alive as an orchestrator keeps them: whoever ends is started again.
 
-A process may end on its own only because it found no server at its start (exit code 3); every
-other end that we did not bring about is a finding.
+A process may end on its own only because it found no server at its start (exit code 3, before it
+was ready); every other end that we did not bring about is a finding.
 """
 
 import signal
@@ -28,12 +28,15 @@ class Member:
     log: Path
     process: subprocess.Popen[bytes] = field(init=False)
     starts: int = 0
+    # How long the log was at the last start.
+    _begun_at: int = 0
     # A blow is under way: nobody else touches the process.
     busy: bool = False
 
     def launch(self) -> None:
         self.starts += 1
         with self.log.open("ab") as log:
+            self._begun_at = log.tell()
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "parley", *self.arguments],
                 stdin=subprocess.DEVNULL,
@@ -42,8 +45,8 @@ class Member:
             )
 
     def is_ready(self) -> bool:
-        """Whether it has been, once."""
-        return b"_ready" in self.log.read_bytes()
+        """Whether it has been since its last start."""
+        return b"_ready" in self.log.read_bytes()[self._begun_at :]
 
     def signal(self, number: signal.Signals) -> None:
         if self.process.poll() is None:
@@ -77,7 +80,7 @@ class Crew:
 
     async def _replace(self, member: Member) -> None:
         code = member.process.returncode
-        if code == UNREACHABLE:
+        if code == UNREACHABLE and not member.is_ready():
             self.refused_starts += 1
         else:
             said = member.log.read_text(errors="replace")[-2000:]

@@ -20,7 +20,7 @@ from parley.bus.subjects import DebateRef, Subjects
 from tests.bus.worlds import NatsServer
 from tests.chaos.cluster import NODES, cluster, cluster_troubles
 from tests.chaos.inquest import Inquest, inquest
-from tests.chaos.members import crew_of
+from tests.chaos.members import READY_WITHIN_S, crew_of
 from tests.chaos.proxy import FaultProxy
 from tests.chaos.questions import question
 from tests.chaos.trouble import Blows, Trouble, network_troubles
@@ -39,6 +39,11 @@ class Plan:
     every_s: float
     # The longest time between two blows.
     pause_s: float
+
+    @property
+    def longest_s(self) -> float:
+        """From the first process to the inquest; whatever takes longer hangs."""
+        return 2 * self.debates * self.every_s + CALM_S + READY_WITHIN_S
 
 
 @dataclass(frozen=True, slots=True)
