@@ -111,7 +111,7 @@ def _merged(sentence: Sentence, phrases: list[tuple[int, int]]) -> Iterator[tupl
 def _likelihood(sentence: Sentence, first: int, end: int) -> float:
     head = sentence.words[end - 1]
     spoken_of = _is_spoken_of(sentence, first, end)
-    if head.domain and head.kind == "N":
+    if sentence.kinds[end - 1] == "N":
         return KNOWN_WITH_OPINION if spoken_of else KNOWN
     if any(known.domain for known in sentence.words[first:end]) and spoken_of:
         return KNOWN

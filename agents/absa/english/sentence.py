@@ -11,7 +11,7 @@ _DASHES = ("-", "\u2013", "\u2014", "\u2026")
 _SOFT_BREAKS = frozenset(
     (",", "(", ")", *_DASHES, "when", "which", "who", "where", "if", "after", "before")
 )
-_SENSES = frozenset(("smell", "taste", "look", "looks", "feel", "sound", "turn"))
+_SENSES = frozenset(("smell", "taste", "look", "looks", "feel", "sound", "wait", "waits"))
 _NOUN_OPENERS = frozenset(("DET", "ADJ", "ADJo", "ADJu"))
 _JOINTS = frozenset(("and", "so", "or"))
 
