@@ -48,6 +48,8 @@ _DEGREE = frozenset(
     ]
 )
 _IDLE_PAIRS = frozenset((("kind", "of"), ("fine", "dining"), ("fun", "of"), ("miss", "of")))
+# `too slick`: too much of anything is blame.
+_UNKNOWN_QUALITIES = frozenset(("ADJ", "ADJu", "UNK", "EDu"))
 _DESCRIBING = frozenset(("ADJ", "ADJo", "ADJu", "ADVo", "ADVu", "INT"))
 
 
@@ -112,6 +114,8 @@ def _walk(words: Sequence[Word], forms: list[str], kinds: list[str]) -> Iterator
             yield _turned(forms, kinds, Opinion(at, at, known.score, known.part), free)
         elif forms[at] in _deeds() and kinds[at] != "N":
             yield from _undone(forms, kinds, at, free)
+        elif at and forms[at - 1] == "too" and kinds[at] in _UNKNOWN_QUALITIES:
+            yield Opinion(at, at, -_STRONG, "adjective", trigger=at - 1)
         at += 1
 
 

@@ -35,6 +35,7 @@ _CONTAINERS = frozenset(
     ]
 )
 _SUBJECT_VERBS = frozenset(("BE", "AUX", "VRB", "VRBo", "EDu"))
+_TAILS = frozenset(("time", "times", "part", "parts", "type", "side"))
 _NEVER = frozenset(["etc", "ok", "oh", "wow", "lol", "thanks", "please", "yes"])
 
 
@@ -62,11 +63,24 @@ def _phrases(sentence: Sentence) -> Iterator[tuple[int, int]]:
 def _continues(sentence: Sentence, at: int, started: bool) -> bool:  # noqa: FBT001
     kind = sentence.kinds[at]
     if kind in _NOUNS:
+        if started and _may_be_verb(sentence, at):
+            return False
         return sentence.forms[at] not in _NEVER and not _is_name(sentence, at)
+    if kind == "NST" and started and sentence.words[at].form in _TAILS:
+        return True
     following = sentence.kinds[at + 1] if at + 1 < len(sentence.kinds) else ""
     if kind in _MODIFIERS or (kind == "-" and started):
         return following in _NOUNS
     return False
+
+
+def _may_be_verb(sentence: Sentence, at: int) -> bool:
+    """`the bottle leaks`, `this foundation oxidizes`: an unknown -s word that ends the phrase."""
+    form, before = sentence.forms[at], sentence.words[at - 1]
+    if sentence.kinds[at] != "UNK" or not form.endswith("s") or form.endswith("ss"):
+        return False
+    following = sentence.kinds[at + 1] if at + 1 < len(sentence.kinds) else ""
+    return bool(before.domain) and not before.form.endswith("s") and following not in _NOUNS
 
 
 def _is_name(sentence: Sentence, at: int) -> bool:
@@ -97,7 +111,7 @@ def _merged(sentence: Sentence, phrases: list[tuple[int, int]]) -> Iterator[tupl
 def _likelihood(sentence: Sentence, first: int, end: int) -> float:
     head = sentence.words[end - 1]
     spoken_of = _is_spoken_of(sentence, first, end)
-    if head.domain and head.kind == "N":
+    if sentence.kinds[end - 1] == "N":
         return KNOWN_WITH_OPINION if spoken_of else KNOWN
     if any(known.domain for known in sentence.words[first:end]) and spoken_of:
         return KNOWN

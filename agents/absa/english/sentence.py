@@ -11,7 +11,7 @@ _DASHES = ("-", "\u2013", "\u2014", "\u2026")
 _SOFT_BREAKS = frozenset(
     (",", "(", ")", *_DASHES, "when", "which", "who", "where", "if", "after", "before")
 )
-_SENSES = frozenset(("smell", "taste", "look", "looks", "feel", "sound", "turn"))
+_SENSES = frozenset(("smell", "taste", "look", "looks", "feel", "sound", "wait", "waits"))
 _NOUN_OPENERS = frozenset(("DET", "ADJ", "ADJo", "ADJu"))
 _JOINTS = frozenset(("and", "so", "or"))
 
@@ -61,7 +61,8 @@ def parse(text: str) -> Sentence:
 def _mark_nouns(forms: list[str], kinds: list[str]) -> None:
     """`the taste`, `a strange smell`: behind an article or adjective these are no verbs."""
     for at in range(1, len(forms)):
-        if forms[at] in _SENSES and kinds[at - 1] in _NOUN_OPENERS:
+        joined = kinds[at - 1] == "AND" and at > 1 and kinds[at - 2] == "N"
+        if forms[at] in _SENSES and (joined or kinds[at - 1] in _NOUN_OPENERS):
             kinds[at] = "N"
 
 
@@ -84,8 +85,9 @@ def restaurant_words() -> frozenset[str]:
 def _compounds() -> dict[str, list[tuple[str, ...]]]:
     table: dict[str, list[tuple[str, ...]]] = {}
     for entry in lexicon.grammar("grammar_en.json")["compound"]:
-        compound = tuple(entry.split())
-        table.setdefault(compound[0], []).append(compound)
+        for spelt in (entry, entry.replace(" ", " - ")):
+            compound = tuple(spelt.split())
+            table.setdefault(compound[0], []).append(compound)
     for compounds in table.values():
         compounds.sort(key=len, reverse=True)
     return table

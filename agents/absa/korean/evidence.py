@@ -157,7 +157,7 @@ def _described(scene: Scene, opinion: KoreanOpinion, inside: list[NounPhrase]) -
     if not scene.units[opinion.unit].modifies and not _is_chained(scene, opinion):
         return None
     at = opinion.unit + 1
-    while at < len(scene.units) and scene.units[at].kind in ("adverb", "predicate"):
+    while at < len(scene.units) and scene.units[at].kind in ("adverb", "predicate", "bound"):
         if scene.units[at].kind == "predicate" and not scene.units[at].modifies:
             return None
         at += 1

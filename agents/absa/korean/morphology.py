@@ -7,13 +7,8 @@ from importlib import import_module
 from typing import Protocol
 
 from parley.agents.absa import lexicon
-from parley.bus.errors import ParleyError
 
 _DO_NOT = ("지", "말", "ᆫ")
-
-
-class KoreanSupportMissing(ParleyError):
-    """The morphological analyser is not installed; whoever deploys this persona has to add it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +64,7 @@ def _mended(morphs: list[Morph]) -> Iterator[Morph]:
 @cache
 def _analyser() -> _Analyser:
     """Half a gigabyte and some seconds: loaded when the first Korean sentence is read."""
-    try:
-        kiwipiepy = import_module("kiwipiepy")
-    except ImportError as error:
-        raise KoreanSupportMissing(
-            "Korean needs a morphological analyser: install parley-debate[korean]"
-        ) from error
-    analyser = kiwipiepy.Kiwi(num_workers=1)
+    analyser = import_module("kiwipiepy").Kiwi(num_workers=1)
     for noun in lexicon.grammar("grammar_ko.json")["user_word"]:
         analyser.add_user_word(noun, "NNG")
     typed: _Analyser = analyser

@@ -12,7 +12,9 @@ _ADVERB_REACH = 2
 _NEGATORS = frozenset(("안", "못"))
 _PASSED_OVER = _NEGATORS | {"쏙", "정말", "너무", "아주", "꽤", "참", "진짜"}
 _DENIALS = frozenset(("않", "못하", "말"))
-_BOUND_NOUNS = frozenset(("것", "거", "편", "줄", "수", "데", "정도", "건", "적", "구석"))
+_BOUND_NOUNS = frozenset(
+    ("것", "거", "편", "줄", "수", "데", "정도", "건", "적", "구석", "점", "부분")
+)
 _EXCESS = frozenset(("너무", "지나치게", "과하게", "너무너무", "엄청", "쓸데없이"))
 _ARRIVING = frozenset(("걸리", "기다리", "오", "나오", "도착하", "받", "지나", "대기하", "배송되"))
 _LATE = frozenset(("뒤", "후", "넘", "째", "이상"))
@@ -268,13 +270,12 @@ def _denied_as_noun(units: list[Unit], at: int) -> int | None:
         return None
     nominal = units[at].last_ending[1] == "ETN"
     place = at if nominal else at + 1
-    if not nominal and (units[place].kind != "bound" or units[place].lemma not in _BOUND_NOUNS):
+    if not nominal and units[place].lemma not in _BOUND_NOUNS:
         return None
     if any(form.startswith("밖에") for form, _ in units[place].particles):
         return None
-    if place + 1 < len(units) and units[place + 1].lemma in ("아니", "없"):
-        return place + 1
-    return None
+    following = range(place + 1, min(len(units), place + 1 + _ADVERB_REACH))
+    return next((i for i in following if units[i].lemma in ("아니", "없")), None)
 
 
 def _noun_before(scene: Scene, clause: Clause, at: int) -> int | None:

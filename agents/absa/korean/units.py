@@ -135,7 +135,11 @@ class _Builder:
         run = self._morphs[first : self.at + 1]
         following = self._morphs[self.at + 1] if self.at + 1 < len(self._morphs) else None
         if following is not None and following.tag in (*_VERBAL_SUFFIXES, "VCP"):
-            self._predicate_of_noun(run, following)
+            if self._named(run, following):
+                self._phrase(run)
+                self._add("predicate", "이", following.start, following.end)
+            else:
+                self._predicate_of_noun(run, following)
             self.at += 1
         elif following is None or following.tag not in _PARTICLES:
             self._phrase_with_verdict(run)
@@ -173,6 +177,12 @@ class _Builder:
         self._add("predicate", lemma, word[0].start, following.end)
         self.units[-1].is_adjective = following.tag == "XSA"
 
+    def _named(self, run: list[Morph], following: Morph) -> bool:
+        """`좋은 품질이에요`: what the copula names is a thing unless it is a verdict."""
+        word = run[self._last_word(run) :]
+        stem = self._text[word[0].start : word[-1].end]
+        return following.tag == "VCP" and stem not in self._vocabulary.verdicts
+
     def _phrase(self, run: list[Morph]) -> None:
         start, end = run[0].start, run[-1].end
         surface = self._text[start:end]
@@ -188,6 +198,10 @@ class _Builder:
         if not self.units:
             return
         last = self.units[-1]
+        if morph.tag == "JKG" and last.lemma in self._vocabulary.verdicts:
+            self.units[-1] = Unit("predicate", last.lemma, last.start, morph.end)
+            self.units[-1].endings.append((morph.form, "ETM"))
+            return
         surface = self._text[last.start : last.end]
         if last.last_ending[1] == "ETN" and surface in self._vocabulary.nominals:
             self.units[-1] = last = Unit("noun", surface, last.start, last.end, (surface,))
