@@ -1,6 +1,7 @@
 """The development sentences: how many tuples the offline brain gets right, by language and kind."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -14,7 +15,7 @@ SENTENCES = yaml.safe_load(
 )
 
 
-def gold(sentence: dict) -> set[tuple[str, str]]:
+def gold(sentence: dict[str, Any]) -> set[tuple[str, str]]:
     return {(term, polarity) for term, polarity in sentence["tuples"]}
 
 
