@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parley.agents.absa.bench import Holding, evidence_text, holdings
+from parley.agents.absa.debate_v2 import LEAST_GAIN, is_overruled
 from parley.agents.absa.reading import chance_of
 from parley.agents.absa.speech import joined, say
 from parley.agents.absa.text_reading import Skill, TextReading, read_text
@@ -86,9 +87,11 @@ def grounds_of(reading: TextReading, context: SharedContext) -> list[Ground]:
 
 
 def _ground(reading: TextReading, holding: Holding) -> Ground:
-    agreed = holding.second.polarity is holding.best
+    stands = holding.polarity is not None and not is_overruled(reading, holding, LEAST_GAIN)
+    polarity = holding.polarity if stands and holding.polarity else holding.best
+    agreed = holding.second.polarity is polarity
     quote = evidence_text(reading, holding.second) if agreed else None
-    return Ground(holding.key, holding.best, quote, chance_of(holding.belief, holding.best))
+    return Ground(holding.key, polarity, quote, chance_of(holding.belief, polarity))
 
 
 def _planning(reading: TextReading, stance: str, mine: Sequence[Ground]) -> str:

@@ -25,6 +25,7 @@ from parley.bus.contracts.absa.sentiment import Polarity
 # A polarity is changed when another is likelier by this much; more where memory warns.
 LEAST_GAIN = 0.01
 CAUTIOUS_GAIN = 0.25
+GAIN_TO_WITHDRAW = 0.5
 # Below this likelihood a stretch is no term at all.
 JUNK = 0.06
 # Another cut of the words has to be this much likelier to replace a term.
@@ -63,10 +64,13 @@ def _mapped(reading: TextReading, context: SharedContext) -> Iterator[ProposedEd
 
 
 def is_overruled(reading: TextReading, holding: Holding, least_gain: float) -> bool:
-    """Both readings together prefer another polarity, and a polar one is grounded in words."""
-    if holding.gain < least_gain:
-        return False
-    return holding.best is Polarity.NEUTRAL or evidence_text(reading, holding.second) is not None
+    """
+    Both readings together prefer another polarity. A polar one has to be grounded in words; the
+    absence of words is a weaker ground, so a polarity is withdrawn only when it is clearly unfounded.
+    """
+    if holding.best is Polarity.NEUTRAL and holding.polarity is not None:
+        return holding.gain >= max(least_gain, GAIN_TO_WITHDRAW)
+    return holding.gain >= least_gain and evidence_text(reading, holding.second) is not None
 
 
 def _mended(reading: TextReading, context: SharedContext) -> Iterator[ProposedEdit]:

@@ -27,7 +27,7 @@ _FAINT = 0.01
 
 @dataclass(frozen=True, slots=True)
 class BilinearSettings:
-    epochs: int = 9
+    epochs: int = 12
     average_from: int = 4
     rate: float = 0.1
     relation_rate: float = 0.05
