@@ -14,7 +14,8 @@ The only place where a subject is spelled.
     redrive.{prefix}.{panel}.{id}.{step}.{persona}    an operator: an ask once more, for one persona
 
 A redrive stands in the same stream, where the persona's queue finds it, but in no debate's log.
-Viewers read the same facts from `live.{prefix}.>`, republished by the server after storage.
+Viewers read the same facts from `live.{prefix}.>`, republished by the server after storage, and
+there, never stored, `live.{prefix}.{panel}.{id}.partial.{step}.{persona}`: a turn being spoken.
 """
 
 import re
@@ -50,6 +51,7 @@ REDRIVE = "redrive"
 CONTROL = "ctl."
 ASKS = "ctl.ask."
 CLOSED = "ctl.closed"
+PARTIAL = "partial."
 
 
 class DebateRef(NamedTuple):
@@ -140,6 +142,20 @@ class Subjects:
 
     def live(self) -> str:
         return f"{LIVE}.{self.prefix}.>"
+
+    def partial(self, ref: DebateRef, step: str, persona: str) -> str:
+        """Where a persona says what it has so far of a turn; a signal, not stored."""
+        return f"{LIVE}.{self.at(ref, f'{PARTIAL}{step}.{persona}')}"
+
+    def partials(self, panel: str = "*", debate: str = "*") -> str:
+        return self.partial(DebateRef(panel, debate), "*", "*")
+
+    def parse_partial(self, subject: str) -> DebateRef | None:
+        """The debate that a partial turn belongs to; None if the subject is not one of those."""
+        address = self.parse(subject.removeprefix(f"{LIVE}."))
+        if address is None or not subject.startswith(f"{LIVE}."):
+            return None
+        return address[0] if address[1].startswith(PARTIAL) else None
 
     def facts(self, panel: str = "*", debate: str = "*") -> tuple[str, ...]:
         """Filters that match every fact."""

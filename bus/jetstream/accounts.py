@@ -165,7 +165,7 @@ def _persona(panel: str, persona: str, layout: Layout, login: Login) -> Guest:
             Service(f"$JS.ACK.{queue}.>"),
             *_reading(f"OBJ_{layout.bucket}"),
         ),
-        says=(f"{LIVE}.{subjects.at(debates, f'partial.*.{persona}')}",),
+        says=(subjects.partial(debates, "*", persona),),
         discoverable=True,
     )
 
