@@ -135,6 +135,25 @@ class Shelf(Protocol):
         ...
 
 
+class Register(Protocol):
+    """
+    Values beside the log that are replaced: of each key only the newest stands.
+
+    What nobody replaced for long may be gone. Keys are tokens joined by dots; a filter of keys and
+    the subject of a guard may hold wildcards.
+    """
+
+    async def replace(self, key: str, data: bytes, guard: Guard) -> int:
+        """The new value's sequence. Raises Conflict when the guard fails."""
+        ...
+
+    async def read(self, keys: str, *, start: int = 1) -> list[Record]:
+        """The newest of each matching key that was written from `start` on, oldest first."""
+        ...
+
+    async def newest(self, key: str) -> Record | None: ...
+
+
 class Bus(Protocol):
     @property
     def link(self) -> Link: ...
@@ -229,6 +248,10 @@ class Bus(Protocol):
 
     def shelf(self, name: str, limit: int) -> Shelf:
         """Holds at most `limit` records; made when it is first used."""
+        ...
+
+    def register(self, name: str) -> Register:
+        """One of those that every server of Parley has; see `subjects.REGISTERS`."""
         ...
 
     async def put_blob(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:

@@ -13,6 +13,10 @@ The only place where a subject is spelled.
 
     redrive.{prefix}.{panel}.{id}.{step}.{persona}    an operator: an ask once more, for one persona
 
+    purse.{prefix}.{panel}.debate.{id}.{persona}      a persona: what it took out of a budget
+    purse.{prefix}.{panel}.batch.{name}.{persona}
+    answers.{prefix}.{panel}.{persona}.{hash}         a persona: what its model answered a prompt
+
 A redrive stands in the same stream, where the persona's queue finds it, but in no debate's log.
 Viewers read the same facts from `live.{prefix}.>`, republished by the server after storage, and
 there, never stored, `live.{prefix}.{panel}.{id}.partial.{step}.{persona}`: a turn being spoken.
@@ -52,6 +56,10 @@ CONTROL = "ctl."
 ASKS = "ctl.ask."
 CLOSED = "ctl.closed"
 PARTIAL = "partial."
+# Registers: streams of their own, in which only the newest of each subject is kept.
+PURSE = "purse"
+ANSWERS = "answers"
+REGISTERS = (PURSE, ANSWERS)
 
 
 class DebateRef(NamedTuple):
@@ -186,6 +194,22 @@ class Subjects:
             return address
         return address[0], f"ctl.ask.{address[1]}"
 
+    def register(self, name: str, key: str) -> str:
+        return f"{name}.{self.prefix}.{key}"
+
     def beacons(self) -> str:
         """Signals (not stored) by which coordinators know of each other."""
         return f"{LIVE}.{self.prefix}-coordinators"
+
+
+def debate_purse(ref: DebateRef) -> str:
+    """The key below which each persona keeps its own account."""
+    return f"{ref.panel}.debate.{ref.id}"
+
+
+def batch_purse(panel: str, name: str) -> str:
+    return f"{panel}.batch.{name}"
+
+
+def answer_key(panel: str, persona: str, digest: str) -> str:
+    return f"{panel}.{persona}.{digest}"

@@ -108,6 +108,10 @@ class RetentionSettings(Block):
     blob_mib: Annotated[int, Field(ge=1)] | None = None
     dead_days: Annotated[float, Field(gt=0)] | None = 30.0
     dead_mib: Annotated[int, Field(ge=1)] | None = 64
+    # What was taken out of budgets, and the answers of models (kept only where they are shared).
+    purse_days: Annotated[float, Field(gt=0)] | None = 30.0
+    answer_days: Annotated[float, Field(gt=0)] | None = 7.0
+    answer_mib: Annotated[int, Field(ge=1)] | None = 256
 
 
 class EmbeddedSettings(Block):

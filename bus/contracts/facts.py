@@ -31,6 +31,7 @@ from parley.bus.contracts.absa.sentiment import (
     ValidatorOutput,
 )
 from parley.bus.contracts.base import BlobRef, Contract, Text, Token, Usage
+from parley.bus.contracts.budget import Allowance
 from parley.bus.contracts.declaration import TerminationDeclaration, TerminationType
 from parley.bus.contracts.deliberation import (
     DeliberationContent,
@@ -57,6 +58,7 @@ class FailureReason(StrEnum):
     BRAIN_ERROR = "brain_error"
     UNUSABLE_ANSWER = "unusable_answer"
     UNSUPPORTED_REQUEST = "unsupported_request"
+    BUDGET_EXHAUSTED = "budget_exhausted"
 
 
 class Failure(Contract):
@@ -165,6 +167,8 @@ class Ask(FactBase):
     input: DebateInput
     request: CarriedRequest
     deadline_s: Annotated[float, Field(gt=0)]
+    # What the calls of whoever answers are charged to; None: nothing limits them.
+    budget: Allowance | None = None
 
 
 class Asked(Ask, ControlBase):

@@ -14,6 +14,7 @@ from parley.bus.contracts.absa.debate import DebatePersona
 from parley.bus.contracts.absa.params import AbsaParams, LanguagePatterns, OverrideEffective
 from parley.bus.contracts.absa.record import SampleIdentity
 from parley.bus.contracts.base import BlobRef, Contract, Share, Token
+from parley.bus.contracts.budget import BatchBudget, Budget
 from parley.bus.contracts.regimes import RegimeParams, Theta, params_for
 
 # The token of an ask that addresses several personas at once.
@@ -36,6 +37,9 @@ class PanelBase(Contract):
     personas: Annotated[tuple[Persona, ...], Field(min_length=1)]
     # How long a step waits for its personas before it goes on without them.
     deadline_s: Annotated[float, Field(gt=0, le=86_400)] = 30.0
+    # What one debate may use of language models, and what it shares with others.
+    budget: Budget | None = None
+    batch: BatchBudget | None = None
 
     @property
     def roster(self) -> tuple[str, ...]:

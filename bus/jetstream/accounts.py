@@ -9,7 +9,8 @@ their own that reaches CORE through the services below and nothing else:
     CORE                the streams; coordinators and operators, and viewers that only listen
     CLIENTS             submit, cancel, upload, read the log, listen
     {panel}-{persona}   pull from its own queue, acknowledge there, speak its own turns, read blobs,
-                        answer NATS micro, say partial text
+                        answer NATS micro, say partial text, keep its own account of the panel's
+                        budgets and read the others', keep its own model's answers
 
 The configuration holds public keys only. The seeds are secrets and go to files of their own.
 """
@@ -25,7 +26,7 @@ from types import MappingProxyType
 
 from parley.bus.errors import BadInput
 from parley.bus.jetstream.infra import Layout
-from parley.bus.subjects import LIVE, DebateRef, Subjects
+from parley.bus.subjects import ANSWERS, LIVE, PURSE, DebateRef, Subjects, answer_key
 
 CORE = "CORE"
 CLIENTS = "CLIENTS"
@@ -154,6 +155,7 @@ def _account_of(panel: str, persona: str) -> str:
 def _persona(panel: str, persona: str, layout: Layout, login: Login) -> Guest:
     subjects, debates = Subjects(layout.prefix), DebateRef(panel, "*")
     queue = f"{layout.stream}.{login.name}"
+    answers = subjects.register(ANSWERS, answer_key(panel, persona, "*"))
     return Guest(
         account=login.name,
         login=login,
@@ -164,6 +166,10 @@ def _persona(panel: str, persona: str, layout: Layout, login: Login) -> Guest:
             Service(_WHOSE_JETSTREAM),
             Service(f"$JS.ACK.{queue}.>"),
             *_reading(f"OBJ_{layout.bucket}"),
+            Service(subjects.register(PURSE, f"{panel}.*.*.{persona}")),
+            *_reading(layout.register(PURSE)),
+            Service(answers),
+            Service(f"$JS.API.DIRECT.GET.{layout.register(ANSWERS)}.{answers}"),
         ),
         says=(subjects.partial(debates, "*", persona),),
         discoverable=True,

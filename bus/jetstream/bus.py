@@ -19,6 +19,7 @@ from parley.bus.jetstream.inspect import QueueState, ServerState, StreamState
 from parley.bus.jetstream.listen import listen
 from parley.bus.jetstream.pull import Worker
 from parley.bus.jetstream.reads import Log
+from parley.bus.jetstream.register import JetStreamRegister
 from parley.bus.jetstream.replies import ApiError, Replies
 from parley.bus.jetstream.shelf import JetStreamShelf
 from parley.bus.jetstream.tail import Tail
@@ -138,6 +139,9 @@ class JetStreamBus:
 
     def shelf(self, name: str, limit: int) -> JetStreamShelf:
         return JetStreamShelf(self._replies, self.layout, name, limit)
+
+    def register(self, name: str) -> JetStreamRegister:
+        return JetStreamRegister(self._replies, self.layout, name)
 
     async def put_blob(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
         return await self._blobs.put(data, media_type)

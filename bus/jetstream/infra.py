@@ -1,5 +1,6 @@
 """
-What has to exist on the server: the streams of log and dead letters, the blobs' bucket, the queues.
+What has to exist on the server: the streams of log and dead letters, the blobs' bucket, the
+registers, the queues.
 
 `plan` tells what is missing or different, `apply` makes it so; both may run at any time. What
 cannot be changed in place is refused, because the only way there would lose the log.
@@ -14,7 +15,7 @@ from typing_extensions import override
 from parley.bus.errors import Denied, Unsuitable
 from parley.bus.jetstream.replies import ApiError, Replies
 from parley.bus.port import LARGEST_RECORD_BYTES, Queue
-from parley.bus.subjects import LIVE, Subjects
+from parley.bus.subjects import ANSWERS, LIVE, PURSE, Subjects
 
 DUPLICATE_WINDOW_S = 120
 MAX_ACK_PENDING = 10_000
@@ -41,6 +42,8 @@ class Layout:
     keep_log: Keep = Keep()
     keep_blobs: Keep = Keep()
     keep_dead: Keep = Keep()
+    keep_purse: Keep = Keep()
+    keep_answers: Keep = Keep()
 
     @property
     def blobs(self) -> str:
@@ -49,6 +52,9 @@ class Layout:
     @property
     def dead(self) -> str:
         return f"{self.stream}-DEAD"
+
+    def register(self, name: str) -> str:
+        return f"{self.stream}-{name.upper()}"
 
     def grave(self, sequence: int | str) -> str:
         """Where a reader of the log puts what it cannot use."""
@@ -107,6 +113,8 @@ def resources(layout: Layout, queues: Sequence[Queue] = ()) -> list[Resource]:
     return [
         *essentials(layout),
         dead,
+        _register(layout, PURSE, layout.keep_purse),
+        _register(layout, ANSWERS, layout.keep_answers),
         *(_queue(layout.stream, queue) for queue in queues),
     ]
 
@@ -152,6 +160,13 @@ def stream_resource(
             "allow_direct": True,
             **config,
         },
+    )
+
+
+def _register(layout: Layout, name: str, keep: Keep) -> Resource:
+    subjects = [Subjects(layout.prefix).register(name, ">")]
+    return stream_resource(
+        "register", layout, layout.register(name), keep, subjects=subjects, max_msgs_per_subject=1
     )
 
 

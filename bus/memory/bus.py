@@ -14,6 +14,7 @@ from parley.bus.memory.inbox import Inbox, registered
 from parley.bus.memory.index import matches
 from parley.bus.memory.log import MemoryLog
 from parley.bus.memory.queues import MemoryQueue, Stand
+from parley.bus.memory.register import MemoryRegister
 from parley.bus.memory.shelf import MemoryShelf
 from parley.bus.port import (
     LARGEST_RECORD_BYTES,
@@ -25,6 +26,7 @@ from parley.bus.port import (
     Queue,
     Record,
 )
+from parley.bus.subjects import REGISTERS
 
 # How long a writer waits for an answer before it repeats itself.
 ANSWER_TIMEOUT_S = 2.0
@@ -41,6 +43,7 @@ class MemoryServer:
         self.queues: dict[str, MemoryQueue] = {}
         self.blobs: dict[str, bytes] = {}
         self.shelves: dict[str, MemoryShelf] = {}
+        self.registers = {name: MemoryRegister(self.log, self.chance) for name in REGISTERS}
         self.writes = itertools.count()
         self.on_signal: list[Callable[[str, bytes], None]] = []
         self.on_undeliverable: list[Callable[[str, int], None]] = []
@@ -250,6 +253,9 @@ class MemoryBus:
 
     def shelf(self, name: str, limit: int) -> MemoryShelf:
         return self._server.shelves.setdefault(name, MemoryShelf(limit))
+
+    def register(self, name: str) -> MemoryRegister:
+        return self._server.registers[name]
 
     async def put_blob(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
         await self._chance.delay()

@@ -22,6 +22,8 @@ async def test_applying_a_plan_leaves_nothing_to_do(nats: NatsServer) -> None:
             "stream PARLEY: create",
             "bucket OBJ_parley-blobs: create",
             "stream PARLEY-DEAD: create",
+            "register PARLEY-PURSE: create",
+            "register PARLEY-ANSWERS: create",
             "queue p-noise: create",
         ]
         assert await bus.apply(QUEUE) == plan

@@ -53,6 +53,8 @@ def test_a_plan_is_made_applied_and_then_empty(ask: Call, monkeypatch: pytest.Mo
         "stream PARLEY: create",
         "bucket OBJ_parley-blobs: create",
         "stream PARLEY-DEAD: create",
+        "register PARLEY-PURSE: create",
+        "register PARLEY-ANSWERS: create",
         *(f"queue forensic-{persona}: create" for persona in PERSONAS),
     ]
     applied = ask("infra", "apply", "--panel", "forensic")

@@ -1,0 +1,40 @@
+"""What a debate, or many debates together, may use of language models."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from parley.bus.contracts.base import Contract, Token
+
+
+class Budget(Contract):
+    """At most so much; None sets no limit."""
+
+    calls: Annotated[int, Field(ge=1)] | None = None
+    # Read and written together.
+    tokens: Annotated[int, Field(ge=1)] | None = None
+    # In the currency of the prices.
+    cost: Annotated[float, Field(gt=0)] | None = None
+    # Of a debate: waiting for the personas, each step counting for its slowest. Of a batch: since
+    # its first call.
+    seconds: Annotated[float, Field(gt=0)] | None = None
+
+    @property
+    def sets_a_limit(self) -> bool:
+        return any(
+            limit is not None for limit in (self.calls, self.tokens, self.cost, self.seconds)
+        )
+
+
+class BatchBudget(Contract):
+    """One budget for all debates that carry the same name."""
+
+    name: Token
+    budget: Budget
+
+
+class Allowance(Contract):
+    """What an ask's calls are charged to: reserved before each of them, settled after."""
+
+    debate: Budget | None = None
+    batch: BatchBudget | None = None
