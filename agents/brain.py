@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple, Protocol
 
 from parley.bus.contracts.base import BlobRef, Usage
+from parley.bus.contracts.budget import Allowance
 from parley.bus.contracts.facts import Content, FailureReason, Request
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import ParleyError
@@ -25,6 +26,10 @@ class Task(NamedTuple):
     fetch: FetchBlob
     # After so long the answer comes too late to count.
     deadline_s: float = math.inf
+    # What its calls of a model are charged to.
+    budget: Allowance | None = None
+    # How often the ask was handed out, this time included.
+    attempt: int = 1
 
 
 class Answer(NamedTuple):
@@ -52,3 +57,16 @@ class BrainFailure(ParleyError):
         super().__init__(detail)
         self.reason = reason
         self.retry = retry
+
+
+class NotNow(BrainFailure):
+    """
+    Nothing can be said before `again_in_s` have passed, here or elsewhere.
+
+    `answer` is what to say if there will be no later.
+    """
+
+    def __init__(self, answer: Answer, detail: str, again_in_s: float) -> None:
+        super().__init__(FailureReason.BRAIN_ERROR, detail)
+        self.answer = answer
+        self.again_in_s = again_in_s

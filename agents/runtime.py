@@ -19,7 +19,7 @@ import structlog
 from pydantic import ValidationError
 
 from parley import __version__
-from parley.agents.brain import Answer, Brain, BrainFailure, Task
+from parley.agents.brain import Answer, Brain, BrainFailure, NotNow, Task
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import Ask, Failure, FailureReason, TurnTaken
 from parley.bus.errors import BadInput, Conflict, DecodeError, NotFound
@@ -173,7 +173,14 @@ class Worker:
 
     async def _answer(self, ref: DebateRef, ask: Ask, thought: Thought) -> None:
         with thought.scope:
-            answer = await self._think(ref, ask)
+            try:
+                answer = await self._think(ref, ask, thought.delivery.attempt)
+            except NotNow as later:
+                if self._there_is_time(ask, thought.delivery, later.again_in_s):
+                    self._log.info("put_off", debate=str(ref), step=ask.step, why=str(later))
+                    await thought.delivery.nak(later.again_in_s)
+                    return
+                answer = later.answer
         if thought.scope.cancelled_caught:
             self._log.warning("too_late", debate=str(ref), step=ask.step)
             self.tally.add(FAILURES, self._panel, self._persona, "deadline")
@@ -193,6 +200,11 @@ class Worker:
             self._log.debug("already_spoken", debate=str(ref), step=ask.step)
         await thought.delivery.ack()
 
+    def _there_is_time(self, ask: Ask, delivery: Delivery, again_in_s: float) -> bool:
+        """Whether an answer so much later would still count, and the ask be handed out again."""
+        left_s = ask.deadline_s - (time.time_ns() - delivery.record.time_ns) / 1e9
+        return delivery.attempt < self._options.max_deliver and again_in_s < left_s
+
     async def _speak(self, ref: DebateRef, turn: TurnTaken) -> None:
         try:
             await self._journal.speak(ref, turn)
@@ -208,7 +220,7 @@ class Worker:
         if isinstance(turn.content, Failure):
             self.tally.add(FAILURES, self._panel, self._persona, turn.content.reason.value)
 
-    async def _think(self, ref: DebateRef, ask: Ask) -> Answer:
+    async def _think(self, ref: DebateRef, ask: Ask, delivered: int) -> Answer:
         attempt = 0
         while True:
             try:
@@ -220,8 +232,12 @@ class Worker:
                     input=ask.input,
                     fetch=self._fetch,
                     deadline_s=ask.deadline_s,
+                    budget=ask.budget,
+                    attempt=delivered,
                 )
                 return await self._brain.speak(task)
+            except NotNow:
+                raise
             except BrainFailure as failure:
                 attempt += 1
                 if not failure.retry or attempt > self._options.retries:

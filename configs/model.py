@@ -88,7 +88,7 @@ class ModelSettings(ModelOptions):
     timeout_s: Annotated[float, Field(gt=0, le=3600)] = 45.0
     # Further attempts after a fault that may pass; the pause before attempt n is 2**n seconds.
     retries: Annotated[int, Field(ge=0, le=10)] = 2
-    # The longest pause; an endpoint that asks for a longer one is not asked again.
+    # The longest pause; after a longer one the ask is handed out again, if there is time.
     max_pause_s: Annotated[float, Field(ge=0, le=600)] = 30.0
     # How often an answer that cannot be used is sent back with its mistakes.
     reasks: Annotated[int, Field(ge=0, le=5)] = 2
@@ -96,8 +96,12 @@ class ModelSettings(ModelOptions):
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
     max_reply_kib: Annotated[int, Field(ge=1)] = 1024
     max_image_kib: Annotated[int, Field(ge=1)] = 6144
-    # Answers remembered by their prompt in this process, so that a repeated ask costs nothing.
+    # Answers remembered by their prompt, so that a repeated ask costs nothing: so many in this
+    # process, and on the server for all replicas (for `retention.answer_days`).
     cached_answers: Annotated[int, Field(ge=0)] = 0
+    shared_answers: bool = False
+    # Whether words are heard while they are spoken, by `parley watch` and the page.
+    stream: bool = False
 
     @model_validator(mode="after")
     def _seats_are_addresses(self) -> Self:

@@ -22,6 +22,7 @@ from parley.bus.contracts.facts import (
     Terminated,
 )
 from parley.coordinator.absa import flow as absa
+from parley.coordinator.budget import with_allowance
 from parley.coordinator.regimes import flow as regimes
 from parley.coordinator.state import DebateState, Phase, Step
 from parley.coordinator.verdicts import flow as verdicts
@@ -60,7 +61,7 @@ def decide(state: DebateState, flows: Mapping[str, Flow] = FLOWS) -> ControlFact
         return flow.stop(state)
     if state.open_step is not None:
         return _overdue(state, state.open_step)
-    return flow.advance(state)
+    return with_allowance(flow.advance(state), state.running_panel)
 
 
 class Impasse(StrEnum):

@@ -56,3 +56,8 @@ def parameters_of(
         for key, value in wanted.items()
         if value is not None and key not in manners.leaves_out
     }
+
+
+def streaming_parameters(manners: Manners) -> Mapping[str, JsonValue]:
+    """On top of the others; that it shall stream says the call itself."""
+    return {"stream_options": {"include_usage": True}} if manners.counts_streams else {}

@@ -6,22 +6,30 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import anyio
 import structlog
 
-from parley.agents.brain import Answer, Task
+from parley.agents.brain import Answer, NotNow, Task
+from parley.agents.model.answers import Answers, key_of
 from parley.agents.model.client import ModelClient, Unanswered, open_client
-from parley.agents.model.question import Abilities, Questions
+from parley.agents.model.partials import Murmur
+from parley.agents.model.purse import UNMETERED, Treasury
+from parley.agents.model.question import Abilities, AnyQuestion, Questions
 from parley.bus.contracts.facts import Failure, FailureReason
-from parley.bus.errors import NotFound
+from parley.bus.errors import BusError, NotFound
+from parley.bus.journal import Journal
 from parley.configs.model import ModelChoice, ModelSettings
 
 MODEL = "model"
 _LONGEST_DETAIL = 2000
 # The share of a deadline after which it is better to say why there is no answer.
 _TIME_TO_THINK = 0.9
+# How long to leave a bus alone that cannot say what is left of a budget.
+_BUS_PAUSE_S = 1.0
 
 log = structlog.get_logger()
 
 
 class ModelBrain:
+    """Without a journal it is on its own: no budget, no answers of others, nobody who listens."""
+
     name = MODEL
 
     def __init__(
@@ -29,13 +37,21 @@ class ModelBrain:
         seats: Mapping[tuple[str, str], tuple[ModelChoice, ModelClient]],
         questions: Sequence[Questions],
         settings: ModelSettings,
+        journal: Journal | None = None,
     ) -> None:
         self._seats = seats
         self._questions = questions
         self._settings = settings
+        self._journal = journal
+        self._treasury = Treasury(journal.bus) if journal is not None else None
+        self._answers = Answers(settings, journal.bus if journal is not None else None)
 
     async def speak(self, task: Task) -> Answer:
-        """Never raises for want of an answer: a failure is a turn too, and carries what it cost."""
+        """
+        A failure is a turn too, and carries what it cost.
+
+        Raises NotNow where the endpoint or the bus may have an answer later.
+        """
         seat = self._seats.get((task.ref.panel, task.persona))
         questions = next((one for one in self._questions if one.knows(task.request)), None)
         if seat is None or questions is None:
@@ -49,27 +65,59 @@ class ModelBrain:
         name = f"{MODEL}:{choice.name}"
         try:
             question = await questions.ask(task, abilities_of(choice, self._settings))
-            within_s = task.deadline_s * _TIME_TO_THINK
-            content, usage = await client.answer(question, within_s)
-        except Unanswered as failure:
-            log.warning(
-                "model_abstains",
-                debate=str(task.ref),
-                step=task.step,
-                persona=task.persona,
-                reason=failure.reason.value,
-                detail=str(failure),
-            )
-            failed = Failure(
-                reason=failure.reason,
-                detail=str(failure)[:_LONGEST_DETAIL],
-                attempts=max(1, failure.usage.model_calls),
-            )
-            return Answer(failed, failure.usage, name)
         except NotFound as missing:
             failed = Failure(reason=FailureReason.UNSUPPORTED_REQUEST, detail=str(missing))
             return Answer(failed, brain=name)
+        try:
+            return await self._answer(task, question, choice, client)
+        except Unanswered as failure:
+            return _abstention(task, failure, name)
+        except BusError as error:
+            failed = Failure(reason=FailureReason.BRAIN_ERROR, detail=str(error))
+            raise NotNow(Answer(failed, brain=name), str(error), _BUS_PAUSE_S) from error
+
+    async def _answer(
+        self, task: Task, question: AnyQuestion, choice: ModelChoice, client: ModelClient
+    ) -> Answer:
+        name = f"{MODEL}:{choice.name}"
+        key = key_of(task.ref.panel, task.persona, question, choice) if self._answers.kept else ""
+        known = await self._answers.find(key) if key else None
+        if known is not None:
+            return Answer(known, brain=name)
+        content, usage = await client.ask(
+            question,
+            task.deadline_s * _TIME_TO_THINK,
+            meter=self._treasury.meter(task) if self._treasury is not None else UNMETERED,
+            listener=self._listener(task, question),
+        )
+        if key:
+            await self._answers.keep(key, content)
         return Answer(content, usage, name)
+
+    def _listener(self, task: Task, question: AnyQuestion) -> Murmur | None:
+        if self._journal is None or not self._settings.stream:
+            return None
+        return Murmur(self._journal, task, question.form)
+
+
+def _abstention(task: Task, failure: Unanswered, name: str) -> Answer:
+    log.warning(
+        "model_abstains",
+        debate=str(task.ref),
+        step=task.step,
+        persona=task.persona,
+        reason=failure.reason.value,
+        detail=str(failure),
+    )
+    failed = Failure(
+        reason=failure.reason,
+        detail=str(failure)[:_LONGEST_DETAIL],
+        attempts=max(1, failure.usage.model_calls),
+    )
+    answer = Answer(failed, failure.usage, name)
+    if failure.again_in_s is not None:
+        raise NotNow(answer, str(failure), failure.again_in_s)
+    return answer
 
 
 def abilities_of(choice: ModelChoice, settings: ModelSettings) -> Abilities:
@@ -80,7 +128,10 @@ def abilities_of(choice: ModelChoice, settings: ModelSettings) -> Abilities:
 
 @asynccontextmanager
 async def open_model_brain(
-    settings: ModelSettings, seats: Iterable[tuple[str, str]], questions: Sequence[Questions]
+    settings: ModelSettings,
+    seats: Iterable[tuple[str, str]],
+    questions: Sequence[Questions],
+    journal: Journal | None = None,
 ) -> AsyncIterator[ModelBrain]:
     """
     Every model was asked a trial question before the body runs.
@@ -99,4 +150,5 @@ async def open_model_brain(
             {seat: (choice, clients[choice]) for seat, choice in choices.items()},
             questions,
             settings,
+            journal,
         )

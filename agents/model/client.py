@@ -6,70 +6,62 @@ the end there is an answer or a reason. Whatever it comes to, every call made is
 """
 
 import math
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import NoReturn
 
 import anyio
 import structlog
 from pydantic import JsonValue
 
 from parley.agents.brain import BrainFailure
-from parley.agents.model.body import messages_of, parameters_of, sent_back
+from parley.agents.model.bill import Bill, expected, guessed_tokens
+from parley.agents.model.body import messages_of, parameters_of, sent_back, streaming_parameters
+from parley.agents.model.fault import PASSING, Fault, FaultKind, explained
 from parley.agents.model.form import filled_in
-from parley.agents.model.manners import Manners, names_the_format
+from parley.agents.model.manners import Manners, names_the_format, names_the_stream
+from parley.agents.model.purse import UNMETERED, Meter, Spent
 from parley.agents.model.question import Form, FormT, Prompt, Question, Unusable
-from parley.agents.model.wire import PASSING, Completion, Fault, FaultKind, Wire, open_wire
+from parley.agents.model.wire import Completion, Listener, Wire, open_wire
 from parley.bus.contracts.base import Usage
 from parley.bus.contracts.facts import Content, FailureReason
-from parley.bus.errors import BadInput, Unreachable, Unsuitable
-from parley.configs.model import SET_ADDRESS, SET_KEY, SET_NAME, ModelChoice, ModelSettings, Prices
+from parley.configs.model import ModelChoice, ModelSettings
 from parley.prompts import FALLBACK, instructions
 
-_MILLION = 1_000_000
 _TRIAL = '{"ready": true}'
 
 log = structlog.get_logger()
 
 
 class Unanswered(BrainFailure):
-    """No answer came, and this is what the attempts cost."""
+    """
+    No answer came, and this is what the attempts cost.
 
-    def __init__(self, reason: FailureReason, detail: str, usage: Usage) -> None:
+    `again_in_s` is how long the endpoint asked to be left alone, where that is too long to wait.
+    """
+
+    def __init__(
+        self, reason: FailureReason, detail: str, usage: Usage, again_in_s: float | None = None
+    ) -> None:
         super().__init__(reason, detail)
         self.usage = usage
-
-
-@dataclass(slots=True)
-class Bill:
-    """What one ask has cost so far; a call that failed counts as a call."""
-
-    prices: Prices
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-
-    def add(self, completion: Completion) -> None:
-        self.input_tokens += completion.input_tokens
-        self.output_tokens += completion.output_tokens
-
-    @property
-    def usage(self) -> Usage:
-        cost = self.input_tokens * self.prices.input + self.output_tokens * self.prices.output
-        return Usage(
-            model_calls=self.calls,
-            input_tokens=self.input_tokens,
-            output_tokens=self.output_tokens,
-            cost=cost / _MILLION,
-        )
+        self.again_in_s = again_in_s
 
 
 class _Ready(Form):
     """The form of the trial question: any endpoint that takes it takes all others."""
 
     ready: bool
+
+
+@dataclass(slots=True)
+class Terms:
+    """On which one ask is answered."""
+
+    bill: Bill
+    meter: Meter = UNMETERED
+    # None where nobody wants to hear the answer before it is complete.
+    listener: Listener | None = None
 
 
 class ModelClient:
@@ -84,7 +76,6 @@ class ModelClient:
         self._slots = slots
         self._manners: Manners | None = None
         self._introducing = anyio.Lock()
-        self._remembered: OrderedDict[str, Content] = OrderedDict()
         self._log = log.bind(model=choice.name, endpoint=choice.host)
 
     @property
@@ -96,53 +87,54 @@ class ModelClient:
         """
         Ask the trial question, so that what is wrong with key, name or address is known at once.
 
-        Raises BadInput or Unreachable with one line that says what to set.
+        Raises BadInput, Unreachable or Unsuitable with one line that says what to set.
         """
         try:
-            await self._meet(Bill(self._choice.prices))
+            await self._meet(Terms(Bill(self._choice.prices)))
         except Fault as fault:
-            self._explain(fault)
-
-    async def answer(
-        self, question: Question[FormT], within_s: float = math.inf
-    ) -> tuple[Content, Usage]:
-        """As `ask`; a question that was answered before costs nothing, if answers are kept."""
-        if not self._settings.cached_answers:
-            return await self.ask(question, within_s)
-        key = question.prompt.digest
-        if key in self._remembered:
-            self._remembered.move_to_end(key)
-            return self._remembered[key], Usage()
-        content, usage = await self.ask(question, within_s)
-        self._remembered[key] = content
-        while len(self._remembered) > self._settings.cached_answers:
-            self._remembered.popitem(last=False)
-        return content, usage
+            raise explained(fault) from None
 
     async def ask(
-        self, question: Question[FormT], within_s: float = math.inf
+        self,
+        question: Question[FormT],
+        within_s: float = math.inf,
+        *,
+        meter: Meter = UNMETERED,
+        listener: Listener | None = None,
     ) -> tuple[Content, Usage]:
-        """Raises Unanswered."""
+        """Raises Unanswered, or BusError where the budget cannot be asked."""
         bill = Bill(self._choice.prices)
         try:
             with anyio.fail_after(within_s):
-                return await self._converse(question, bill), bill.usage
+                return await self._converse(question, Terms(bill, meter, listener)), bill.usage
         except TimeoutError:
             detail = f"no answer within {within_s:g} s"
             raise Unanswered(FailureReason.BRAIN_ERROR, detail, bill.usage) from None
         except Fault as fault:
-            answered = fault.kind in {FaultKind.FILTERED, FaultKind.TOO_LARGE}
-            reason = FailureReason.UNUSABLE_ANSWER if answered else FailureReason.BRAIN_ERROR
-            raise Unanswered(reason, f"{fault.kind.value}: {fault}", bill.usage) from None
+            raise self._gave_up(fault, bill.usage) from None
         except Unusable as problem:
             detail = f"no usable answer after {bill.calls} calls: {problem}"
             raise Unanswered(FailureReason.UNUSABLE_ANSWER, detail, bill.usage) from None
+        except Spent as refusal:
+            reason = FailureReason.BUDGET_EXHAUSTED
+            raise Unanswered(reason, str(refusal), bill.usage) from None
+        finally:
+            await meter.settle(bill.usage)
 
-    async def _converse(self, question: Question[FormT], bill: Bill) -> Content:
-        manners = self._manners or await self._meet(bill)
-        messages = messages_of(question.prompt, question.form, manners)
+    def _gave_up(self, fault: Fault, usage: Usage) -> Unanswered:
+        answered = fault.kind in {FaultKind.FILTERED, FaultKind.TOO_LARGE}
+        reason = FailureReason.UNUSABLE_ANSWER if answered else FailureReason.BRAIN_ERROR
+        asked_for = fault.retry_after_s if fault.kind in PASSING else None
+        later = asked_for is not None and asked_for > self._settings.max_pause_s
+        detail = f"{fault.kind.value}: {fault}"
+        return Unanswered(reason, detail, usage, asked_for if later else None)
+
+    async def _converse(self, question: Question[FormT], terms: Terms) -> Content:
+        if self._manners is None:
+            await self._meet(terms)
+        messages = messages_of(question.prompt, question.form, self._met)
         for attempt in range(self._settings.reasks + 1):
-            completion = await self._persist(messages, question.form, manners, bill)
+            completion = await self._persist(messages, question.form, terms)
             try:
                 form = filled_in(question.form, completion.text, cut_off=completion.cut_off)
                 return question.read(form)
@@ -153,16 +145,22 @@ class ModelClient:
                 messages = [*messages, *sent_back(completion.text, str(problem), question.form)]
         raise AssertionError
 
-    async def _meet(self, bill: Bill) -> Manners:
+    @property
+    def _met(self) -> Manners:
+        assert self._manners is not None
+        return self._manners
+
+    async def _meet(self, terms: Terms) -> None:
         """Down the ladder, once, until the endpoint accepts. Raises Fault."""
         async with self._introducing:
-            manners: Manners | None = self._manners or Manners()
             trial = Prompt(instructions("model", "trial", FALLBACK), _TRIAL)
+            manners: Manners | None = Manners()
+            quiet = Terms(terms.bill, terms.meter)
             while self._manners is None:
                 assert manners is not None
                 messages = messages_of(trial, _Ready, manners)
                 try:
-                    await self._persist(messages, _Ready, manners, bill)
+                    await self._persist(messages, _Ready, quiet, manners)
                 except Fault as fault:
                     manners = _after(manners, fault)
                     if manners is None:
@@ -170,24 +168,23 @@ class ModelClient:
                 else:
                     self._manners = manners
                     self._log.info("model_met", dialect=manners.dialect.value)
-            return self._manners
 
     async def _persist(
         self,
         messages: Sequence[JsonValue],
         form: type[Form],
-        manners: Manners,
-        bill: Bill,
+        terms: Terms,
+        tried: Manners | None = None,
     ) -> Completion:
-        """Wait out what may pass. Raises Fault."""
-        parameters = parameters_of(self._choice, form, manners)
+        """Wait out what may pass; `tried` are manners on trial. Raises Fault or Spent."""
         attempt = 0
         while True:
-            bill.calls += 1
+            manners = tried or self._met
             try:
-                async with self._slots:
-                    completion = await self._wire.complete(messages, parameters)
+                completion = await self._call(messages, form, terms, manners)
             except Fault as fault:
+                if tried is None and self._streamed_in_vain(fault, manners, terms):
+                    continue
                 attempt += 1
                 pause_s = self._pause(fault, attempt)
                 if pause_s is None or names_the_format(str(fault)):
@@ -195,10 +192,37 @@ class ModelClient:
                 self._log.debug("call_failed", kind=fault.kind.value, again_in_s=pause_s)
                 await anyio.sleep(pause_s)
             else:
-                bill.add(completion)
                 if completion.filtered:
                     raise Fault(FaultKind.FILTERED, "the content filter held the answer back")
                 return completion
+
+    async def _call(
+        self, messages: Sequence[JsonValue], form: type[Form], terms: Terms, manners: Manners
+    ) -> Completion:
+        bill, parameters = terms.bill, parameters_of(self._choice, form, manners)
+        async with self._slots:
+            wanted = expected(messages, self._choice)
+            await terms.meter.reserve(bill.usage, wanted, self._settings.timeout_s)
+            bill.calls += 1
+            if terms.listener is None or not manners.streams:
+                completion = await self._wire.complete(messages, parameters)
+            else:
+                parameters = {**parameters, **streaming_parameters(manners)}
+                completion = await self._wire.stream(messages, parameters, terms.listener)
+        read = completion.input_tokens
+        bill.add(guessed_tokens(messages) if read is None else read, completion.output_tokens or 0)
+        return completion
+
+    def _streamed_in_vain(self, fault: Fault, manners: Manners, terms: Terms) -> bool:
+        """Whether the call is to be repeated at once, in another way."""
+        if terms.listener is None or not manners.streams:
+            return False
+        refused = fault.kind is FaultKind.REFUSED and names_the_stream(str(fault))
+        if not refused and fault.kind is not FaultKind.NO_STREAM:
+            return False
+        self._manners = manners.after_failed_stream(str(fault))
+        self._log.info("stream_refused", streams=self._manners.streams)
+        return True
 
     def _pause(self, fault: Fault, attempt: int) -> float | None:
         """None when another attempt is not worth it."""
@@ -208,17 +232,6 @@ class ModelClient:
         if fault.retry_after_s is None:
             return min(2.0**attempt, longest)
         return fault.retry_after_s if fault.retry_after_s <= longest else None
-
-    def _explain(self, fault: Fault) -> NoReturn:
-        match fault.kind:
-            case FaultKind.KEY | FaultKind.QUOTA:
-                raise BadInput(f"{fault}: {SET_KEY}") from None
-            case FaultKind.MODEL:
-                raise BadInput(f"{fault}: {SET_NAME}; {SET_ADDRESS} if it lacks /v1") from None
-            case FaultKind.UNREACHABLE | FaultKind.TIMEOUT:
-                raise Unreachable(f"{fault}: start the endpoint, or {SET_ADDRESS}") from None
-            case _:
-                raise Unsuitable(f"the model cannot be used: {fault}: {SET_ADDRESS}") from None
 
 
 @asynccontextmanager

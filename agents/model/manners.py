@@ -40,6 +40,9 @@ class Manners:
     dialect: Dialect = Dialect.JSON_SCHEMA
     tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     leaves_out: frozenset[str] = frozenset()
+    # Whether it sends an answer while it grows, and says at the end how long it was.
+    streams: bool = True
+    counts_streams: bool = True
 
     def response_format(self, name: str, schema: dict[str, JsonValue]) -> JsonValue:
         """None where the dialect has no such parameter."""
@@ -66,6 +69,12 @@ class Manners:
                 return replace(self, leaves_out=self.leaves_out | {parameter})
         return self.down()
 
+    def after_failed_stream(self, complaint: str) -> "Manners":
+        """The next best way to hear the same answer."""
+        if "stream_options" in complaint and self.counts_streams:
+            return replace(self, counts_streams=False)
+        return replace(self, streams=False)
+
     def down(self) -> "Manners | None":
         below = self.dialect.next
         return replace(self, dialect=below) if below is not None else None
@@ -73,3 +82,7 @@ class Manners:
 
 def names_the_format(complaint: str) -> bool:
     return any(word in complaint for word in ("response_format", "json_schema", "json_object"))
+
+
+def names_the_stream(complaint: str) -> bool:
+    return re.search(r"\bstream(_options|ing)?\b", complaint) is not None

@@ -5,13 +5,12 @@ Whatever an endpoint sends is bounded in size and in time, and no text of it is 
 the key being struck out: endpoints are known to quote the key they were given.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from enum import StrEnum
-from typing import cast
+from typing import Any, Protocol, TypeAlias, cast
 
 import anyio
 import httpx2
@@ -20,41 +19,16 @@ from openai.types.chat import ChatCompletion, ChatCompletionMessage, ChatComplet
 from pydantic import JsonValue
 from typing_extensions import override
 
-from parley.bus.errors import ParleyError
+from parley.agents.model.fault import Fault, FaultKind
+from parley.agents.model.hearing import Hearing
 from parley.configs.model import ModelChoice
 
 _CONNECT_S = 10.0
 _SHOWN_CHARS = 300
 _STRUCK_OUT = "[key]"
 _SERVER_ERROR = 500
-
-
-class FaultKind(StrEnum):
-    # Worth another attempt.
-    UNREACHABLE = "unreachable"
-    TIMEOUT = "timeout"
-    BUSY = "busy"
-    SERVER_ERROR = "server_error"
-    GARBLED = "garbled"
-    # Not worth one.
-    TOO_LARGE = "too_large"
-    REFUSED = "refused"
-    FILTERED = "filtered"
-    KEY = "key"
-    MODEL = "model"
-    QUOTA = "quota"
-
-
-PASSING = frozenset(
-    {
-        FaultKind.UNREACHABLE,
-        FaultKind.TIMEOUT,
-        FaultKind.BUSY,
-        FaultKind.SERVER_ERROR,
-        FaultKind.GARBLED,
-    }
-)
-
+_EVENT_STREAM = "text/event-stream"
+_JSON = "application/json"
 
 # What an endpoint says in words wins over the number it says it with.
 _KIND_OF_CODE: Mapping[str | None, FaultKind] = {
@@ -73,14 +47,19 @@ _KIND_OF_STATUS: Mapping[int, FaultKind] = {
     429: FaultKind.BUSY,
 }
 
+Messages: TypeAlias = Sequence[JsonValue]
+Parameters: TypeAlias = Mapping[str, JsonValue]
 
-class Fault(ParleyError):
-    """A call that brought no answer. `retry_after_s` is what the endpoint asked for, if it did."""
 
-    def __init__(self, kind: FaultKind, detail: str, retry_after_s: float | None = None) -> None:
-        super().__init__(detail)
-        self.kind = kind
-        self.retry_after_s = retry_after_s
+class Listener(Protocol):
+    """Whoever wants to hear an answer while it grows."""
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to hear the text so far."""
+        ...
+
+    async def hear(self, text: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +67,9 @@ class Completion:
     text: str
     cut_off: bool
     filtered: bool
-    input_tokens: int
-    output_tokens: int
+    # None where the endpoint does not say.
+    input_tokens: int | None
+    output_tokens: int | None
 
 
 class _TooLarge(Exception):
@@ -124,30 +104,72 @@ class Wire:
         self._timeout_s = timeout_s
         self._key = choice.api_key.get_secret_value()
 
-    async def complete(
-        self, messages: Sequence[JsonValue], parameters: Mapping[str, JsonValue]
-    ) -> Completion:
+    async def complete(self, messages: Messages, parameters: Parameters) -> Completion:
         """Raises Fault."""
-        try:
+        with self._translating():
             with anyio.fail_after(self._timeout_s):
                 completion = await self._client.chat.completions.create(
                     model=self._choice.name,
                     messages=cast("Sequence[ChatCompletionMessageParam]", messages),
                     extra_body=parameters,
                 )
+        return self._read(completion)
+
+    async def stream(
+        self, messages: Messages, parameters: Parameters, listener: Listener
+    ) -> Completion:
+        """The same, heard while it grows. Raises Fault; NO_STREAM if the endpoint cannot."""
+        heard = Hearing()
+        with self._translating():
+            with anyio.fail_after(self._timeout_s):
+                stream = await self._client.chat.completions.create(
+                    model=self._choice.name,
+                    messages=cast("Sequence[ChatCompletionMessageParam]", messages),
+                    extra_body=parameters,
+                    stream=True,
+                )
+                async with stream:
+                    self._check_streams(stream.response.headers.get("content-type", ""))
+                    async for chunk in stream:
+                        if heard.take(chunk) and listener.due:
+                            await listener.hear(self._without_key(heard.text))
+        if not heard.over:
+            raise Fault(FaultKind.GARBLED, f"{self._choice.host} stopped in the middle")
+        return Completion(
+            text=self._without_key(heard.text),
+            cut_off=heard.finish == "length",
+            filtered=heard.refused or heard.finish == "content_filter",
+            input_tokens=heard.input_tokens,
+            output_tokens=heard.output_tokens,
+        )
+
+    def _check_streams(self, content_type: str) -> None:
+        if content_type.startswith(_JSON):
+            raise Fault(FaultKind.NO_STREAM, f"{self._choice.host} does not stream")
+        if not content_type.startswith(_EVENT_STREAM):
+            raise self._something_else()
+
+    @contextmanager
+    def _translating(self) -> Iterator[None]:
+        try:
+            yield
         except TimeoutError:
             raise self._slow() from None
         except _TooLarge:
             raise Fault(FaultKind.TOO_LARGE, "the reply exceeds max_reply_kib") from None
         except openai.APIError as error:
             raise self._translated(error) from None
-        return self._read(completion)
+        except httpx2.HTTPError:
+            # While a stream is read the package lets them through.
+            raise Fault(FaultKind.UNREACHABLE, f"no connection to {self._choice.host}") from None
+        except ValueError:
+            raise self._something_else() from None
 
     def _read(self, completion: object) -> Completion:
         """A proxy's page, an error in a success, an empty list: none of them is a completion."""
         choices = completion.choices if isinstance(completion, ChatCompletion) else None
         if not isinstance(completion, ChatCompletion) or not choices:
-            raise Fault(FaultKind.GARBLED, f"{self._choice.host} answered with something else")
+            raise self._something_else()
         choice = choices[0]
         # The package trusts endpoints to send what their protocol says.
         message: ChatCompletionMessage | None = getattr(choice, "message", None)
@@ -157,9 +179,12 @@ class Wire:
             text=self._without_key(message.content or "" if message is not None else ""),
             cut_off=choice.finish_reason == "length",
             filtered=refused or choice.finish_reason == "content_filter",
-            input_tokens=_count(usage.prompt_tokens if usage else 0),
-            output_tokens=_count(usage.completion_tokens if usage else 0),
+            input_tokens=_count(usage.prompt_tokens if usage else None),
+            output_tokens=_count(usage.completion_tokens if usage else None),
         )
+
+    def _something_else(self) -> Fault:
+        return Fault(FaultKind.GARBLED, f"{self._choice.host} answered with something else")
 
     def _translated(self, error: openai.APIError) -> Fault:
         if isinstance(error, openai.APITimeoutError):
@@ -168,7 +193,7 @@ class Wire:
             return Fault(FaultKind.UNREACHABLE, f"no connection to {self._choice.host}")
         if isinstance(error, openai.APIStatusError):
             return self._refusal(error)
-        return Fault(FaultKind.GARBLED, f"{self._choice.host} answered with something else")
+        return self._something_else()
 
     def _refusal(self, error: openai.APIStatusError) -> Fault:
         status, host = error.status_code, self._choice.host
@@ -229,8 +254,8 @@ def _kind_of(error: openai.APIStatusError) -> FaultKind:
     return FaultKind.SERVER_ERROR if error.status_code >= _SERVER_ERROR else FaultKind.REFUSED
 
 
-def _count(tokens: int | None) -> int:
-    return max(0, tokens) if isinstance(tokens, int) else 0
+def _count(tokens: Any) -> int | None:
+    return max(0, tokens) if isinstance(tokens, int) else None
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

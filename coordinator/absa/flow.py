@@ -5,7 +5,8 @@ The flow of the aspect-sentiment pipeline.
 
 After every round of the debate the coordinator declares whether it goes on; the declaration rides
 in the next ask or in `terminated`. A speaker that misses its turn is skipped. A stage or judge
-without a usable answer is asked once more; then the debate closes as failed, with the reason.
+without a usable answer is asked once more; then the debate closes as failed, with the reason. Once
+the budget is used up nobody is asked any more: what Stage 1 found is settled without a review.
 """
 
 from collections.abc import Callable, Sequence
@@ -63,35 +64,51 @@ from parley.coordinator.absa.steps import (
     stage2_wanted,
     turn_step,
 )
+from parley.coordinator.budget import exhausted
 from parley.coordinator.state import DebateState
 
 CANCELLED = TerminationReason.CANCELLED
+BUDGET_EXHAUSTED = TerminationReason.BUDGET_EXHAUSTED
 
 
 def advance(state: DebateState) -> ControlFact:
     reading = Reading(state)
     if state.terminated is None:
-        return _stage1(reading) or _debate(reading)
+        due = _stage1(reading)
+        broke = exhausted(state)
+        if due is not None:
+            return _closed(state, Status.FAILED, BUDGET_EXHAUSTED.value) if broke else due
+        return _out_of_budget(state) if broke and reading.panel.params.debates else _debate(reading)
     if state.terminated.reason is CANCELLED:
         return stop(state)
     if state.overridden is None:
-        return _judge(reading) or _stage2(reading) or _overridden(reading)
+        due = _judge(reading) or _stage2(reading) or _overridden(reading)
+        broke = isinstance(due, Asked | Recalled | Closed) and exhausted(state)
+        return _overridden(reading) if broke else due
     if state.moderated is None:
         return Moderated(decided_at=state.facts, output=reading.settled.moderated)
+    reason = state.overridden.outcome.adoption.adopt_reason
     return _remembered(reading) or _closed(
-        state, Status.COMPLETED, state.overridden.outcome.adoption.adopt_reason
+        state, Status.COMPLETED, BUDGET_EXHAUSTED.value if reading.is_cut_short else reason
     )
 
 
 def cancel(state: DebateState) -> Terminated:
     assert state.cancelled_at is not None
-    rounds = sum(is_turn(step) for step in state.steps) // max(1, len(_order(state)))
+    rounds = _rounds_over(state)
     declaration = declare_stopped(CANCELLED, round_number=rounds, basis=(state.cancelled_at,))
     return Terminated(decided_at=state.facts, reason=CANCELLED, declaration=declaration)
 
 
 def stop(state: DebateState) -> Closed:
     return _closed(state, Status.CANCELLED, CANCELLED.value)
+
+
+def _out_of_budget(state: DebateState) -> Terminated:
+    """What Stage 1 found stands."""
+    rounds = _rounds_over(state)
+    declaration = declare_stopped(BUDGET_EXHAUSTED, round_number=rounds, basis=_basis(state))
+    return Terminated(decided_at=state.facts, reason=BUDGET_EXHAUSTED, declaration=declaration)
 
 
 def _stage1(reading: Reading) -> ControlFact | None:
@@ -298,5 +315,6 @@ def _basis(state: DebateState) -> tuple[int, ...]:
     return tuple(heard.ordinal for step in state.steps for heard in step.heard)
 
 
-def _order(state: DebateState) -> tuple[str, ...]:
-    return Reading(state).panel.params.order
+def _rounds_over(state: DebateState) -> int:
+    order = Reading(state).panel.params.order
+    return sum(is_turn(step) for step in state.steps) // max(1, len(order))

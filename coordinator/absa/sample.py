@@ -95,6 +95,14 @@ class Reading:
         shown = params.memory_condition.shows and self.state.recalled is not None
         return shown and params.debates and params.enable_stage2 and bool(self.stage2_reasons)
 
+    @property
+    def is_cut_short(self) -> bool:
+        """A part that should have run did not: the budget was used up."""
+        params = self.panel.params
+        unjudged = params.debates and self.state.judged is None
+        unreviewed = params.enable_stage2 and said_in_stage2(self.answers, self.panel) is None
+        return unjudged or unreviewed
+
     def sample(self, *, reviewed: bool = True) -> Sample:
         """`reviewed` False: before the reviewers have spoken."""
         state, panel = self.state, self.panel

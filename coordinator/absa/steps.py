@@ -110,8 +110,8 @@ def said_in_stage1(answers: Answers, panel: AbsaPanel) -> Said:
 
 
 def said_in_stage2(answers: Answers, panel: AbsaPanel) -> Stage2 | None:
-    """None where Stage 2 is switched off."""
-    if not panel.params.enable_stage2:
+    """None where Stage 2 is switched off, or was not finished for want of budget."""
+    if not panel.params.enable_stage2 or answers.missing(S2, stage2_wanted(panel)):
         return None
     final = answers.said(S2, VALIDATOR, FinalValidationOutput)
     return Stage2(

@@ -6,7 +6,7 @@ The flow of a deliberation.
 After every iteration the coordinator declares whether it goes on; the declaration rides in the
 fact it leads to: the next iteration's first ask, or `terminated`. An answer that stays away has a
 default: no judgement means unknown figures, no forced perspective means going on, no sensitivity
-counts as high, no summary leaves the last conclusion standing.
+counts as high, no summary leaves the last conclusion standing. So does a budget that is used up.
 """
 
 from parley.bus.contracts.declaration import TerminationDeclaration
@@ -23,11 +23,13 @@ from parley.bus.contracts.facts import (
 )
 from parley.bus.contracts.panel import DeliberationPanel
 from parley.bus.contracts.verdicts import TerminationReason
+from parley.coordinator.budget import exhausted, refused
 from parley.coordinator.regimes.closing import decision_of, declare_operational
 from parley.coordinator.regimes.progress import Progress, StepKind, progress_of, step_name
 from parley.coordinator.regimes.requests import request_for, summary_request
 from parley.coordinator.state import DebateState
 
+BUDGET_EXHAUSTED = TerminationReason.BUDGET_EXHAUSTED
 JUDGE = "judge"
 JUDGE_AGAIN = "judge-again"
 STATUS_OF = {
@@ -68,11 +70,14 @@ def summary_of(state: DebateState) -> Summary | None:
 def _go_on_or_end(state: DebateState) -> ControlFact:
     panel = panel_of(state)
     progress = progress_of(state, panel)
+    basis = progress.current.basis if progress.current else ()
     if progress.quorum_lost:
-        basis = progress.current.basis if progress.current else ()
-        return _stopped(state, TerminationReason.QUORUM_LOST, basis)
+        lost = TerminationReason.QUORUM_LOST
+        return _stopped(state, BUDGET_EXHAUSTED if refused(state) else lost, basis)
     if progress.due is None:
         return _ended(state, progress)
+    if exhausted(state):
+        return _stopped(state, BUDGET_EXHAUSTED, basis)
     return _ask_next(state, panel, progress, progress.due)
 
 
@@ -131,6 +136,8 @@ def _stopped(state: DebateState, reason: TerminationReason, basis: tuple[int, ..
 def _step_of_judge(state: DebateState, terminated: Terminated) -> str | None:
     """The step in which the judge is to be asked next, if it is."""
     if not isinstance(terminated.reason, RegimeReason) or summary_of(state) is not None:
+        return None
+    if exhausted(state):
         return None
     return next((name for name in (JUDGE, JUDGE_AGAIN) if state.step(name) is None), None)
 

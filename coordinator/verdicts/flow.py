@@ -28,9 +28,9 @@ from parley.bus.contracts.verdicts import (
     RoundRequest,
     TerminationReason,
 )
+from parley.coordinator.budget import exhausted, limits_of, refused, spent_in
 from parley.coordinator.state import DebateState, Step
 from parley.coordinator.verdicts.board import LOCALIZE, OPENING, Board, board_of, round_step
-from parley.coordinator.verdicts.budget import Spent, exhausted, limits_of, spent_in
 from parley.coordinator.verdicts.challenges import challenges
 from parley.coordinator.verdicts.declare import declare, declare_operational
 from parley.coordinator.verdicts.disagreement import disagreement
@@ -70,6 +70,8 @@ def _next_round_or_end(state: DebateState) -> ControlFact:
         return _ask(state, OPENING, panel.roster, OpeningRequest(), None)
     board = board_of(state)
     if len(board.positions) < panel.quorum_size:
+        if refused(state):
+            return _out_of_budget(state, board)
         lost = TerminationReason.QUORUM_LOST
         return _stopped(state, lost, _operational(state, board, lost, basis=board.basis(1)))
     evaluation = evaluate(board.history, panel.params)
@@ -78,24 +80,23 @@ def _next_round_or_end(state: DebateState) -> ControlFact:
     )
     if evaluation.reason is not None:
         return _stopped(state, evaluation.reason, declaration)
-    spent = spent_in(state)
-    if exhausted(spent, panel.params):
-        return _out_of_budget(state, board, spent)
+    if exhausted(state):
+        return _out_of_budget(state, board)
     return _ask_round(state, board, declaration)
 
 
-def _out_of_budget(state: DebateState, board: Board, spent: Spent) -> Terminated:
+def _out_of_budget(state: DebateState, board: Board) -> Terminated:
     """Another round would cost more than is left; the statements made so far decide."""
     reason = TerminationReason.BUDGET_EXHAUSTED
     panel = panel_of(state)
     declaration = declare_operational(
         reason,
-        iteration=board.round,
+        iteration=max(0, board.round),
         basis=board.basis(len(board.heard)),
         axes=_axes(panel, board),
         disagreement=disagreement([position.verdict for position in board.positions]),
-        thresholds=limits_of(panel.params),
-        values=spent._asdict(),
+        thresholds=limits_of(panel),
+        values=spent_in(state)._asdict(),
     )
     return _stopped(state, reason, declaration)
 
@@ -161,7 +162,7 @@ def _localization_is_due(state: DebateState, reason: TerminationReason) -> bool:
         reason is TerminationReason.HIGH_CONFIDENCE_DEADLOCK
         and LOCALIZER in state.running_panel.roster
         and state.step(LOCALIZE) is None
-        and not exhausted(spent_in(state), panel_of(state).params)
+        and not exhausted(state)
     )
 
 
@@ -203,9 +204,11 @@ def _with_answer(follow_up: FollowUp, step: Step | None) -> FollowUp:
 
 
 def _closed(state: DebateState, reason: TerminationReason) -> Closed:
-    return Closed(
-        decided_at=state.facts, status=STATUS_OF.get(reason, Status.COMPLETED), reason=reason.value
-    )
+    status = STATUS_OF.get(reason, Status.COMPLETED)
+    heard = len(board_of(state).positions)
+    if reason is TerminationReason.BUDGET_EXHAUSTED and heard < panel_of(state).quorum_size:
+        status = Status.FAILED
+    return Closed(decided_at=state.facts, status=status, reason=reason.value)
 
 
 def _axes(panel: VerdictPanel, board: Board) -> tuple[str, ...]:

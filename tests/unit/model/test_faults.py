@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from parley.agents.brain import NotNow
 from parley.bus.contracts.facts import Failure, FailureReason
 from parley.bus.contracts.verdicts import Statement, Verdict
 from tests.model_server import FAULTS, model_server
@@ -87,9 +88,12 @@ async def test_a_pause_that_the_endpoint_asks_for_is_kept():
     assert isinstance(said.content, Statement)
 
 
-async def test_an_endpoint_that_asks_for_too_long_a_pause_is_not_asked_again():
+async def test_an_endpoint_that_asks_for_too_long_a_pause_is_left_alone_for_so_long():
     async with model_server(plan=[None, "rate_limit"], retry_after="3600") as server:
-        said = await answer(server.url)
+        with pytest.raises(NotNow) as raised:
+            await answer(server.url)
+    assert raised.value.again_in_s == 3600
+    said = raised.value.answer
     assert isinstance(said.content, Failure)
     assert said.usage.model_calls == 1
 

@@ -1,0 +1,200 @@
+"""
+Budgets that all replicas share: reserved before a call, settled after it.
+
+Every persona keeps an account of its own in the register, so that none can touch another's, and
+writes it only while no other account of the same purse has changed since: of two who want the last
+call one wins and the other looks again.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import anyio
+import structlog
+from pydantic import ValidationError
+
+from parley.agents.brain import Task
+from parley.agents.model.ledger import Account, Amount, Ruling, amount_of, balance, rule
+from parley.bus.contracts.base import Usage
+from parley.bus.contracts.budget import Budget
+from parley.bus.errors import BusError, Conflict, ParleyError
+from parley.bus.port import Bus, Guard, Register
+from parley.bus.subjects import PURSE, batch_purse, debate_purse
+
+# How long somebody waits before looking again whether others used less than they held.
+_LOOK_AGAIN_S = 0.1
+_LAG_S = 0.02
+# Beyond the time a call may take: for the answer to be read and the account to be written.
+_GRACE_S = 15.0
+_SETTLE_WITHIN_S = 5.0
+_PURSES_OPEN = 512
+_SECOND_NS = 1_000_000_000
+
+Now = Callable[[], int]
+
+log = structlog.get_logger()
+
+
+class Spent(ParleyError):
+    """The budget does not allow for another call."""
+
+
+class Meter(Protocol):
+    """What the calls of one ask are charged to."""
+
+    async def reserve(self, used: Usage, wanted: Amount, within_s: float) -> None:
+        """
+        Before a call that may take so long; `used` is what the ask has used before it.
+
+        Raises Spent, or BusError when nobody can say.
+        """
+        ...
+
+    async def settle(self, used: Usage) -> None:
+        """After the last call; never raises for want of a bus."""
+        ...
+
+
+class Unmetered:
+    async def reserve(self, used: Usage, wanted: Amount, within_s: float) -> None:
+        pass
+
+    async def settle(self, used: Usage) -> None:
+        pass
+
+
+UNMETERED = Unmetered()
+
+
+class Purse:
+    """One purse, as one persona of this process draws on it."""
+
+    def __init__(
+        self, register: Register, key: str, persona: str, now_ns: Now = time.time_ns
+    ) -> None:
+        self._register = register
+        self._everybody = f"{key}.>"
+        self._own = f"{key}.{persona}"
+        self._now_ns = now_ns
+        self._accounts: dict[str, Account] = {}
+        # Of the newest change of any account; what is written holds only while it is.
+        self._seen = 0
+        self._turn = anyio.Lock()
+
+    async def reserve(
+        self, budget: Budget, ask: str, used: Amount, wanted: Amount, within_s: float
+    ) -> bool:
+        """Whether it is granted; waits while too much is under way elsewhere."""
+        while True:
+            ruling = await self._reserve_now(budget, ask, used, wanted, within_s)
+            if ruling is not Ruling.LATER:
+                return ruling is Ruling.GRANTED
+            await anyio.sleep(_LOOK_AGAIN_S)
+            async with self._turn:
+                await self._catch_up()
+
+    async def settle(self, ask: str, used: Amount) -> None:
+        async with self._turn:
+            while not await self._written(self._account(self._now_ns()).settled(ask, used)):
+                pass
+
+    async def _reserve_now(
+        self, budget: Budget, ask: str, used: Amount, wanted: Amount, within_s: float
+    ) -> Ruling:
+        async with self._turn:
+            while True:
+                now = self._now_ns()
+                account = self._account(now).settled(ask, used)
+                others = [one for key, one in self._accounts.items() if key != self._own]
+                ruling = rule(budget, balance([*others, account], now), wanted)
+                if ruling is not Ruling.GRANTED:
+                    return ruling
+                until = now + int((within_s + _GRACE_S) * _SECOND_NS)
+                if await self._written(account.holding(ask, wanted, until)):
+                    return ruling
+
+    def _account(self, now: int) -> Account:
+        return self._accounts.get(self._own) or Account(began_ns=now)
+
+    async def _written(self, account: Account) -> bool:
+        """False when another account had changed; then it has been read."""
+        data = account.model_dump_json(exclude_defaults=True).encode()
+        try:
+            self._seen = await self._register.replace(
+                self._own, data, Guard(self._everybody, self._seen)
+            )
+        except Conflict:
+            await self._catch_up()
+            return False
+        self._accounts[self._own] = account
+        return True
+
+    async def _catch_up(self) -> None:
+        news = await self._register.read(self._everybody, start=self._seen + 1)
+        if not news:
+            # A server that lags behind, or accounts so old that they are gone.
+            await anyio.sleep(_LAG_S)
+            news = await self._register.read(self._everybody)
+            self._seen = 0
+        for record in news:
+            self._seen = max(self._seen, record.sequence)
+            try:
+                self._accounts[record.subject] = Account.model_validate_json(record.data)
+            except ValidationError:
+                log.warning("no_account", key=record.subject, sequence=record.sequence)
+
+
+class Treasury:
+    """The purses this process draws on; those used longest ago are read anew when they are needed."""
+
+    def __init__(self, bus: Bus, now_ns: Now = time.time_ns) -> None:
+        self._register = bus.register(PURSE)
+        self._now_ns = now_ns
+        self._open: OrderedDict[tuple[str, str], Purse] = OrderedDict()
+
+    def meter(self, task: Task) -> Meter:
+        allowance = task.budget
+        if allowance is None:
+            return UNMETERED
+        drawn: list[tuple[Purse, Budget]] = []
+        if allowance.debate is not None:
+            drawn.append((self._purse(debate_purse(task.ref), task.persona), allowance.debate))
+        if allowance.batch is not None:
+            key = batch_purse(task.ref.panel, allowance.batch.name)
+            drawn.append((self._purse(key, task.persona), allowance.batch.budget))
+        return AskMeter(f"{task.ref.id}.{task.step}", drawn)
+
+    def _purse(self, key: str, persona: str) -> Purse:
+        found = self._open.pop((key, persona), None)
+        self._open[key, persona] = purse = found or Purse(
+            self._register, key, persona, self._now_ns
+        )
+        while len(self._open) > _PURSES_OPEN:
+            self._open.popitem(last=False)
+        return purse
+
+
+class AskMeter:
+    def __init__(self, ask: str, drawn: Sequence[tuple[Purse, Budget]]) -> None:
+        self._ask = ask
+        self._drawn = drawn
+        self._touched: list[Purse] = []
+
+    async def reserve(self, used: Usage, wanted: Amount, within_s: float) -> None:
+        for purse, budget in self._drawn:
+            if purse not in self._touched:
+                self._touched.append(purse)
+            if not await purse.reserve(budget, self._ask, amount_of(used), wanted, within_s):
+                raise Spent(f"the budget is used up: {budget.model_dump_json(exclude_none=True)}")
+
+    async def settle(self, used: Usage) -> None:
+        """Also while everything around is being cancelled."""
+        with anyio.CancelScope(shield=True), anyio.move_on_after(_SETTLE_WITHIN_S):
+            for purse in self._touched:
+                try:
+                    await purse.settle(self._ask, amount_of(used))
+                except BusError as error:
+                    # What is held is free again when its time is over.
+                    log.warning("not_settled", ask=self._ask, reason=str(error))

@@ -1,0 +1,100 @@
+"""
+What a debate has used so far, and whether that is all it may use. Computed from the log alone.
+
+A debate is also out of budget when somebody was refused a call: by its own budget, on the way, or
+by one that it shares with others, which only the turn that was refused can tell.
+"""
+
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from parley.bus.contracts.budget import Allowance, Budget
+from parley.bus.contracts.facts import Asked, ControlFact, Failure, FailureReason, TurnTaken
+from parley.bus.contracts.panel import Panel, VerdictPanel
+from parley.coordinator.state import DebateState, Step
+from parley.coordinator.tally import usage_of
+from parley.coordinator.tolerance import at_least
+
+
+class Spent(NamedTuple):
+    """In the order and the units of the budgets."""
+
+    calls: int
+    tokens: int
+    cost: float
+    seconds: float
+
+
+def spent_in(state: DebateState) -> Spent:
+    usage = usage_of(state)
+    return Spent(
+        calls=usage.model_calls,
+        tokens=usage.input_tokens + usage.output_tokens,
+        cost=usage.cost,
+        seconds=sum(_waited(step) for step in state.steps),
+    )
+
+
+def budget_of(panel: Panel) -> Budget | None:
+    """Of one debate; None where nothing is limited. Where a limit is set twice the smaller holds."""
+    own = panel.budget or Budget()
+    if isinstance(panel, VerdictPanel):
+        params = panel.params
+        own = Budget(
+            calls=_smaller(own.calls, params.budget_calls),
+            tokens=_smaller(own.tokens, params.budget_tokens),
+            cost=_smaller(own.cost, params.budget_cost),
+            seconds=_smaller(own.seconds, params.budget_seconds),
+        )
+    return own if own.sets_a_limit else None
+
+
+def limits_of(panel: Panel) -> dict[str, JsonValue]:
+    """Those that are set, by the names they have among the parameters."""
+    own = budget_of(panel)
+    limits = own.model_dump(exclude_none=True) if own is not None else {}
+    return {f"budget_{name}": limit for name, limit in limits.items()}
+
+
+def exhausted(state: DebateState) -> bool:
+    """Nothing more may be asked for."""
+    own = budget_of(state.running_panel)
+    if own is None:
+        return refused(state)
+    limits = (own.calls, own.tokens, own.cost, own.seconds)
+    return refused(state) or any(
+        limit is not None and at_least(used, limit)
+        for used, limit in zip(spent_in(state), limits, strict=True)
+    )
+
+
+def refused(state: DebateState) -> bool:
+    """Whether somebody could not speak in the last step for want of budget."""
+    return bool(state.steps) and any(
+        isinstance(one.said, TurnTaken)
+        and isinstance(one.said.content, Failure)
+        and one.said.content.reason is FailureReason.BUDGET_EXHAUSTED
+        for one in state.steps[-1].heard
+    )
+
+
+def with_allowance(fact: ControlFact, panel: Panel) -> ControlFact:
+    """An ask says what its calls are charged to."""
+    own = budget_of(panel)
+    if not isinstance(fact, Asked) or (own is None and panel.batch is None):
+        return fact
+    return fact.model_copy(update={"budget": Allowance(debate=own, batch=panel.batch)})
+
+
+def _smaller(one: float | None, other: float | None) -> float | None:
+    given = [limit for limit in (one, other) if limit is not None]
+    return min(given, default=None)
+
+
+def _waited(step: Step) -> float:
+    """A step that ran into its deadline took all of it."""
+    if step.fired:
+        return step.ask.deadline_s
+    turns = [one.said.seconds for one in step.heard if isinstance(one.said, TurnTaken)]
+    return max(turns, default=0.0)

@@ -1,0 +1,151 @@
+"""Purses that several processes draw on, over the bus in memory."""
+
+from contextlib import AbstractAsyncContextManager
+
+import anyio
+import pytest
+
+from parley.agents.model.ledger import Amount
+from parley.agents.model.purse import Purse, Spent, Treasury
+from parley.bus.contracts.base import Usage
+from parley.bus.contracts.budget import Allowance, BatchBudget, Budget
+from parley.bus.memory import open_memory_server
+from parley.bus.port import Guard
+from parley.bus.subjects import PURSE, DebateRef
+from tests.unit.model.asking import task
+
+CALL = Amount(calls=1, tokens=100)
+ONE = Usage(model_calls=1, input_tokens=60, output_tokens=10)
+NONE = Usage()
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def a_server() -> AbstractAsyncContextManager:
+    return open_memory_server()
+
+
+async def test_replicas_and_personas_share_one_purse():
+    budget = Budget(calls=5)
+    granted = 0
+
+    async def take(purse: Purse, ask: str) -> None:
+        nonlocal granted
+        if await purse.reserve(budget, ask, Amount(), CALL, 60):
+            granted += 1
+            await anyio.sleep(0.01)
+            await purse.settle(ask, CALL)
+
+    async with a_server() as server:
+        replicas = [
+            Purse(server.client().register(PURSE), "p.debate.d", persona)
+            for persona in ("noise", "noise", "spatial")
+        ]
+        async with anyio.create_task_group() as tasks:
+            for number in range(30):
+                tasks.start_soon(take, replicas[number % 3], f"d{number}.opening")
+    assert granted == 5
+
+
+async def test_what_is_held_but_not_used_comes_back():
+    async with a_server() as server:
+        one = Purse(server.client().register(PURSE), "p.debate.d", "noise")
+        other = Purse(server.client().register(PURSE), "p.debate.d", "spatial")
+        budget = Budget(tokens=150)
+        assert await one.reserve(budget, "d.r1", Amount(), CALL, 60)
+        with anyio.move_on_after(0.15) as waiting:
+            await other.reserve(budget, "d.r1", Amount(), CALL, 60)
+        assert waiting.cancelled_caught
+        await one.settle("d.r1", Amount(calls=1, tokens=20))
+        with anyio.fail_after(1):
+            assert await other.reserve(budget, "d.r1", Amount(), CALL, 60)
+
+
+async def test_a_crashed_holder_does_not_keep_a_reservation():
+    clock = Clock()
+    async with a_server() as server:
+        crashed = Purse(server.client().register(PURSE), "p.debate.d", "noise", clock)
+        other = Purse(server.client().register(PURSE), "p.debate.d", "spatial", clock)
+        budget = Budget(calls=1)
+        assert await crashed.reserve(budget, "d.r1", Amount(), CALL, 5)
+        with anyio.move_on_after(0.15):
+            await other.reserve(budget, "d.r1", Amount(), CALL, 5)
+            pytest.fail("granted while it was held")
+        clock.now += 60 * 10**9
+        with anyio.fail_after(1):
+            assert await other.reserve(budget, "d.r1", Amount(), CALL, 5)
+
+
+async def test_a_replica_that_is_handed_the_same_ask_takes_the_reservation_over():
+    async with a_server() as server:
+        crashed = Purse(server.client().register(PURSE), "p.debate.d", "noise")
+        budget = Budget(calls=1)
+        assert await crashed.reserve(budget, "d.r1", Amount(), CALL, 60)
+        replica = Purse(server.client().register(PURSE), "p.debate.d", "noise")
+        assert await replica.reserve(budget, "d.r1", Amount(), CALL, 60)
+        await replica.settle("d.r1", CALL)
+        assert not await replica.reserve(budget, "d.r2", Amount(), CALL, 60)
+
+
+async def test_an_account_that_makes_no_sense_counts_for_nothing():
+    async with a_server() as server:
+        register = server.client().register(PURSE)
+        await register.replace("p.debate.d.evil", b'{"spent": -1}', Guard("p.debate.d.evil", 0))
+        purse = Purse(register, "p.debate.d", "noise")
+        assert await purse.reserve(Budget(calls=1), "d.r1", Amount(), CALL, 60)
+
+
+async def test_accounts_that_are_gone_do_not_block_a_purse():
+    async with a_server() as server:
+        register = server.client().register(PURSE)
+        purse = Purse(register, "p.debate.d", "noise")
+        assert await purse.reserve(Budget(calls=9), "d.r1", Amount(), CALL, 60)
+        register._records.clear()
+        with anyio.fail_after(1):
+            assert await purse.reserve(Budget(calls=9), "d.r2", Amount(), CALL, 60)
+
+
+async def test_a_debate_is_charged_to_its_own_budget_and_to_the_batch():
+    allowance = Allowance(
+        debate=Budget(calls=2), batch=BatchBudget(name="b1", budget=Budget(calls=3))
+    )
+    async with a_server() as server:
+        treasury = Treasury(server.client())
+        refs = [DebateRef("forensic", name) for name in ("d1", "d2")]
+
+        async def call(ref: DebateRef, step: str) -> None:
+            meter = treasury.meter(task(ref=ref, step=step, budget=allowance))
+            try:
+                await meter.reserve(NONE, CALL, 60)
+            except Spent:
+                await meter.settle(NONE)
+                raise
+            await meter.settle(ONE)
+
+        await call(refs[0], "opening")
+        await call(refs[0], "round-1")
+        with pytest.raises(Spent, match=r'"calls":2'):
+            await call(refs[0], "round-2")
+        await call(refs[1], "opening")
+        with pytest.raises(Spent, match=r'"calls":3'):
+            await call(refs[1], "round-1")
+        keys = {record.subject for record in await server.client().register(PURSE).read(">")}
+    assert keys == {
+        "forensic.debate.d1.noise",
+        "forensic.debate.d2.noise",
+        "forensic.batch.b1.noise",
+    }
+
+
+async def test_without_a_budget_nothing_is_written():
+    async with a_server() as server:
+        meter = Treasury(server.client()).meter(task())
+        await meter.reserve(NONE, CALL, 60)
+        await meter.settle(ONE)
+        assert await server.client().register(PURSE).read(">") == []
