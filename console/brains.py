@@ -12,6 +12,7 @@ from parley.agents.model.verdicts import VerdictQuestions
 from parley.agents.script import ScriptedBrain
 from parley.bus.contracts.panel import Panel
 from parley.bus.errors import BadInput
+from parley.bus.journal import Journal
 from parley.configs.names import name_unknown
 from parley.configs.settings import Settings
 from parley.console.debates import ScriptFile, read_script
@@ -69,9 +70,13 @@ def questions() -> Sequence[Questions]:
 
 @asynccontextmanager
 async def open_brain(
-    choice: BrainChoice, settings: Settings, seats: Sequence[tuple[str, str]]
+    choice: BrainChoice, settings: Settings, seats: Sequence[tuple[str, str]], journal: Journal
 ) -> AsyncIterator[Brain]:
-    """Raises BadInput or Unreachable for a model that cannot be asked."""
+    """
+    `journal` is where a model's budgets and answers are shared, and its words heard.
+
+    Raises BadInput or Unreachable for a model that cannot be asked.
+    """
     if choice.kind != MODEL:
         yield make_brain(choice)
         return
@@ -82,7 +87,7 @@ async def open_brain(
         raise BadInput(
             f"--brain model: {error.name} is not installed: pip install 'parley-debate[model]'"
         ) from error
-    async with open_model_brain(settings.model, seats, questions()) as brain:
+    async with open_model_brain(settings.model, seats, questions(), journal) as brain:
         yield brain
 
 

@@ -75,7 +75,7 @@ def seats_of(who: Sequence[str], panels_dir: Path | None) -> Seats:
 async def _speak(settings: Settings, seats: Seats, choice: BrainChoice, stop: anyio.Event) -> None:
     async with (
         open_journal(settings, create=True) as journal,
-        open_brain(choice, settings, seats) as brain,
+        open_brain(choice, settings, seats, journal) as brain,
     ):
         workers = agents(journal, settings, seats, brain)
         async with (

@@ -153,7 +153,7 @@ async def run_here(
         journal = await stack.enter_async_context(open_journal(settings, create=True))
         if own_server or not await somebody_coordinates(journal):
             seats = [(wanted.panel.name, persona) for persona in wanted.panel.roster]
-            brain = await stack.enter_async_context(open_brain(choice, settings, seats))
+            brain = await stack.enter_async_context(open_brain(choice, settings, seats, journal))
             await stack.enter_async_context(staffed(journal, settings, seats, brain))
         start = await journal.bus.last_sequence() + 1
         await submit(journal, wanted)

@@ -68,7 +68,7 @@ async def _up(
                 private_server(settings, port=port, store=store)
             )
         journal = await stack.enter_async_context(open_journal(settings, create=True))
-        brain = await stack.enter_async_context(open_brain(choice, settings, seats))
+        brain = await stack.enter_async_context(open_brain(choice, settings, seats, journal))
         staff = await stack.enter_async_context(staffed(journal, settings, seats, brain))
         await stack.enter_async_context(probed(settings.health, journal.bus, staff, stop))
         _explain(settings, port, own_server=own_server)

@@ -1,21 +1,39 @@
-"""A budget ends a debate from the log alone, with the best verdict so far."""
+"""A budget ends a debate from the log alone, with the best verdict so far, on every panel."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from parley.agents.absa_script import AbsaScript, recite_absa
 from parley.agents.script import Script, recite
+from parley.bus.codec import encode
 from parley.bus.contracts.base import Usage
-from parley.bus.contracts.facts import Fact, RequestByReference, Status, Submitted, TurnTaken
-from parley.bus.contracts.panel import DebateInput, VerdictParams
+from parley.bus.contracts.budget import Allowance, BatchBudget, Budget
+from parley.bus.contracts.facts import (
+    Content,
+    Fact,
+    Failure,
+    FailureReason,
+    RequestByReference,
+    Status,
+    Submitted,
+    TurnTaken,
+)
+from parley.bus.contracts.panel import DebateInput, Panel, VerdictParams
 from parley.bus.contracts.verdicts import TerminationReason, Verdict
 from parley.bus.subjects import DebateRef
+from parley.coordinator.absa.result import record_of
 from parley.coordinator.audit import audit
+from parley.coordinator.budget import budget_of
 from parley.coordinator.policy import decide
 from parley.coordinator.reducer import apply
 from parley.coordinator.state import DebateState, Step
 from parley.coordinator.verdicts.result import VerdictResult, result_of
+from tests import absa_debates, deliberations
+from tests.absa_debates import TEXT
 from tests.debates import DEADLOCK, STALEMATE, panel
+from tests.vectors_c import VECTORS as VECTORS_C
 
 COST = Usage(model_calls=2, input_tokens=300, output_tokens=100, cost=0.5)
 
@@ -91,3 +109,133 @@ def test_no_follow_up_is_asked_for_beyond_the_budget():
     assert result.termination_reason is TerminationReason.HIGH_CONFIDENCE_DEADLOCK
     assert result.usage.model_calls == 16
     assert [one.status for one in result.follow_ups] == ["unanswered"]
+
+
+REFUSED = Failure(reason=FailureReason.BUDGET_EXHAUSTED, detail="the budget is used up")
+BOUND = Budget(calls=3)
+
+
+def cut_short(chosen: Panel, say: Callable[[Step, str], Content], turns: int) -> DebateState:
+    """After so many turns everybody else is refused; the audit must hold."""
+    facts: list[Fact] = [Submitted(panel=chosen, input=DebateInput(text=TEXT))]
+    state = apply(DebateState(), facts[0])
+    while state.closed is None:
+        due, step = decide(state), state.open_step
+        for fact in [due] if due is not None else _spoken(step, say, turns, facts):
+            facts.append(fact)
+            state = apply(state, fact)
+    report = audit(facts)
+    assert report.holds, report.discrepancies
+    return state
+
+
+def _spoken(
+    step: Step | None, say: Callable[[Step, str], Content], turns: int, facts: list[Fact]
+) -> list[Fact]:
+    assert step is not None
+    before = sum(isinstance(fact, TurnTaken) for fact in facts)
+    return [
+        TurnTaken(
+            step=step.name,
+            persona=persona,
+            content=say(step, persona) if before + at < turns else REFUSED,
+        )
+        for at, persona in enumerate(step.waiting_for)
+    ]
+
+
+def reciting(lines: Script | AbsaScript) -> Callable[[Step, str], Content]:
+    def say(step: Step, persona: str) -> Content:
+        request = step.ask.request
+        assert not isinstance(request, RequestByReference)
+        if isinstance(lines, AbsaScript):
+            return recite_absa(lines, step.name, request, persona)
+        return recite(lines, request, persona)
+
+    return say
+
+
+@pytest.mark.parametrize(
+    ("turns", "status", "reason", "verdict"),
+    [
+        (0, Status.FAILED, "budget_exhausted", Verdict.UNCERTAIN),
+        (2, Status.FAILED, "budget_exhausted", Verdict.AI_GENERATED),
+        (3, Status.COMPLETED, "budget_exhausted", Verdict.AI_GENERATED),
+        (6, Status.COMPLETED, "budget_exhausted", Verdict.AI_GENERATED),
+        (12, Status.COMPLETED, "stalemate", Verdict.MANIPULATED),
+    ],
+)
+def test_verdicts_end_where_somebody_is_refused(turns, status, reason, verdict):
+    state = cut_short(panel(), reciting(STALEMATE), turns)
+    assert state.closed is not None
+    assert (state.closed.status, state.closed.reason) == (status, reason)
+    assert state.decided.decision.final_verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("turns", "status", "reason", "asked"),
+    [
+        (0, Status.FAILED, "budget_exhausted", 1),
+        (2, Status.FAILED, "budget_exhausted", 3),
+        (3, Status.COMPLETED, "budget_exhausted", 4),
+        (5, Status.COMPLETED, "budget_exhausted", 6),
+        (6, Status.COMPLETED, "budget_exhausted", 7),
+        (7, Status.COMPLETED, "budget_exhausted", 8),
+        (9, Status.COMPLETED, "budget_exhausted", 8),
+        (10, Status.COMPLETED, "debate_action", 8),
+    ],
+)
+def test_the_pipeline_settles_what_stage_1_found(turns, status, reason, asked):
+    state = cut_short(absa_debates.panel(), reciting(absa_debates.FLIP), turns)
+    assert state.closed is not None
+    assert (state.closed.status, state.closed.reason) == (status, reason)
+    assert len(state.steps) == asked
+    record = record_of(absa_debates.REF, state)
+    assert (record is None) == (status is Status.FAILED)
+    if record is not None and turns < 10:
+        assert absa_debates.final(record) == [("피부톤", "neutral"), ("가격", "negative")]
+    if status is Status.COMPLETED and turns < 6:
+        assert state.terminated is not None
+        assert state.terminated.reason is TerminationReason.BUDGET_EXHAUSTED
+
+
+@pytest.mark.parametrize("turns", range(30))
+def test_a_deliberation_keeps_its_last_conclusion(turns):
+    vector = VECTORS_C[0]
+    chosen = deliberations.panel(vector.theta, **vector.params)
+    say = reciting(deliberations.script_of(vector))
+    whole = cut_short(chosen, say, 10_000)
+    spoken = sum(len(step.heard) for step in whole.steps)
+    state = cut_short(chosen, say, turns)
+    assert state.closed is not None
+    if turns >= spoken:
+        assert state.closed == whole.closed
+        return
+    assert state.closed.status is Status.COMPLETED
+    in_time = turns >= spoken - 1
+    assert (state.closed.reason == "budget_exhausted") is not in_time
+    assert state.decided is not None
+    assert state.decided.decision.incomplete
+
+
+@pytest.mark.parametrize(
+    ("chosen", "lines"),
+    [
+        (panel().model_copy(update={"budget": BOUND}), STALEMATE),
+        (absa_debates.panel().model_copy(update={"budget": BOUND}), absa_debates.FLIP),
+    ],
+    ids=["verdicts", "absa"],
+)
+def test_every_ask_says_what_it_is_charged_to(chosen, lines):
+    batch = BatchBudget(name="b1", budget=Budget(cost=1.0))
+    state = cut_short(chosen.model_copy(update={"batch": batch}), reciting(lines), 100)
+    assert {step.ask.budget for step in state.steps} == {Allowance(debate=BOUND, batch=batch)}
+    free = cut_short(chosen.model_copy(update={"budget": None}), reciting(lines), 100)
+    assert {step.ask.budget for step in free.steps} == {None}
+    assert b"budget" not in encode(free.steps[0].ask)
+
+
+def test_of_two_limits_the_smaller_holds():
+    chosen = panel(budget_calls=5, budget_cost=1.0)
+    both = chosen.model_copy(update={"budget": Budget(calls=3, tokens=900)})
+    assert budget_of(both) == Budget(calls=3, tokens=900, cost=1.0)
