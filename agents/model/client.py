@@ -141,6 +141,7 @@ class ModelClient:
     async def _converse(self, question: Question[FormT], bill: Bill) -> Content:
         manners = self._manners or await self._meet(bill)
         messages = messages_of(question.prompt, question.form, manners)
+        rest: Content | None = None
         for attempt in range(self._settings.reasks + 1):
             completion = await self._persist(messages, question.form, manners, bill)
             try:
@@ -148,8 +149,12 @@ class ModelClient:
                 return question.read(form)
             except Unusable as problem:
                 self._log.debug("answer_sent_back", attempt=attempt, problem=str(problem))
+                rest = problem.rest if problem.rest is not None else rest
                 if attempt == self._settings.reasks:
-                    raise
+                    if rest is None:
+                        raise
+                    self._log.warning("mistakes_left_out", problem=str(problem))
+                    return rest
                 messages = [*messages, *sent_back(completion.text, str(problem), question.form)]
         raise AssertionError
 
