@@ -13,7 +13,7 @@ from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.absa_panel import localised
 from parley.configs.panels import panel_path
-from parley.console.brains import SCRIPT, BrainChoice
+from parley.console.brains import MODEL, SCRIPT, BrainChoice
 from parley.console.debates import ScriptFile, Wishes, new_id, scripted_panel, wished_panel
 from parley.console.inputs import Material, read_lines, read_material, read_question, upload
 from parley.console.text import is_token
@@ -68,7 +68,7 @@ def panel_for(
 
 def check_answerable(wanted: Plan, brain: BrainChoice) -> None:
     """Raises BadInput for what nobody here could think about."""
-    if not isinstance(wanted.panel, DeliberationPanel) or brain.kind == SCRIPT:
+    if not isinstance(wanted.panel, DeliberationPanel) or brain.kind in {MODEL, SCRIPT}:
         return
     if any(one.question is None for one in wanted.materials):
         raise BadInput(

@@ -13,7 +13,7 @@ from parley.bus.contracts.absa.sentiment import Span
 
 # A longer quote is no quote any more.
 _LONGEST_QUOTE = 2000
-_DECORATION = " \t\n\"'`“”‘’«».,;:!?…()[]"
+_DECORATION = " \t\n\"'`\u201c\u201d\u2018\u2019«».,;:!?\u2026()[]"
 
 
 def place_of(text: str, quote: str, near: Span | None = None) -> Span | None:
