@@ -17,7 +17,7 @@ from parley.configs.settings import Settings
 from parley.console.absa_batch import Job, debate_all
 from parley.console.absa_outputs import Outputs, figures, finished, write_summary
 from parley.console.absa_samples import DataSet, SampleLine
-from parley.console.brains import BrainChoice, make_brain
+from parley.console.brains import BrainChoice, open_brain
 from parley.console.exits import complain
 from parley.console.output import print_line
 from parley.console.progress import progress_of
@@ -80,11 +80,15 @@ async def run_batch(settings: Settings, wanted: Batch, choice: BrainChoice) -> b
             settings = await stack.enter_async_context(private_server(settings))
         journal = await stack.enter_async_context(open_journal(settings, create=True))
         if own_server or not await somebody_coordinates(journal):
-            seats = dict.fromkeys(
-                (one.panel.name, persona) for one in wanted.variants for persona in one.panel.roster
+            seats = list(
+                dict.fromkeys(
+                    (one.panel.name, persona)
+                    for one in wanted.variants
+                    for persona in one.panel.roster
+                )
             )
-            staff = staffed(journal, settings, list(seats), make_brain(choice))
-            await stack.enter_async_context(staff)
+            brain = await stack.enter_async_context(open_brain(choice, settings, seats))
+            await stack.enter_async_context(staffed(journal, settings, seats, brain))
         tallies = [await _run(journal, wanted, one, choice) for one in wanted.variants]
     return any(tally.failures for tally in tallies)
 
