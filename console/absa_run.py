@@ -80,12 +80,15 @@ async def run_batch(settings: Settings, wanted: Batch, choice: BrainChoice) -> b
             settings = await stack.enter_async_context(private_server(settings))
         journal = await stack.enter_async_context(open_journal(settings, create=True))
         if own_server or not await somebody_coordinates(journal):
-            seats = dict.fromkeys(
-                (one.panel.name, persona) for one in wanted.variants for persona in one.panel.roster
+            seats = list(
+                dict.fromkeys(
+                    (one.panel.name, persona)
+                    for one in wanted.variants
+                    for persona in one.panel.roster
+                )
             )
-            brain = open_brain(choice, settings, list(seats), journal)
-            thinking = await stack.enter_async_context(brain)
-            await stack.enter_async_context(staffed(journal, settings, list(seats), thinking))
+            brain = await stack.enter_async_context(open_brain(choice, settings, seats, journal))
+            await stack.enter_async_context(staffed(journal, settings, seats, brain))
         tallies = [await _run(journal, wanted, one, choice) for one in wanted.variants]
     return any(tally.failures for tally in tallies)
 

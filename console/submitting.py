@@ -13,7 +13,7 @@ from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.absa_panel import localised
 from parley.configs.panels import panel_path
-from parley.console.brains import SCRIPT, BrainChoice
+from parley.console.brains import MODEL, SCRIPT, BrainChoice, with_patience
 from parley.console.debates import ScriptFile, Wishes, new_id, scripted_panel, wished_panel
 from parley.console.inputs import Material, read_lines, read_material, read_question, upload
 from parley.console.text import is_token
@@ -52,7 +52,8 @@ def plan(
     materials = _materials(inputs, read) if inputs else _nothing_but(script)
     check_id(given_id, len(materials))
     ids = (given_id,) if given_id is not None else tuple(new_id() for _ in materials)
-    panels = tuple(panel_for(chosen, one.text, wishes.language) for one in materials)
+    patient = with_patience(chosen, brain, wishes.sets)
+    panels = tuple(panel_for(patient, one.text, wishes.language) for one in materials)
     return Plan(panels, materials, script, ids, resolution.warnings)
 
 
@@ -68,7 +69,7 @@ def panel_for(
 
 def check_answerable(wanted: Plan, brain: BrainChoice) -> None:
     """Raises BadInput for what nobody here could think about."""
-    if not isinstance(wanted.panel, DeliberationPanel) or brain.kind == SCRIPT:
+    if not isinstance(wanted.panel, DeliberationPanel) or brain.kind in {MODEL, SCRIPT}:
         return
     if any(one.question is None for one in wanted.materials):
         raise BadInput(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from parley.agents.model.manners import Manners
+from parley.agents.model.manners import Dialect, Manners
 from parley.agents.model.question import Form, Prompt
 from parley.agents.model.schema import compact_schema, schema_of
 from parley.configs.model import ModelOptions
@@ -42,6 +42,10 @@ def _told(role: str) -> str:
     return instructions("model", role, FALLBACK)
 
 
+def _schema(form: type[Form], manners: Manners) -> dict[str, JsonValue]:
+    return schema_of(form, bounded=manners.dialect is Dialect.OBJECT_WITH_SCHEMA)
+
+
 def parameters_of(
     options: ModelOptions, form: type[Form], manners: Manners
 ) -> Mapping[str, JsonValue]:
@@ -49,7 +53,7 @@ def parameters_of(
         "temperature": options.temperature,
         "seed": options.seed,
         manners.tokens_field: options.max_output_tokens,
-        "response_format": manners.response_format("answer", schema_of(form)),
+        "response_format": manners.response_format("answer", _schema(form, manners)),
     }
     return {
         key: value

@@ -133,6 +133,7 @@ class ModelClient:
         if self._manners is None:
             await self._meet(terms)
         messages = messages_of(question.prompt, question.form, self._met)
+        rest: Content | None = None
         for attempt in range(self._settings.reasks + 1):
             completion = await self._persist(messages, question.form, terms)
             try:
@@ -140,8 +141,12 @@ class ModelClient:
                 return question.read(form)
             except Unusable as problem:
                 self._log.debug("answer_sent_back", attempt=attempt, problem=str(problem))
+                rest = problem.rest if problem.rest is not None else rest
                 if attempt == self._settings.reasks:
-                    raise
+                    if rest is None:
+                        raise
+                    self._log.warning("mistakes_left_out", problem=str(problem))
+                    return rest
                 messages = [*messages, *sent_back(completion.text, str(problem), question.form)]
         raise AssertionError
 

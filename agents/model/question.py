@@ -28,12 +28,21 @@ FormT = TypeVar("FormT", bound=Form)
 
 
 class Unusable(ParleyError):
-    """The form is filled in, but says nothing that can be used. The text goes back to the model."""
+    """
+    The form is filled in, but not all of it can be used. The text goes back to the model.
+
+    `rest` is what stands without the mistakes, for a model that does not mend them; None if nothing
+    does.
+    """
+
+    def __init__(self, problem: str, rest: Content | None = None) -> None:
+        super().__init__(problem)
+        self.rest = rest
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """`system` is the same for every debate, `user` begins with what is the same for every round."""
+    """What stays the same from turn to turn comes first, so that caches of prefixes work."""
 
     system: str
     user: str

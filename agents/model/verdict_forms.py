@@ -1,6 +1,5 @@
 """What a model fills in on a panel of verdicts, and what becomes of it. Only these fields count."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -8,7 +7,18 @@ from typing import Annotated
 from pydantic import Field, JsonValue
 
 from parley.agents.model.question import Form, Unusable
-from parley.agents.model.untrusted import plain
+from parley.agents.model.words import (
+    LONGEST_NAME,
+    MOST_ITEMS,
+    Line,
+    Name,
+    Passage,
+    folded,
+    said,
+    share,
+    tidy,
+    tidy_all,
+)
 from parley.bus.contracts.verdicts import (
     Localization,
     Region,
@@ -19,43 +29,35 @@ from parley.bus.contracts.verdicts import (
     Verdict,
 )
 
-_LONGEST = 4000
-_LONGEST_NAME = 80
-_MOST_ITEMS = 12
 _MOST_REGIONS = 32
 _LARGEST_PIXEL = 1_000_000
-_FEWEST_LETTERS = 4
-_LETTERS = re.compile(r"[^\W_]+")
-# What a model leaves in a form that it did not fill in.
-_PLACEHOLDERS = frozenset(
-    {"string", "text", "reasoning", "your reasoning", "content", "your answer", "placeholder"}
-)
 _VERDICTS = ", ".join(Verdict)
 
 
 # Endpoints that enforce the schema are held to the known words; what others say is read anyway.
 VerdictWord = Annotated[str, Field(json_schema_extra={"enum": list(Verdict)})]
 ResponseWord = Annotated[str, Field(json_schema_extra={"enum": list(ResponseType)})]
+_FEW = Field(json_schema_extra={"maxItems": 6})
 
 
 class Quote(Form):
-    source: str
-    quote: str
+    source: Name
+    quote: Line
 
 
 class OpeningForm(Form):
-    reasoning: str
-    evidence: list[Quote]
-    arguments: list[str]
+    reasoning: Passage
+    evidence: Annotated[list[Quote], _FEW]
+    arguments: Annotated[list[Line], _FEW]
     verdict: VerdictWord
     confidence: float
 
 
 class RoundForm(Form):
     response_type: ResponseWord
-    content: str
-    evidence: list[Quote]
-    arguments: list[str]
+    content: Passage
+    evidence: Annotated[list[Quote], _FEW]
+    arguments: Annotated[list[Line], _FEW]
     verdict: VerdictWord
     confidence: float
 
@@ -69,8 +71,8 @@ class Box(Form):
 
 
 class LocalizeForm(Form):
-    summary: str
-    regions: list[Box]
+    summary: Passage
+    regions: Annotated[list[Box], _FEW]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +87,11 @@ class Given:
         Quotes that stand in what was given. What a model claims to see in an image that it was
         shown cannot be checked and is marked as seen; any other invention is dropped.
         """
-        given = _folded(self.text)
+        given = folded(self.text)
         kept: dict[str, JsonValue] = {}
-        for one in quotes[:_MOST_ITEMS]:
-            quote, source = _text(one.quote), _text(one.source)[:_LONGEST_NAME] or "quote"
-            if quote and _folded(quote) in given:
+        for one in quotes[:MOST_ITEMS]:
+            quote, source = tidy(one.quote), tidy(one.source, LONGEST_NAME) or "quote"
+            if quote and folded(quote) in given:
                 kept[source] = quote
             elif quote and self.saw_image:
                 kept[f"seen: {source}"] = quote
@@ -102,10 +104,10 @@ def read_opening(form: OpeningForm, given: Given) -> Statement:
         raise Unusable(f"- verdict: should be one of {_VERDICTS}")
     return Statement(
         verdict=verdict,
-        confidence=_share(form.confidence),
-        reasoning=_said("reasoning", form.reasoning),
+        confidence=share(form.confidence),
+        reasoning=said("reasoning", form.reasoning),
         evidence=given.checked(form.evidence),
-        arguments=_arguments(form.arguments),
+        arguments=tidy_all(form.arguments),
     )
 
 
@@ -117,12 +119,12 @@ def read_reply(form: RoundForm, request: RoundRequest, persona: str, given: Give
     evidence = given.checked(form.evidence)
     return Reply(
         response_type=_response(form.response_type, request, persona, changed=changed),
-        content=_said("content", form.content),
+        content=said("content", form.content),
         verdict_changed=changed,
         new_verdict=verdict,
-        new_confidence=_share(form.confidence),
+        new_confidence=share(form.confidence),
         evidence=evidence or None,
-        arguments=_arguments(form.arguments) or None,
+        arguments=tidy_all(form.arguments) or None,
     )
 
 
@@ -130,7 +132,7 @@ def read_localization(form: LocalizeForm) -> Localization:
     regions = [_region(box) for box in form.regions[:_MOST_REGIONS]]
     return Localization(
         regions=tuple(region for region in regions if region is not None),
-        summary=_said("summary", form.summary),
+        summary=said("summary", form.summary),
     )
 
 
@@ -142,7 +144,7 @@ def _region(box: Box) -> Region | None:
         y=max(0, round(box.y)),
         width=round(box.width),
         height=round(box.height),
-        score=_share(box.score),
+        score=share(box.score),
     )
 
 
@@ -154,29 +156,3 @@ def _response(text: str, request: RoundRequest, persona: str, *, changed: bool) 
         return ResponseType.CONCESSION
     challenged = any(one.challenged == persona for one in request.challenges)
     return ResponseType.DEFENSE if challenged else ResponseType.CLARIFICATION
-
-
-def _said(field: str, text: str) -> str:
-    """Raises Unusable for a form that was left empty."""
-    said = _text(text)
-    words = _LETTERS.findall(said)
-    if " ".join(words).lower() in _PLACEHOLDERS or sum(map(len, words)) < _FEWEST_LETTERS:
-        raise Unusable(f"- {field}: says nothing; give your actual reasons")
-    return said
-
-
-def _arguments(arguments: Sequence[str]) -> tuple[str, ...]:
-    texts = (_text(one) for one in arguments[:_MOST_ITEMS])
-    return tuple(text for text in texts if text)
-
-
-def _share(number: float) -> float:
-    return min(1.0, max(0.0, number))
-
-
-def _text(text: str) -> str:
-    return plain(text).strip()[:_LONGEST]
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.split()).casefold()

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,7 @@ from parley.console.absa_compare import compare
 from parley.console.absa_outputs import OUTPUTS
 from parley.console.absa_run import Batch, Variant, run_batch
 from parley.console.absa_samples import read_samples
-from parley.console.brains import parse_brain
+from parley.console.brains import BrainChoice, parse_brain, with_patience
 from parley.console.debates import Wishes, wished_panel
 from parley.console.exits import BAD_INPUT, DONE, FAILED, complain
 from parley.console.logs import keep_quiet
@@ -77,11 +78,17 @@ def batch(
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
-    wishes = Wishes(preset, with_protocol(sets, protocol), (), settings.panels, language_of(lang))
+    choice = parse_brain(brain)
+    wishes = Wishes(
+        preset,
+        with_protocol(sets, protocol),
+        panels_dir=settings.panels,
+        language=language_of(lang),
+    )
     wanted = Batch(
         file=file,
         data=read_samples(file),
-        variants=_variants(panel, wishes, out, ablations),
+        variants=_variants(panel, wishes, choice, out, ablations),
         language=wishes.language,
         at_once=at_once,
     )
@@ -93,16 +100,17 @@ def batch(
             )
     for problem in wanted.data.problems:
         complain(problem)
-    choice = parse_brain(brain)
     failed = run_async(lambda: run_batch(settings, wanted, choice))
     if len(wanted.variants) > 1:
         compare([(one.name, one.directory) for one in wanted.variants], out)
     raise typer.Exit(BAD_INPUT if wanted.data.problems else FAILED if failed else DONE)
 
 
-def _variants(name: str, wishes: Wishes, out: Path, ablations: str | None) -> tuple[Variant, ...]:
+def _variants(
+    name: str, wishes: Wishes, choice: BrainChoice, out: Path, ablations: str | None
+) -> tuple[Variant, ...]:
     if ablations is None:
-        return (Variant(wishes.preset or WHOLE, _panel(name, wishes), out),)
+        return (Variant(wishes.preset or WHOLE, _panel(name, wishes, choice), out),)
     content, _ = read_panel(panel_path(name, wishes.panels_dir))
     known = [one for one in content.preset_names if one.startswith(ABLATION)]
     chosen = known if ablations == "all" else names(ablations)
@@ -110,17 +118,13 @@ def _variants(name: str, wishes: Wishes, out: Path, ablations: str | None) -> tu
     if strangers:
         raise BadInput("\n".join(name_unknown("ablation", one, known) for one in strangers))
     return tuple(
-        Variant(
-            one,
-            _panel(name, Wishes(one, wishes.sets, (), wishes.panels_dir, wishes.language)),
-            out / one,
-        )
+        Variant(one, _panel(name, replace(wishes, preset=one), choice), out / one)
         for one in dict.fromkeys((WHOLE, *chosen))
     )
 
 
-def _panel(name: str, wishes: Wishes) -> AbsaPanel:
-    panel = wished_panel(name, wishes).panel
+def _panel(name: str, wishes: Wishes, choice: BrainChoice) -> AbsaPanel:
+    panel = with_patience(wished_panel(name, wishes).panel, choice, wishes.sets)
     if not isinstance(panel, AbsaPanel):
         raise BadInput(f"{name}: batch runs panels of the protocol absa only")
     return panel

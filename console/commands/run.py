@@ -1,5 +1,4 @@
 from contextlib import AsyncExitStack, nullcontext
-from dataclasses import replace
 from functools import partial
 
 import typer
@@ -8,7 +7,7 @@ from parley.bus.contracts.facts import Status
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
-from parley.console.brains import BrainChoice, open_brain, parse_brain, with_patience
+from parley.console.brains import BrainChoice, open_brain, parse_brain
 from parley.console.debates import Wishes, wished_panel
 from parley.console.exits import DONE, FAILED, warn
 from parley.console.logs import keep_quiet
@@ -78,6 +77,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         'parley run absa "The food was great but the service was slow." --protocol v1',
         "PARLEY_MODEL__NAME=gpt-5-mini parley run forensic photo.jpg --brain model",
         "parley run deliberation question.yaml --regime L3 --set cooldown=3",
+        'parley run deliberation "Should the library open at night?" --brain model',
     )
     + QUESTION_FILE
 )
@@ -130,8 +130,6 @@ def run(
     if out is not None or references:
         raise BadInput("--out and --reference go with images, and with --brain auto or rule")
     wanted = plan(panel, inputs or (), choice, wishes, given_id)
-    patient = tuple(with_patience(one, choice, wishes.sets) for one in wanted.panels)
-    wanted = replace(wanted, panels=patient)
     if not settings.names_a_server:
         check_answerable(wanted, choice)
     warn(wanted.warnings)

@@ -10,13 +10,7 @@ _NOT_A_WORD = re.compile(r"[^\w가-힣]|\s")
 
 
 def strip_particle(term: str, patterns: LanguagePatterns) -> str:
-    """Without the longest topic particle it ends with; a particle alone is a term and stays."""
-    fitting = [
-        particle
-        for particle in patterns.topic_particles
-        if term.endswith(particle) and len(term) > len(particle)
-    ]
-    return term.removesuffix(max(fitting, key=len)) if fitting else term
+    return patterns.without_particle(term)
 
 
 def norm(text: str, patterns: LanguagePatterns) -> str:

@@ -27,6 +27,15 @@ class LanguagePatterns(Contract):
     aspect_token_regex: str = r"\w{2,}"
     aspect_synonyms: dict[str, tuple[str, ...]] = {}
 
+    def without_particle(self, term: str) -> str:
+        """Without the longest topic particle it ends with; a particle alone is a term and stays."""
+        fitting = [
+            particle
+            for particle in self.topic_particles
+            if term.endswith(particle) and len(term) > len(particle)
+        ]
+        return term.removesuffix(max(fitting, key=len)) if fitting else term
+
 
 class OverrideThresholds(Contract):
     """Profile T0. `min_target_conf` is given on an add and is the floor on a flip."""

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from parley.agents.model.absa_prompts import absa_prompt
+from parley.agents.model.untrusted import fenced
 from parley.bus.contracts.absa.debate import (
     DebatePersona,
     DebateSummary,
@@ -24,7 +26,6 @@ from parley.bus.contracts.absa.requests import (
 from parley.bus.contracts.absa.review import ReviewContext
 from parley.bus.contracts.absa.sentiment import AspectItem, AteOutput, AtsaOutput, ValidatorOutput
 from parley.prompts import instructions
-from parley.prompts.absa_prompts import absa_prompt
 
 TEXT = "가격은 비싸요"
 CONTEXT = SharedContext(text=TEXT, stage1_aspects=(AspectItem(term="가격", confidence=0.9),))
@@ -40,18 +41,24 @@ def turn_request(**more: object) -> DebateTurnRequest:
 
 
 def sections(system: str) -> dict[str, str]:
+    """Each section by its tag, without the fences around what others wrote."""
     parts = system.split("\n\n[")
-    return dict(part.split("]\n", 1) for part in parts[1:])
+    return {
+        tag: "\n".join(line for line in content.splitlines() if "untrusted" not in line)
+        for tag, content in (part.split("]\n", 1) for part in parts[1:])
+    }
 
 
 def test_a_speaker_reads_topic_persona_context_and_history() -> None:
     prompt = absa_prompt(turn_request(), "epm", TEXT)
-    base = f"{instructions('absa', 'debate_v2', 'ko')}\n\n{instructions('absa', 'debate_v2_epm', 'ko')}"
-    assert prompt.user == TEXT
+    roles = (("absa", "debate_v2"), ("absa", "debate_v2_epm"), ("model", "untrusted"))
+    base = "\n\n".join(instructions(panel, role, "ko") for panel, role in roles)
+    context = CONTEXT.model_dump_json(exclude_none=True)
+    assert prompt.user == fenced("the review", TEXT)
     assert prompt.system == (
-        f"{base}\n\n[TOPIC]\n{TEXT}\n\n"
+        f"{base}\n\n[TOPIC]\n{fenced('the review', TEXT)}\n\n"
         '[PERSONA]\n{"name":"EPM","role":"mapper","goal":"근거만","stance":"","style":""}\n\n'
-        f"[SHARED_CONTEXT_JSON]\n{CONTEXT.model_dump_json(exclude_none=True)}\n\n"
+        f"[SHARED_CONTEXT_JSON]\n{fenced('stage 1', context)}\n\n"
         "[HISTORY]\n없음"
     )
 

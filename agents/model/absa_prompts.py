@@ -1,0 +1,133 @@
+"""
+The prompts of the aspect-sentiment personas.
+
+    [TOPIC] [PERSONA] [SHARED_CONTEXT_JSON] [HISTORY]     a speaker
+    [TOPIC] [SHARED_CONTEXT_JSON] [ALL_TURNS]             the judge
+
+The system text is the instructions and then the sections, what changes most at the end; the user
+message is the topic. Whatever somebody else wrote stands in a fence, each turn in one of its own,
+so that nobody can speak for another.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import assert_never
+
+from pydantic import BaseModel
+
+from parley.agents.model.question import Prompt
+from parley.agents.model.untrusted import fenced
+from parley.bus.contracts.absa.debate import DebateTurn, Protocol
+from parley.bus.contracts.absa.requests import (
+    AbsaRequest,
+    AteRequest,
+    AtsaRequest,
+    DebateTurnRequest,
+    JudgeRequest,
+    ReviewRequest,
+    ValidationRequest,
+)
+from parley.bus.contracts.absa.transcript import NO_TURNS, history_text
+from parley.prompts import Section, instructions, render
+
+PANEL = "absa"
+AUTHOR = "the review"
+STAGE1 = "stage 1"
+DEBATE = "the debate"
+_CORRECTORS = frozenset({"epm", "tan", "cj"})
+_NOT_A_NAME = re.compile(r"[^\w -]+")
+_LONGEST_NAME = 40
+
+
+def absa_prompt(request: AbsaRequest, persona: str, text: str) -> Prompt:
+    """`persona` is who is asked: it tells the reviewers of Stage 2 apart."""
+    base = base_instructions(request, persona)
+    return Prompt(render(base, _sections(request, text)), fenced(AUTHOR, text))
+
+
+def base_instructions(request: AbsaRequest, persona: str) -> str:
+    """The same for every debate of the persona in a language."""
+    roles = _roles(request, persona)
+    code = request.language_code
+    told = [instructions(PANEL, role, code) for role in roles]
+    return "\n\n".join([*told, instructions("model", "untrusted", code)])
+
+
+def _roles(request: AbsaRequest, persona: str) -> list[str]:
+    match request:
+        case AteRequest():
+            return ["ate"]
+        case AtsaRequest():
+            return ["atsa"]
+        case ValidationRequest():
+            return ["validator"]
+        case DebateTurnRequest():
+            base = f"debate_{request.protocol}"
+            own = request.protocol == "v2" and request.key in _CORRECTORS
+            return [base, f"debate_v2_{request.key}"] if own else [base]
+        case JudgeRequest():
+            return [f"judge_{request.protocol}"]
+        case ReviewRequest():
+            return [f"review_{persona}"]
+        case _:
+            assert_never(request)
+
+
+def _sections(request: AbsaRequest, text: str) -> list[Section]:
+    match request:
+        case AteRequest():
+            return []
+        case AtsaRequest():
+            return [_json("STAGE1_ATE_JSON", STAGE1, request.ate)]
+        case ValidationRequest():
+            return _stage1(request)
+        case DebateTurnRequest():
+            return [
+                Section("TOPIC", fenced(AUTHOR, text)),
+                Section("PERSONA", compact(request.persona)),
+                _json("SHARED_CONTEXT_JSON", STAGE1, request.context),
+                Section("HISTORY", _turns(request.history, request.protocol)),
+            ]
+        case JudgeRequest():
+            return [
+                Section("TOPIC", fenced(AUTHOR, text)),
+                _json("SHARED_CONTEXT_JSON", STAGE1, request.context),
+                Section("ALL_TURNS", _turns(request.turns, request.protocol)),
+            ]
+        case ReviewRequest():
+            return _review(request)
+        case _:
+            assert_never(request)
+
+
+def compact(model: BaseModel) -> str:
+    """JSON without spaces, characters of any script as they are; what was not said is left out."""
+    return model.model_dump_json(exclude_none=True, by_alias=True)
+
+
+def _json(tag: str, source: str, model: BaseModel) -> Section:
+    return Section(tag, fenced(source, compact(model)))
+
+
+def _stage1(request: ValidationRequest | ReviewRequest) -> list[Section]:
+    return [
+        _json("STAGE1_ATE_JSON", STAGE1, request.ate),
+        _json("STAGE1_ATSA_JSON", STAGE1, request.atsa),
+    ]
+
+
+def _review(request: ReviewRequest) -> list[Section]:
+    sections = [*_stage1(request), _json("STAGE1_VALIDATOR_JSON", STAGE1, request.validator)]
+    if request.review_context is not None:
+        sections.append(_json("DEBATE_REVIEW_CONTEXT_JSON", DEBATE, request.review_context))
+    return sections
+
+
+def _turns(turns: Sequence[DebateTurn], protocol: Protocol) -> str:
+    told = [fenced(_speaker(turn), history_text([turn], protocol)) for turn in turns]
+    return "\n".join(told) or NO_TURNS
+
+
+def _speaker(turn: DebateTurn) -> str:
+    """A name that somebody gave itself, made fit to stand in the mark of a fence."""
+    return _NOT_A_NAME.sub("", turn.author)[:_LONGEST_NAME].strip() or "somebody"
