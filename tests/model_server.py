@@ -20,6 +20,8 @@ class Reply(NamedTuple):
     status: int
     payload: bytes
     cut: bool = False
+    # Sent one by one, as events, rather than as one payload.
+    events: tuple[bytes, ...] = ()
 
 
 Body = dict[str, Any]
@@ -89,6 +91,13 @@ class ModelServer:
     # Parameters it refuses by name.
     refuses: Sequence[str] = ()
     retry_after: str = "0"
+    # Whether a call that wants a stream gets one; whether the stream says what it cost.
+    streams: bool = True
+    counts_streams: bool = True
+    # Between two events of a stream.
+    pace_s: float = 0.0
+    # Before every answer.
+    latency_s: float = 0.0
     # Quotes the key in its errors and in its answers.
     indiscreet: bool = False
     calls: list[Body] = field(default_factory=list)
@@ -136,13 +145,19 @@ class ModelServer:
             name.strip().lower(): value.strip()
             for name, _, value in (line.partition(":") for line in lines[1:] if line)
         }
-        body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))))
+        content = await reader.readexactly(int(headers.get("content-length", 0)))
         key = headers.get("authorization", "").removeprefix("Bearer ")
-        self.calls.append(body)
         self.heard_keys.append(key)
-        reply = self._refusal(lines[0].split()[1], key, body) or await self._answer(key, body)
+        if lines[0].startswith("GET"):
+            reply = self._catalogue(key)
+        else:
+            body = json.loads(content)
+            self.calls.append(body)
+            reply = self._refusal(lines[0].split()[1], key, body) or await self._answer(key, body)
         if reply.status == 0:
             return False
+        if reply.events:
+            return await self._stream(writer, reply)
         kind = "text/html" if reply.payload.startswith(b"<") else "application/json"
         fields = [
             f"HTTP/1.1 {reply.status} X",
@@ -154,6 +169,22 @@ class ModelServer:
         writer.write("\r\n".join([*fields, "", ""]).encode() + reply.payload)
         await writer.drain()
         return not reply.cut
+
+    async def _stream(self, writer: asyncio.StreamWriter, reply: Reply) -> bool:
+        writer.write(
+            b"HTTP/1.1 200 X\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+        )
+        for event in reply.events:
+            writer.write(event)
+            await writer.drain()
+            await asyncio.sleep(self.pace_s)
+        return False
+
+    def _catalogue(self, key: str) -> Reply:
+        if self.key not in (None, key):
+            return Reply(401, self._error("Incorrect API key", "invalid_api_key", key))
+        known = [{"id": self.model or "m", "object": "model", "created": 0, "owned_by": "x"}]
+        return Reply(200, json.dumps({"object": "list", "data": known}).encode())
 
     def _refusal(self, path: str, key: str, body: Body) -> Reply | None:
         refused = next((name for name in self.refuses if name in body), None)
@@ -186,8 +217,7 @@ class ModelServer:
         good = self.mind(body)
         if self.indiscreet:
             good = json.dumps({**json.loads(good), "reasoning": f"Your key is {key}, I believe."})
-        if fault == "slow":
-            await asyncio.sleep(SLOW_S)
+        await asyncio.sleep(SLOW_S if fault == "slow" else self.latency_s)
         errors = {
             "rate_limit": (429, "slow down", "rate_limit_exceeded"),
             "server_error": (500, "it broke", None),
@@ -196,11 +226,39 @@ class ModelServer:
         if fault in errors:
             status, message, code = errors[fault]
             return Reply(status, self._error(message, code, key))
-        return _WIRE_FAULTS[fault] if fault in _WIRE_FAULTS else _spoilt(fault, good)
+        reply = _WIRE_FAULTS[fault] if fault in _WIRE_FAULTS else _spoilt(fault, good)
+        return self._streamed(reply) if body.get("stream") and self.streams else reply
+
+    def _streamed(self, reply: Reply) -> Reply:
+        """The same as events; what is no completion stays what it is."""
+        if reply.status != 200 or reply.payload.startswith(b"<"):
+            return reply
+        whole = json.loads(reply.payload)
+        if not whole.get("choices"):
+            return reply
+        choice = whole["choices"][0]
+        text, finish = choice["message"]["content"], choice["finish_reason"]
+        size = max(6, len(text) // 200)
+        parts = [text[at : at + size] for at in range(0, len(text), size)]
+        events = [_event({"content": part}) for part in parts]
+        if reply.cut:
+            return reply._replace(events=tuple(events))
+        events.append(_event({}, finish))
+        if self.counts_streams:
+            events.append(_data({"id": "c1", "choices": [], "usage": whole["usage"]}))
+        return reply._replace(events=(*events, b"data: [DONE]\n\n"))
 
     def _error(self, message: str, code: str | None, key: str) -> bytes:
         said = f"{message} (key {key})" if self.indiscreet else message
         return json.dumps({"error": {"message": said, "code": code, "type": "x"}}).encode()
+
+
+def _event(delta: dict[str, str], finish: str | None = None) -> bytes:
+    return _data({"id": "c1", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+
+
+def _data(content: dict[str, Any]) -> bytes:
+    return b"data: " + json.dumps({"object": "chat.completion.chunk"} | content).encode() + b"\n\n"
 
 
 def completion(text: str, finish: str = "stop") -> bytes:

@@ -132,7 +132,7 @@ class Wire:
                     self._check_streams(stream.response.headers.get("content-type", ""))
                     async for chunk in stream:
                         if heard.take(chunk) and listener.due:
-                            await listener.hear(self._without_key(heard.text))
+                            await listener.hear(self._so_far(heard.text))
         if not heard.over:
             raise Fault(FaultKind.GARBLED, f"{self._choice.host} stopped in the middle")
         return Completion(
@@ -216,6 +216,13 @@ class Wire:
 
     def _said(self, error: openai.APIStatusError) -> str:
         return " ".join(self._without_key(error.message).split())[:_SHOWN_CHARS]
+
+    def _so_far(self, text: str) -> str:
+        """What may be the beginning of the key waits for what follows."""
+        text = self._without_key(text)
+        beginnings = (self._key[:size] for size in range(len(self._key) - 1, 0, -1))
+        begun = next((one for one in beginnings if text.endswith(one)), "")
+        return text.removesuffix(begun)
 
     def _without_key(self, text: str) -> str:
         return text.replace(self._key, _STRUCK_OUT) if self._key in text else text
