@@ -91,23 +91,38 @@ class Ruling(StrEnum):
 
 
 class Balance(Contract):
-    """The sum of all accounts, at one moment."""
+    """The sum of accounts, at one moment."""
 
     used: Amount = NOTHING
     held: Amount = NOTHING
     seconds: float = 0.0
 
+    def plus(self, other: "Balance") -> "Balance":
+        return Balance(
+            used=self.used.plus(other.used),
+            held=self.held.plus(other.held),
+            seconds=max(self.seconds, other.seconds),
+        )
+
 
 def balance(accounts: Iterable[Account], now_ns: int) -> Balance:
-    used, held, began = NOTHING, NOTHING, now_ns
+    calls, tokens, cost = 0, 0, 0.0
+    held_calls, held_tokens, held_cost = 0, 0, 0.0
+    began = now_ns
     for account in accounts:
         began = min(began, account.began_ns)
-        used = used.plus(account.spent)
+        for used in (account.spent, *(charge.used for charge in account.asks.values())):
+            calls, tokens, cost = calls + used.calls, tokens + used.tokens, cost + used.cost
         for charge in account.asks.values():
-            used = used.plus(charge.used)
             if charge.until_ns > now_ns:
-                held = held.plus(charge.held)
-    return Balance(used=used, held=held, seconds=(now_ns - began) / _SECOND_NS)
+                held_calls += charge.held.calls
+                held_tokens += charge.held.tokens
+                held_cost += charge.held.cost
+    return Balance(
+        used=Amount(calls=calls, tokens=tokens, cost=cost),
+        held=Amount(calls=held_calls, tokens=held_tokens, cost=held_cost),
+        seconds=(now_ns - began) / _SECOND_NS,
+    )
 
 
 def rule(budget: Budget, now: Balance, wanted: Amount) -> Ruling:

@@ -9,6 +9,7 @@ call one wins and the other looks again.
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import anyio
@@ -16,7 +17,15 @@ import structlog
 from pydantic import ValidationError
 
 from parley.agents.brain import Task
-from parley.agents.model.ledger import Account, Amount, Ruling, amount_of, balance, rule
+from parley.agents.model.ledger import (
+    Account,
+    Amount,
+    Balance,
+    Ruling,
+    amount_of,
+    balance,
+    rule,
+)
 from parley.bus.contracts.base import Usage
 from parley.bus.contracts.budget import Budget
 from parley.bus.errors import BusError, Conflict, ParleyError
@@ -28,9 +37,10 @@ _LOOK_AGAIN_S = 0.1
 _LAG_S = 0.02
 # Beyond the time a call may take: for the answer to be read and the account to be written.
 _GRACE_S = 15.0
-_SETTLE_WITHIN_S = 5.0
+_SETTLE_WITHIN_S = 10.0
 _PURSES_OPEN = 512
 _SECOND_NS = 1_000_000_000
+UNLIMITED = Budget()
 
 Now = Callable[[], int]
 
@@ -68,8 +78,35 @@ class Unmetered:
 UNMETERED = Unmetered()
 
 
+@dataclass(slots=True, eq=False)
+class _Wish:
+    """A change of the account that somebody waits for; `wanted` is None where it only settles."""
+
+    ask: str
+    used: Amount
+    budget: Budget = UNLIMITED
+    wanted: Amount | None = None
+    within_s: float = 0.0
+    ruling: Ruling | None = None
+
+    def on(self, account: Account, others: Balance, now: int) -> tuple[Account, Ruling]:
+        settled = account.settled(self.ask, self.used)
+        if self.wanted is None:
+            return settled, Ruling.GRANTED
+        ruling = rule(self.budget, balance([settled], now).plus(others), self.wanted)
+        if ruling is not Ruling.GRANTED:
+            return account, ruling
+        until = now + int((self.within_s + _GRACE_S) * _SECOND_NS)
+        return settled.holding(self.ask, self.wanted, until), ruling
+
+
 class Purse:
-    """One purse, as one persona of this process draws on it."""
+    """
+    One purse, as one persona of this process draws on it.
+
+    What several asks wish for at the same time is written at once: the more others get in the way,
+    the more is done by each write.
+    """
 
     def __init__(
         self, register: Register, key: str, persona: str, now_ns: Now = time.time_ns
@@ -82,41 +119,52 @@ class Purse:
         # Of the newest change of any account; what is written holds only while it is.
         self._seen = 0
         self._turn = anyio.Lock()
+        self._wishes: list[_Wish] = []
 
     async def reserve(
         self, budget: Budget, ask: str, used: Amount, wanted: Amount, within_s: float
     ) -> bool:
         """Whether it is granted; waits while too much is under way elsewhere."""
         while True:
-            ruling = await self._reserve_now(budget, ask, used, wanted, within_s)
+            ruling = await self._granted(_Wish(ask, used, budget, wanted, within_s))
             if ruling is not Ruling.LATER:
                 return ruling is Ruling.GRANTED
+            seen = self._seen
             await anyio.sleep(_LOOK_AGAIN_S)
             async with self._turn:
-                await self._catch_up()
+                if self._seen == seen:
+                    await self._catch_up()
 
     async def settle(self, ask: str, used: Amount) -> None:
-        async with self._turn:
-            while not await self._written(self._account(self._now_ns()).settled(ask, used)):
-                pass
+        await self._granted(_Wish(ask, used))
 
-    async def _reserve_now(
-        self, budget: Budget, ask: str, used: Amount, wanted: Amount, within_s: float
-    ) -> Ruling:
-        async with self._turn:
-            while True:
-                now = self._now_ns()
-                account = self._account(now).settled(ask, used)
-                others = [one for key, one in self._accounts.items() if key != self._own]
-                ruling = rule(budget, balance([*others, account], now), wanted)
-                if ruling is not Ruling.GRANTED:
-                    return ruling
-                until = now + int((within_s + _GRACE_S) * _SECOND_NS)
-                if await self._written(account.holding(ask, wanted, until)):
-                    return ruling
+    async def _granted(self, wish: _Wish) -> Ruling:
+        self._wishes.append(wish)
+        try:
+            async with self._turn:
+                if wish.ruling is None:
+                    await self._grant_all()
+        finally:
+            if wish in self._wishes:
+                self._wishes.remove(wish)
+        assert wish.ruling is not None
+        return wish.ruling
 
-    def _account(self, now: int) -> Account:
-        return self._accounts.get(self._own) or Account(began_ns=now)
+    async def _grant_all(self) -> None:
+        """Every wish there is; none is taken off the list before it is written down."""
+        while True:
+            now, wishes = self._now_ns(), tuple(self._wishes)
+            others = balance((a for key, a in self._accounts.items() if key != self._own), now)
+            before = account = self._accounts.get(self._own) or Account(began_ns=now)
+            rulings = []
+            for wish in wishes:
+                account, ruling = wish.on(account, others, now)
+                rulings.append(ruling)
+            if account == before or await self._written(account):
+                for wish, ruling in zip(wishes, rulings, strict=True):
+                    wish.ruling = ruling
+                self._wishes = [one for one in self._wishes if one.ruling is None]
+                return
 
     async def _written(self, account: Account) -> bool:
         """False when another account had changed; then it has been read."""

@@ -1,0 +1,175 @@
+"""What replicas share when they think with a model: budgets, answers, patience. A real nats-server."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+
+from parley.agents.model.brain import open_model_brain
+from parley.agents.model.verdicts import VerdictQuestions
+from parley.agents.runtime import Worker, WorkerOptions
+from parley.bus.contracts.budget import BatchBudget, Budget
+from parley.bus.contracts.facts import Failure, Status, TurnTaken
+from parley.bus.contracts.panel import VerdictPanel
+from parley.bus.contracts.verdicts import Statement, TerminationReason
+from parley.bus.journal import Journal
+from parley.bus.subjects import PURSE, DebateRef
+from parley.coordinator.audit import audit
+from parley.coordinator.service import Coordinator
+from tests.bus.worlds import NatsServer
+from tests.debates import panel
+from tests.integration.test_model import DEBATES, THREE, closed_result, debate, many, nats
+from tests.model_server import GOOD, Body, model_server, noise_concedes
+from tests.processes import open_journal
+from tests.unit.model.asking import settings
+
+__all__ = ["nats"]
+
+# Without a limit each of the debates would take six calls.
+CALLS = 300
+
+
+@asynccontextmanager
+async def replicas(
+    server: NatsServer, url: str, count: int, **options: Any
+) -> AsyncIterator[Journal]:
+    """A coordinator, and three personas on a model in so many processes: each its own connection."""
+    chosen = settings(url, **options)
+    seats = [("forensic", name) for name in THREE]
+    async with AsyncExitStack() as stack, anyio.create_task_group() as tasks:
+        journal = await stack.enter_async_context(open_journal(server.url))
+        staff: list[Coordinator | Worker] = [Coordinator(journal, "c0")]
+        for _ in range(count):
+            own = await stack.enter_async_context(open_journal(server.url))
+            brain = await stack.enter_async_context(
+                open_model_brain(chosen, seats, [VerdictQuestions()], own)
+            )
+            staff += [Worker(own, *seat, brain, WorkerOptions(concurrency=32)) for seat in seats]
+        for one in staff:
+            tasks.start_soon(one.run)
+        for one in staff:
+            await one.ready.wait()
+        yield journal
+        tasks.cancel_scope.cancel()
+
+
+def limited(**limits: Any) -> VerdictPanel:
+    """All debates of the panel share one budget."""
+    batch = BatchBudget(name="b1", budget=Budget(**limits))
+    return panel(THREE, deadline_s=60.0).model_copy(update={"batch": batch})
+
+
+@pytest.mark.timeout(100)
+async def test_two_hundred_debates_share_one_budget_of_calls(nats):
+    async with (
+        model_server(mind=noise_concedes) as server,
+        replicas(nats, server.url, 2, concurrency=24, timeout_s=20) as journal,
+    ):
+        results = await many(journal, limited(calls=CALLS))
+        accounts = await journal.bus.register(PURSE).read("forensic.batch.b1.>")
+    assert len(results) == DEBATES
+    assert len(server.questions) == CALLS
+    assert sum(result.actual_llm_calls for result in results) == CALLS
+    reasons = Counter(result.termination_reason for result in results)
+    assert reasons[TerminationReason.BUDGET_EXHAUSTED] >= DEBATES // 2
+    assert reasons[TerminationReason.QUORUM_LOST] == 0
+    for result in results:
+        enough = len(result.final_verdicts) >= 2
+        assert result.status is (Status.COMPLETED if enough else Status.FAILED)
+    assert {one.subject.rpartition(".")[2] for one in accounts} == set(THREE)
+
+
+@pytest.mark.timeout(60)
+async def test_tokens_overshoot_by_no_more_than_one_call(nats):
+    async with (
+        model_server(mind=noise_concedes) as server,
+        replicas(nats, server.url, 2, concurrency=8, max_output_tokens=50) as journal,
+    ):
+        on = limited(tokens=3000)
+        results = [await debate(journal, f"d{number}", on, "a photo") for number in range(6)]
+    used = sum(one.usage.input_tokens + one.usage.output_tokens for one in results)
+    assert 3000 <= used < 3000 + 120
+    assert results[-1].termination_reason is TerminationReason.BUDGET_EXHAUSTED
+    assert len(server.questions) == used // 120
+
+
+async def test_a_budget_of_a_debate_is_never_overdrawn_by_personas_that_speak_at_once(nats):
+    def nobody_agrees(body: Body) -> str:
+        asked = body["messages"][0]["content"]
+        seat = next((name for name in THREE if f"`{name}`" in asked), THREE[0])
+        verdicts = dict(zip(THREE, ("authentic", "manipulated", "ai_generated"), strict=True))
+        return json.dumps(GOOD | {"verdict": verdicts[seat]})
+
+    async with (
+        model_server(mind=nobody_agrees, latency_s=0.05) as server,
+        replicas(nats, server.url, 2) as journal,
+    ):
+        result = await debate(journal, "tight", panel(THREE, budget_calls=2), "a photograph")
+    assert len(server.questions) == 2
+    assert result.termination_reason is TerminationReason.BUDGET_EXHAUSTED
+    assert (result.status, len(result.final_verdicts)) == (Status.COMPLETED, 2)
+    assert [one.reason for one in result.errors] == ["budget_exhausted"]
+
+
+async def test_an_answer_given_elsewhere_costs_nothing(nats):
+    """The second debate is about the same and is thought about by another process."""
+    async with model_server(mind=noise_concedes) as server:
+        async with replicas(nats, server.url, 1, shared_answers=True) as journal:
+            first = await debate(journal, "d1", panel(THREE), "a photograph")
+        asked = len(server.questions)
+        async with replicas(nats, server.url, 1, shared_answers=True) as journal:
+            second = await debate(journal, "d2", panel(THREE), "a photograph")
+    assert asked == first.actual_llm_calls == 6
+    assert len(server.questions) == asked
+    assert (second.actual_llm_calls, second.usage.cost) == (0, 0.0)
+    assert second.final_verdicts == first.final_verdicts
+    assert second.turns == first.turns
+
+
+async def test_an_endpoint_that_wants_to_be_left_alone_is_asked_again_later(nats):
+    """Its pause is longer than a thought may wait, and shorter than the step."""
+    async with (
+        model_server(plan=[None, "rate_limit"], retry_after="1.2", mind=noise_concedes) as server,
+        replicas(nats, server.url, 1, max_pause_s=0.1) as journal,
+    ):
+        began = time.monotonic()
+        result = await debate(journal, "patient", panel(THREE, deadline_s=20.0), "a photograph")
+        took_s = time.monotonic() - began
+    assert result.errors == ()
+    assert len(result.opening_statements) == 3
+    assert 1.2 <= took_s < 10
+    assert len(server.questions) == 7
+
+
+async def test_a_pause_beyond_the_step_is_an_abstention_at_once(nats):
+    async with (
+        model_server(plan=[None, "rate_limit"], retry_after="900", mind=noise_concedes) as server,
+        replicas(nats, server.url, 1, max_pause_s=0.1) as journal,
+    ):
+        began = time.monotonic()
+        result = await debate(journal, "busy", panel(THREE, deadline_s=20.0), "a photograph")
+        assert time.monotonic() - began < 10
+    assert [one.reason for one in result.errors] == ["brain_error"]
+    assert "429" in result.errors[0].detail
+
+
+async def test_a_replay_needs_no_model(nats):
+    async with (
+        model_server(mind=noise_concedes) as server,
+        replicas(nats, server.url, 1) as journal,
+    ):
+        result = await debate(journal, "again", panel(THREE), "a photograph")
+        asked = len(server.calls)
+        ref = DebateRef("forensic", "again")
+        logged, _ = await journal.read(ref)
+        assert audit([one.fact for one in logged]).holds
+        assert (await closed_result(journal, ref)) == result
+    assert len(server.calls) == asked
+    turns = [one.fact for one in logged if isinstance(one.fact, TurnTaken)]
+    assert all(isinstance(one.content, Statement) for one in turns[:3])
+    assert not any(isinstance(one.content, Failure) for one in turns)
