@@ -119,6 +119,8 @@ def _assembled(content: AbsaPanelFile, params: AbsaParams, deadline: object) -> 
             "title": content.title,
             "personas": [known.get(seat) or _stranger(seat, params) for seat in seats(params)],
             "deadline_s": deadline,
+            "budget": content.budget,
+            "batch": content.batch,
             "params": params,
             "patterns": language_patterns(params.language_code),
             "override": override_thresholds(params),

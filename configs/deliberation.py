@@ -88,6 +88,8 @@ def assemble_deliberation(
         "title": content.title,
         "personas": [by_name[seat] for seat in seats if seat in by_name],
         "deadline_s": content.deadline_s,
+        "budget": content.budget,
+        "batch": content.batch,
         "facilitator": content.facilitator,
         "judge": content.judge,
         "quorum": content.quorum,

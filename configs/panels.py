@@ -202,6 +202,8 @@ def _assemble(
         "title": content.title,
         "personas": [by_name[seat] for seat in seats],
         "deadline_s": content.deadline_s,
+        "budget": content.budget,
+        "batch": content.batch,
         "preset": preset,
         "params": {**content.params_of(preset).model_dump(), **_below("params", places)},
         "trust": {

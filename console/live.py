@@ -10,8 +10,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from parley.bus.contracts.facts import Fact
+from parley.bus.contracts.facts import Abstained, Closed, Fact, TurnTaken
 from parley.bus.contracts.panel import AbsaPanel, DeliberationPanel
+from parley.bus.contracts.partial import Partial
 from parley.bus.contracts.verdicts import Verdict
 from parley.bus.subjects import DebateRef
 from parley.console.absa_board import absa_board
@@ -36,11 +37,35 @@ class LiveBoard:
 
     def __init__(self, live: Live) -> None:
         self._live = live
+        self._board: RenderableType = Text("")
+        self._speaking: dict[str, Partial] = {}
+        self._spoken: set[tuple[str, str]] = set()
 
     def show(self, ref: DebateRef, fact: Fact, before: DebateState, after: DebateState) -> None:
         for line in tell(fact, before, after):
             self._live.console.print(Text(line, style=_style_of(line)))
-        self._live.update(board(ref, after), refresh=True)
+        if isinstance(fact, TurnTaken | Abstained):
+            self._spoken.add((fact.step, fact.persona))
+            self._speaking.pop(fact.persona, None)
+        if isinstance(fact, Closed):
+            self._speaking.clear()
+        self._board = board(ref, after)
+        self._refresh()
+
+    def overhear(self, ref: DebateRef, partial: Partial) -> None:
+        """A turn that stands in the log already may still be heard of."""
+        del ref
+        if (partial.step, partial.persona) not in self._spoken:
+            self._speaking[partial.persona] = partial
+            self._refresh()
+
+    def _refresh(self) -> None:
+        width = self._live.console.width
+        murmurs = [
+            Text(murmured(one, width), style="dim italic", no_wrap=True, overflow="crop")
+            for one in self._speaking.values()
+        ]
+        self._live.update(Group(self._board, *murmurs), refresh=True)
 
 
 @contextmanager
@@ -65,6 +90,13 @@ def board(ref: DebateRef, state: DebateState) -> RenderableType:
     if state.decided is not None:
         parts.append(Text(f"verdict: {verdict(state.decided)}", style="bold"))
     return Panel(Group(*parts), title=Text(_title(ref, state, now)), title_align="left")
+
+
+def murmured(partial: Partial, width: int) -> str:
+    """One line with the newest words, cleaned for a terminal."""
+    said = one_line(partial.text)
+    room = max(20, width - len(partial.persona) - 6)
+    return f"  {partial.persona} … {said[-room:] if len(said) > room else said}"
 
 
 def _title(ref: DebateRef, state: DebateState, now: Readout) -> str:

@@ -74,6 +74,20 @@ ProtocolName = Annotated[
 Language = Annotated[
     str, typer.Option("--lang", help="absa: the texts' language, ko or en; auto finds it out.")
 ]
+Limits = Annotated[
+    str | None,
+    typer.Option(
+        "--budget",
+        metavar="K=V,…",
+        help="What a debate may use of models: calls, tokens, cost, seconds; calls=20,cost=0.5.",
+    ),
+]
+TotalLimits = Annotated[
+    str | None,
+    typer.Option(
+        "--total-budget", metavar="K=V,…", help="What all debates of this call may use together."
+    ),
+]
 Id = Annotated[str | None, typer.Option("--id", help="The debate's id; made up otherwise.")]
 DebateId = Annotated[str, typer.Argument(metavar="ID", help="The debate, as id or panel/id.")]
 IdOrFile = Annotated[

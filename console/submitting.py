@@ -14,6 +14,7 @@ from parley.bus.subjects import DebateRef
 from parley.configs.absa_panel import localised
 from parley.configs.panels import panel_path
 from parley.console.brains import MODEL, SCRIPT, BrainChoice, with_patience
+from parley.console.budgets import UNLIMITED, Limits
 from parley.console.debates import ScriptFile, Wishes, new_id, scripted_panel, wished_panel
 from parley.console.inputs import Material, read_lines, read_material, read_question, upload
 from parley.console.text import is_token
@@ -38,8 +39,13 @@ class Plan:
         return [DebateRef(self.panel.name, one) for one in self.ids]
 
 
-def plan(
-    panel: str, inputs: Sequence[str], brain: BrainChoice, wishes: Wishes, given_id: str | None
+def plan(  # noqa: PLR0913, PLR0917  one argument for each thing a person says
+    panel: str,
+    inputs: Sequence[str],
+    brain: BrainChoice,
+    wishes: Wishes,
+    given_id: str | None,
+    limits: Limits = UNLIMITED,
 ) -> Plan:
     """Raises BadInput with one line for each mistake."""
     script = brain.script
@@ -52,7 +58,7 @@ def plan(
     materials = _materials(inputs, read) if inputs else _nothing_but(script)
     check_id(given_id, len(materials))
     ids = (given_id,) if given_id is not None else tuple(new_id() for _ in materials)
-    patient = with_patience(chosen, brain, wishes.sets)
+    patient = limits.on(with_patience(chosen, brain, wishes.sets))
     panels = tuple(panel_for(patient, one.text, wishes.language) for one in materials)
     return Plan(panels, materials, script, ids, resolution.warnings)
 

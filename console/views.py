@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from parley.bus.contracts.facts import Fact
+from parley.bus.contracts.partial import Partial
 from parley.bus.subjects import DebateRef
 from parley.console.live import LiveBoard, live_board
 from parley.console.output import print_line
@@ -16,11 +17,18 @@ from parley.coordinator.state import DebateState
 class View(Protocol):
     def show(self, ref: DebateRef, fact: Fact, before: DebateState, after: DebateState) -> None: ...
 
+    def overhear(self, ref: DebateRef, partial: Partial) -> None:
+        """What somebody has said so far of a turn."""
+        ...
+
 
 class Silence:
     """For `--json`, whose result comes at the end."""
 
     def show(self, ref: DebateRef, fact: Fact, before: DebateState, after: DebateState) -> None:
+        pass
+
+    def overhear(self, ref: DebateRef, partial: Partial) -> None:
         pass
 
 
@@ -33,6 +41,9 @@ class Lines:
     def show(self, ref: DebateRef, fact: Fact, before: DebateState, after: DebateState) -> None:
         for line in tell(fact, before, after):
             print_line(f"{ref.id}  {line}" if self._named else line)
+
+    def overhear(self, ref: DebateRef, partial: Partial) -> None:
+        """Lines stay where they are: only what is said to the end is printed."""
 
 
 @contextmanager

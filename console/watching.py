@@ -1,8 +1,13 @@
 """Following debates on the bus: fold what arrives, show it, notice when it is over."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+import anyio
+from pydantic import ValidationError
 
 from parley.bus.contracts.facts import Submitted
+from parley.bus.contracts.partial import Partial
 from parley.bus.errors import BadInput, DecodeError, NotFound, ProtocolError
 from parley.bus.journal import Journal, Logged
 from parley.bus.port import Record
@@ -50,6 +55,29 @@ class Audience:
         return self.states.get(logged.ref, DebateState())
 
 
+@asynccontextmanager
+async def overhearing(
+    journal: Journal, ref: DebateRef | None, on: Callable[[DebateRef, Partial], None]
+) -> AsyncIterator[None]:
+    """While the context lasts, `on` is told what is being said; whatever is no partial is left out."""
+
+    def hear(subject: str, data: bytes) -> None:
+        said_in = journal.subjects.parse_partial(subject)
+        try:
+            partial = Partial.model_validate_json(data)
+        except ValidationError:
+            return
+        if said_in is not None and subject.endswith(f".{partial.step}.{partial.persona}"):
+            on(said_in, partial)
+
+    subjects = journal.subjects
+    where = subjects.partials(ref.panel, ref.id) if ref is not None else subjects.partials()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(journal.bus.listen, where, hear)
+        yield
+        tasks.cancel_scope.cancel()
+
+
 async def follow_to_the_end(
     journal: Journal, refs: Sequence[DebateRef], view: View, *, start: int
 ) -> dict[DebateRef, DebateState]:
@@ -67,7 +95,9 @@ async def follow_to_the_end(
         return not waiting
 
     panel, debate = (refs[0].panel, refs[0].id) if len(refs) == 1 else ("*", "*")
-    await follow(journal, journal.subjects.facts(panel, debate), start=start, see=see)
+    alone = refs[0] if len(refs) == 1 else None
+    async with overhearing(journal, alone, view.overhear):
+        await follow(journal, journal.subjects.facts(panel, debate), start=start, see=see)
     return audience.states
 
 

@@ -1,3 +1,4 @@
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ from parley.console.absa_outputs import OUTPUTS
 from parley.console.absa_run import Batch, Variant, run_batch
 from parley.console.absa_samples import read_samples
 from parley.console.brains import BrainChoice, parse_brain, with_patience
+from parley.console.budgets import limits_of
 from parley.console.debates import Wishes, wished_panel
 from parley.console.exits import BAD_INPUT, DONE, FAILED, complain
 from parley.console.logs import keep_quiet
@@ -21,12 +23,14 @@ from parley.console.options import (
     Brain,
     Config,
     Language,
+    Limits,
     NatsOrPrivate,
     PanelName,
     Panels,
     Preset,
     ProtocolName,
     Sets,
+    TotalLimits,
     example,
     language_of,
     names,
@@ -45,6 +49,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         "parley batch absa reviews.jsonl -o out",
         "parley batch absa reviews.csv -o out --resume",
         "parley batch absa reviews.jsonl -o out --ablations all",
+        "parley batch absa reviews.jsonl -o out --brain model --total-budget cost=2",
     )
 )
 def batch(
@@ -66,6 +71,8 @@ def batch(
     protocol: ProtocolName = None,
     lang: Language = "auto",
     sets: Sets = None,
+    budget: Limits = None,
+    total_budget: TotalLimits = None,
     nats: NatsOrPrivate = None,
     panels_dir: Panels = None,
     config: Config = None,
@@ -85,10 +92,12 @@ def batch(
         panels_dir=settings.panels,
         language=language_of(lang),
     )
+    limits = limits_of(budget, total_budget, _name_of(out))
+    variants = _variants(panel, wishes, choice, out, ablations)
     wanted = Batch(
         file=file,
         data=read_samples(file),
-        variants=_variants(panel, wishes, choice, out, ablations),
+        variants=tuple(replace(one, panel=limits.on(one.panel)) for one in variants),
         language=wishes.language,
         at_once=at_once,
     )
@@ -104,6 +113,11 @@ def batch(
     if len(wanted.variants) > 1:
         compare([(one.name, one.directory) for one in wanted.variants], out)
     raise typer.Exit(BAD_INPUT if wanted.data.problems else FAILED if failed else DONE)
+
+
+def _name_of(out: Path) -> str:
+    """A batch that is resumed goes on with the budget it began with."""
+    return hashlib.sha256(str(out.resolve()).encode()).hexdigest()[:16]
 
 
 def _variants(

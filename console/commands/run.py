@@ -8,7 +8,8 @@ from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
 from parley.console.brains import BrainChoice, open_brain, parse_brain
-from parley.console.debates import Wishes, wished_panel
+from parley.console.budgets import limits_of
+from parley.console.debates import Wishes, new_id, wished_panel
 from parley.console.exits import DONE, FAILED, warn
 from parley.console.logs import keep_quiet
 from parley.console.options import (
@@ -18,6 +19,7 @@ from parley.console.options import (
     Inputs,
     Json,
     Language,
+    Limits,
     NatsOrPrivate,
     Out,
     PanelName,
@@ -28,6 +30,7 @@ from parley.console.options import (
     Regime,
     Roster,
     Sets,
+    TotalLimits,
     example,
     language_of,
     names,
@@ -92,6 +95,8 @@ def run(
     roster: Roster = None,
     regime: Regime = None,
     given_id: Id = None,
+    budget: Limits = None,
+    total_budget: TotalLimits = None,
     nats: NatsOrPrivate = None,
     panels_dir: Panels = None,
     config: Config = None,
@@ -129,7 +134,8 @@ def run(
             raise typer.Exit(run_async(partial(photo_runner(), settings, job, choice)))
     if out is not None or references:
         raise BadInput("--out and --reference go with images, and with --brain auto or rule")
-    wanted = plan(panel, inputs or (), choice, wishes, given_id)
+    limits = limits_of(budget, total_budget, new_id())
+    wanted = plan(panel, inputs or (), choice, wishes, given_id, limits)
     if not settings.names_a_server:
         check_answerable(wanted, choice)
     warn(wanted.warnings)

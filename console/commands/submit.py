@@ -4,7 +4,8 @@ import typer
 
 from parley.configs.settings import Settings, load
 from parley.console.brains import parse_brain
-from parley.console.debates import Wishes, wished_panel
+from parley.console.budgets import limits_of
+from parley.console.debates import Wishes, new_id, wished_panel
 from parley.console.exits import warn
 from parley.console.logs import keep_quiet
 from parley.console.options import (
@@ -14,6 +15,7 @@ from parley.console.options import (
     Inputs,
     Json,
     Language,
+    Limits,
     Nats,
     PanelName,
     Panels,
@@ -22,6 +24,7 @@ from parley.console.options import (
     Regime,
     Roster,
     Sets,
+    TotalLimits,
     example,
     language_of,
     names,
@@ -53,6 +56,8 @@ def submit(
     roster: Roster = None,
     regime: Regime = None,
     given_id: Id = None,
+    budget: Limits = None,
+    total_budget: TotalLimits = None,
     nats: Nats = None,
     panels_dir: Panels = None,
     config: Config = None,
@@ -76,7 +81,8 @@ def submit(
     choice = parse_brain(brain)
     if choice.follows_rules and debates_images(wished_panel(panel, wishes).panel):
         inputs = [str(path) for path in usable_photos(inputs or ())]
-    wanted = plan(panel, inputs or (), choice, wishes, given_id)
+    limits = limits_of(budget, total_budget, new_id())
+    wanted = plan(panel, inputs or (), choice, wishes, given_id, limits)
     warn(wanted.warnings)
     run_async(lambda: _submit(settings, wanted))
     for ref in wanted.refs:

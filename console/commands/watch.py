@@ -1,11 +1,12 @@
 import json
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from parley.bus.contracts.facts import Closed
-from parley.bus.errors import DecodeError
+from parley.bus.contracts.partial import Partial
+from parley.bus.errors import BadInput, DecodeError
 from parley.bus.journal import Journal, Logged
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
@@ -16,13 +17,18 @@ from parley.console.options import Config, Json, Nats, example
 from parley.console.output import print_line
 from parley.console.system import follow, open_journal, run_async
 from parley.console.views import view_for
-from parley.console.watching import Audience, find
+from parley.console.watching import Audience, find, overhearing
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command(
-    epilog=example("parley watch", "parley watch 01jd7w2k9xqz", "parley watch --from-start --json")
+    epilog=example(
+        "parley watch",
+        "parley watch 01jd7w2k9xqz",
+        "parley watch --from-start --json",
+        "parley watch --json --partials",
+    )
 )
 def watch(
     debate: Annotated[
@@ -35,6 +41,9 @@ def watch(
             help="What already happened, too. One debate: yes unless told; all: no unless told.",
         ),
     ] = None,
+    partials: Annotated[
+        bool, typer.Option("--partials", help="With --json: words while they are spoken, too.")
+    ] = False,
     nats: Nats = None,
     config: Config = None,
     as_json: Json = False,
@@ -43,24 +52,35 @@ def watch(
     Follow debates as they happen.
 
     One debate is followed until it is closed, all of them until Ctrl-C. With --json every fact is
-    one line.
+    one line. A terminal also shows the words of a model that streams (model.stream).
     """
     keep_quiet()
+    if partials and not as_json:
+        raise BadInput("--partials goes with --json; a terminal shows them anyway")
     settings = load(config, {"nats.url": nats})
     early = from_start if from_start is not None else debate is not None
-    run_async(lambda: _watch(settings, debate, early=early, as_json=as_json))
+    run_async(lambda: _watch(settings, debate, _Wanted(early, as_json, partials)))
 
 
-async def _watch(settings: Settings, debate: str | None, *, early: bool, as_json: bool) -> None:
+class _Wanted(NamedTuple):
+    early: bool
+    as_json: bool
+    partials: bool
+
+
+async def _watch(settings: Settings, debate: str | None, wanted: _Wanted) -> None:
     async with open_journal(settings, create=False) as journal:
         ref = await find(journal, debate) if debate is not None else None
-        start = 1 if early else await journal.bus.last_sequence() + 1
-        if ref is not None and not early and await _is_closed(journal, ref):
+        start = 1 if wanted.early else await journal.bus.last_sequence() + 1
+        if ref is not None and not wanted.early and await _is_closed(journal, ref):
             return
-        if as_json:
-            await _watch_facts(journal, ref, start)
-        else:
+        if not wanted.as_json:
             await _watch_story(journal, ref, start)
+        elif wanted.partials:
+            async with overhearing(journal, ref, _print_partial):
+                await _watch_facts(journal, ref, start)
+        else:
+            await _watch_facts(journal, ref, start)
 
 
 async def _watch_facts(journal: Journal, ref: DebateRef | None, start: int) -> None:
@@ -84,7 +104,14 @@ async def _watch_story(journal: Journal, ref: DebateRef | None, start: int) -> N
             logged = await audience.see(record)
             return ref is not None and logged is not None and isinstance(logged.fact, Closed)
 
-        await follow(journal, _filters(journal, ref), start=start, see=see)
+        async with overhearing(journal, ref, view.overhear):
+            await follow(journal, _filters(journal, ref), start=start, see=see)
+
+
+def _print_partial(ref: DebateRef, partial: Partial) -> None:
+    said = partial.model_dump(mode="json")
+    line = {"panel": ref.panel, "debate_id": ref.id, "partial": said}
+    print_line(json.dumps(line, ensure_ascii=False))
 
 
 def _filters(journal: Journal, ref: DebateRef | None) -> tuple[str, ...]:
