@@ -1,6 +1,6 @@
 """What every debate can account for, whatever its protocol: declarations, costs, missed turns."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from parley.bus.contracts.base import Contract, Usage
 from parley.bus.contracts.declaration import TerminationDeclaration
@@ -24,12 +24,27 @@ def declarations_of(state: DebateState) -> tuple[TerminationDeclaration, ...]:
 
 
 def usage_of(state: DebateState) -> Usage:
-    used = [
-        heard.said.usage
-        for step in state.steps
-        for heard in step.heard
-        if isinstance(heard.said, TurnTaken)
-    ]
+    return _sum(turn.usage for turn in _turns(state))
+
+
+def usage_by_persona(state: DebateState) -> dict[str, Usage]:
+    """Of those for whom a model was asked, in the order of the roster."""
+    used: dict[str, list[Usage]] = {}
+    for turn in _turns(state):
+        used.setdefault(turn.persona, []).append(turn.usage)
+    sums = {name: _sum(used[name]) for name in state.running_panel.roster if name in used}
+    return {name: usage for name, usage in sums.items() if usage.model_calls}
+
+
+def _turns(state: DebateState) -> Iterator[TurnTaken]:
+    for step in state.steps:
+        for heard in step.heard:
+            if isinstance(heard.said, TurnTaken):
+                yield heard.said
+
+
+def _sum(usages: Iterable[Usage]) -> Usage:
+    used = tuple(usages)
     return Usage(
         model_calls=sum(one.model_calls for one in used),
         input_tokens=sum(one.input_tokens for one in used),

@@ -118,8 +118,6 @@ class ModelClient:
         except Spent as refusal:
             reason = FailureReason.BUDGET_EXHAUSTED
             raise Unanswered(reason, str(refusal), bill.usage) from None
-        finally:
-            await meter.settle(bill.usage)
 
     def _gave_up(self, fault: Fault, usage: Usage) -> Unanswered:
         answered = fault.kind in {FaultKind.FILTERED, FaultKind.TOO_LARGE}
@@ -204,19 +202,33 @@ class ModelClient:
     async def _call(
         self, messages: Sequence[JsonValue], form: type[Form], terms: Terms, manners: Manners
     ) -> Completion:
-        bill, parameters = terms.bill, parameters_of(self._choice, form, manners)
         async with self._slots:
             wanted = expected(messages, self._choice)
-            await terms.meter.reserve(bill.usage, wanted, self._settings.timeout_s)
-            bill.calls += 1
-            if terms.listener is None or not manners.streams:
-                completion = await self._wire.complete(messages, parameters)
-            else:
-                parameters = {**parameters, **streaming_parameters(manners)}
-                completion = await self._wire.stream(messages, parameters, terms.listener)
-        read = completion.input_tokens
-        bill.add(guessed_tokens(messages) if read is None else read, completion.output_tokens or 0)
+            await terms.meter.reserve(terms.bill.usage, wanted, self._settings.timeout_s)
+            terms.bill.calls += 1
+            try:
+                completion = await self._complete(messages, form, terms.listener, manners)
+                read = completion.input_tokens
+                terms.bill.add(
+                    guessed_tokens(messages) if read is None else read,
+                    completion.output_tokens or 0,
+                )
+            finally:
+                await terms.meter.settle(terms.bill.usage)
         return completion
+
+    async def _complete(
+        self,
+        messages: Sequence[JsonValue],
+        form: type[Form],
+        listener: Listener | None,
+        manners: Manners,
+    ) -> Completion:
+        parameters = parameters_of(self._choice, form, manners)
+        if listener is None or not manners.streams:
+            return await self._wire.complete(messages, parameters)
+        more = streaming_parameters(manners)
+        return await self._wire.stream(messages, {**parameters, **more}, listener)
 
     def _streamed_in_vain(self, fault: Fault, manners: Manners, terms: Terms) -> bool:
         """Whether the call is to be repeated at once, in another way."""

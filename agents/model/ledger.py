@@ -71,6 +71,8 @@ class Account(Contract):
 
     def settled(self, ask: str, used: Amount) -> "Account":
         """Whoever was handed the same ask before us may have used more."""
+        if ask not in self.asks and used == NOTHING:
+            return self
         known = self.asks.get(ask, Charge())
         return self._with(ask, Charge(used=known.used.at_least(used)))
 

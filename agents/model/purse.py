@@ -63,7 +63,7 @@ class Meter(Protocol):
         ...
 
     async def settle(self, used: Usage) -> None:
-        """After the last call; never raises for want of a bus."""
+        """After each call, the ask having used so much in all; never raises for want of a bus."""
         ...
 
 
@@ -95,7 +95,7 @@ class _Wish:
             return settled, Ruling.GRANTED
         ruling = rule(self.budget, balance([settled], now).plus(others), self.wanted)
         if ruling is not Ruling.GRANTED:
-            return account, ruling
+            return settled, ruling
         until = now + int((self.within_s + _GRACE_S) * _SECOND_NS)
         return settled.holding(self.ask, self.wanted, until), ruling
 
@@ -228,19 +228,24 @@ class AskMeter:
     def __init__(self, ask: str, drawn: Sequence[tuple[Purse, Budget]]) -> None:
         self._ask = ask
         self._drawn = drawn
-        self._touched: list[Purse] = []
 
     async def reserve(self, used: Usage, wanted: Amount, within_s: float) -> None:
-        for purse, budget in self._drawn:
-            if purse not in self._touched:
-                self._touched.append(purse)
-            if not await purse.reserve(budget, self._ask, amount_of(used), wanted, within_s):
-                raise Spent(f"the budget is used up: {budget.model_dump_json(exclude_none=True)}")
+        """All of it or nothing: who waits or is refused holds nothing."""
+        granted = False
+        try:
+            for purse, budget in self._drawn:
+                if not await purse.reserve(budget, self._ask, amount_of(used), wanted, within_s):
+                    limits = budget.model_dump_json(exclude_none=True)
+                    raise Spent(f"the budget is used up: {limits}")
+            granted = True
+        finally:
+            if not granted:
+                await self.settle(used)
 
     async def settle(self, used: Usage) -> None:
         """Also while everything around is being cancelled."""
         with anyio.CancelScope(shield=True), anyio.move_on_after(_SETTLE_WITHIN_S):
-            for purse in self._touched:
+            for purse, _ in self._drawn:
                 try:
                     await purse.settle(self._ask, amount_of(used))
                 except BusError as error:

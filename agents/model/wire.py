@@ -143,6 +143,13 @@ class Wire:
             output_tokens=heard.output_tokens,
         )
 
+    async def models(self) -> list[str]:
+        """Those that the endpoint lists. Raises Fault."""
+        with self._translating(), anyio.fail_after(self._timeout_s):
+            page = await self._client.models.list()
+        listed = page.data if isinstance(getattr(page, "data", None), list) else []
+        return [str(one.id) for one in listed]
+
     def _check_streams(self, content_type: str) -> None:
         if content_type.startswith(_JSON):
             raise Fault(FaultKind.NO_STREAM, f"{self._choice.host} does not stream")

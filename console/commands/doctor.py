@@ -10,6 +10,7 @@ from parley.console.commands.infra import Rosters, queues_of, rosters_of
 from parley.console.examination import Examination, Finding, State, examine, findings
 from parley.console.exits import FAILED
 from parley.console.logs import keep_quiet
+from parley.console.model_check import model_findings
 from parley.console.options import Config, Json, Nats, Panels, example
 from parley.console.output import print_line
 from parley.console.system import open_server, run_async
@@ -25,14 +26,15 @@ def doctor(
     """
     Look for whatever is wrong with a running system.
 
-    Server, durability, streams, queues, storage, clocks, dead letters, and who is alive. The exit
-    code is 1 if anything is wrong; what is merely worth knowing is a note.
+    Server, durability, streams, queues, storage, clocks, dead letters, who is alive, and the
+    language models that the settings name. The exit code is 1 if anything is wrong; what is merely
+    worth knowing is a note.
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
     rosters = rosters_of(settings)
-    seen = run_async(lambda: _examine(settings, rosters))
-    found = findings(seen)
+    seen, models = run_async(lambda: _examine(settings, rosters))
+    found = [*findings(seen), *models]
     if as_json:
         print_line(json.dumps(_as_json(seen, found)))
     else:
@@ -42,11 +44,12 @@ def doctor(
         raise typer.Exit(FAILED)
 
 
-async def _examine(settings: Settings, rosters: Rosters) -> Examination:
+async def _examine(settings: Settings, rosters: Rosters) -> tuple[Examination, list[Finding]]:
     async with open_server(settings) as bus:
         journal = Journal(bus, Subjects(settings.nats.prefix))
         queues = queues_of(journal, settings, rosters)
-        return await examine(bus, settings.nats.monitor, queues)
+        seen = await examine(bus, settings.nats.monitor, queues)
+    return seen, await model_findings(settings, rosters)
 
 
 def _wrong(found: list[Finding]) -> bool:

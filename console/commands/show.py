@@ -1,6 +1,7 @@
 import typer
 
 from parley.configs.settings import load
+from parley.console.costs import tell_costs
 from parley.console.live import print_board
 from parley.console.logbook import read_log
 from parley.console.logs import keep_quiet
@@ -25,5 +26,5 @@ def show(debate: DebateId, nats: Nats = None, config: Config = None, as_json: Js
         print_line(model_line(result_of(log.ref, state)))
         return
     print_board(log.ref, state)
-    for line in tell_outcome(state):
+    for line in (*tell_outcome(state), *tell_costs(state)):
         print_line(line)

@@ -9,7 +9,13 @@ from parley.bus.subjects import DebateRef
 from parley.coordinator.absa.record import final_output
 from parley.coordinator.absa.sample import Reading
 from parley.coordinator.state import DebateState
-from parley.coordinator.tally import TurnError, declarations_of, errors_of, usage_of
+from parley.coordinator.tally import (
+    TurnError,
+    declarations_of,
+    errors_of,
+    usage_by_persona,
+    usage_of,
+)
 
 
 class RunSummary(Contract):
@@ -23,6 +29,7 @@ class RunSummary(Contract):
     declarations: tuple[TerminationDeclaration, ...]
     errors: tuple[TurnError, ...]
     usage: Usage
+    usage_by_persona: dict[str, Usage]
 
 
 class AbsaResult(FinalOutput):
@@ -47,6 +54,7 @@ def result_of(ref: DebateRef, state: DebateState) -> AbsaResult | AbsaUnfinished
         declarations=declarations_of(state),
         errors=errors_of(state),
         usage=usage_of(state),
+        usage_by_persona=usage_by_persona(state),
     )
     record = record_of(ref, state)
     return AbsaUnfinished(run=run) if record is None else AbsaResult(**dict(record), run=run)

@@ -24,7 +24,13 @@ from parley.coordinator.regimes.explored import explored_axes
 from parley.coordinator.regimes.flow import panel_of
 from parley.coordinator.regimes.progress import Progress, progress_of
 from parley.coordinator.state import DebateState
-from parley.coordinator.tally import TurnError, declarations_of, errors_of, usage_of
+from parley.coordinator.tally import (
+    TurnError,
+    declarations_of,
+    errors_of,
+    usage_by_persona,
+    usage_of,
+)
 
 
 class DeliberationTurn(Contract):
@@ -67,6 +73,7 @@ class DeliberationResult(Contract):
     nominal_llm_calls: int
     actual_llm_calls: int
     usage: Usage
+    usage_by_persona: dict[str, Usage]
     declarations: tuple[TerminationDeclaration, ...]
     turns: tuple[DeliberationTurn, ...]
     errors: tuple[TurnError, ...]
@@ -107,6 +114,7 @@ def result_of(ref: DebateRef, state: DebateState) -> DeliberationResult:
         nominal_llm_calls=sum(len(step.ask.personas) for step in state.steps),
         actual_llm_calls=usage.model_calls,
         usage=usage,
+        usage_by_persona=usage_by_persona(state),
         declarations=declarations_of(state),
         turns=_turns(progress),
         errors=errors_of(state),

@@ -14,7 +14,13 @@ from parley.bus.contracts.verdicts import (
 )
 from parley.bus.subjects import DebateRef
 from parley.coordinator.state import DebateState
-from parley.coordinator.tally import TurnError, declarations_of, errors_of, usage_of
+from parley.coordinator.tally import (
+    TurnError,
+    declarations_of,
+    errors_of,
+    usage_by_persona,
+    usage_of,
+)
 from parley.coordinator.verdicts.board import OPENING, Board, board_of
 from parley.coordinator.verdicts.disagreement import disagreement
 from parley.coordinator.verdicts.flow import panel_of, reason_of
@@ -50,8 +56,11 @@ class VerdictResult(Contract):
     nominal_llm_calls: int
     # What the nominal count would have been with every round played.
     nominal_llm_calls_without_early_stop: int
+    # The share of those that stopping early has saved; None while the debate runs.
+    early_stop_savings: float | None
     actual_llm_calls: int
     usage: Usage
+    usage_by_persona: dict[str, Usage]
     declarations: tuple[TerminationDeclaration, ...]
     turns: tuple[DebateTurn, ...]
     errors: tuple[TurnError, ...]
@@ -94,8 +103,12 @@ def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
         changed_by_debate=final is not None and final is not vote,
         nominal_llm_calls=agents * rounds,
         nominal_llm_calls_without_early_stop=agents * panel.params.max_rounds,
+        early_stop_savings=(
+            1.0 - min(rounds, panel.params.max_rounds) / panel.params.max_rounds if reason else None
+        ),
         actual_llm_calls=usage.model_calls,
         usage=usage,
+        usage_by_persona=usage_by_persona(state),
         declarations=declarations_of(state),
         turns=turns_of(state),
         errors=errors_of(state),

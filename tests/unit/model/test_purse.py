@@ -10,6 +10,7 @@ from parley.agents.model.purse import Purse, Spent, Treasury
 from parley.bus.contracts.base import Usage
 from parley.bus.contracts.budget import Allowance, BatchBudget, Budget
 from parley.bus.memory import open_memory_server
+from parley.bus.memory.bus import MemoryServer
 from parley.bus.port import Guard
 from parley.bus.subjects import PURSE, DebateRef
 from tests.unit.model.asking import task
@@ -27,7 +28,7 @@ class Clock:
         return self.now
 
 
-def a_server() -> AbstractAsyncContextManager:
+def a_server() -> AbstractAsyncContextManager[MemoryServer]:
     return open_memory_server()
 
 
@@ -65,6 +66,25 @@ async def test_what_is_held_but_not_used_comes_back():
         await one.settle("d.r1", Amount(calls=1, tokens=20))
         with anyio.fail_after(1):
             assert await other.reserve(budget, "d.r1", Amount(), CALL, 60)
+
+
+async def test_those_who_wait_hold_nothing_and_say_what_they_have_used():
+    """Each has made a call and wants another; nobody may wait for what the others never give back."""
+    async with a_server() as server:
+        budget = Budget(calls=2)
+        purses = [Purse(server.client().register(PURSE), "p.debate.d", name) for name in ("a", "b")]
+        for purse in purses:
+            assert await purse.reserve(budget, "d.r1", Amount(), CALL, 60)
+        granted: list[bool] = []
+
+        async def again(purse: Purse) -> None:
+            granted.append(await purse.reserve(budget, "d.r1", CALL, CALL, 60))
+
+        with anyio.fail_after(2):
+            async with anyio.create_task_group() as tasks:
+                for purse in purses:
+                    tasks.start_soon(again, purse)
+        assert granted == [False, False]
 
 
 async def test_a_crashed_holder_does_not_keep_a_reservation():

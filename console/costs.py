@@ -1,0 +1,53 @@
+"""What a debate cost, in words; and what stopping early has saved."""
+
+from collections.abc import Iterator
+
+from parley.bus.contracts.base import Usage
+from parley.bus.contracts.panel import VerdictPanel
+from parley.coordinator.budget import limits_of
+from parley.coordinator.state import DebateState
+from parley.coordinator.tally import usage_by_persona, usage_of
+from parley.coordinator.verdicts.board import board_of
+
+
+def tell_costs(state: DebateState) -> Iterator[str]:
+    if state.panel is None:
+        return
+    yield from _savings(state)
+    by_persona = usage_by_persona(state)
+    if not by_persona:
+        return
+    limits = ", ".join(f"{name} {limit:g}" for name, limit in _limits(state).items())
+    yield f"models: {_words(usage_of(state))}" + (f" (limits: {limits})" if limits else "")
+    width = max(map(len, by_persona))
+    for name, usage in by_persona.items():
+        yield f"  {name:<{width}}  {_words(usage)}"
+
+
+def _limits(state: DebateState) -> dict[str, float]:
+    limits = limits_of(state.running_panel)
+    return {
+        name.removeprefix("budget_"): limit
+        for name, limit in limits.items()
+        if isinstance(limit, int | float)
+    }
+
+
+def _savings(state: DebateState) -> Iterator[str]:
+    """Counted as one call for each agent and round, whoever thinks."""
+    panel = state.running_panel
+    if not isinstance(panel, VerdictPanel) or state.terminated is None:
+        return
+    rounds, most = max(0, board_of(state).round), panel.params.max_rounds
+    if rounds < most:
+        agents = len(panel.personas)
+        yield (
+            f"stopped after {rounds} of {most} rounds: {agents * rounds} instead of"
+            f" {agents * most} turns, {1 - rounds / most:.0%} saved"
+        )
+
+
+def _words(usage: Usage) -> str:
+    calls = "1 call" if usage.model_calls == 1 else f"{usage.model_calls} calls"
+    cost = f", cost {usage.cost:.4g}" if usage.cost else ""
+    return f"{calls}, {usage.input_tokens} tokens read, {usage.output_tokens} written{cost}"

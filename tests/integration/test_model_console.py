@@ -1,0 +1,215 @@
+"""Models as a person meets them on the command line: mistakes, the doctor, words being spoken."""
+
+import asyncio
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from parley.bus.contracts.facts import Submitted
+from parley.bus.contracts.panel import DebateInput
+from parley.bus.subjects import DebateRef
+from tests.bus.worlds import NatsServer, until
+from tests.debates import panel
+from tests.integration.test_model import THREE, nats
+from tests.integration.test_model_sharing import replicas
+from tests.model_server import GOOD, Body, ModelServer, model_server
+from tests.unit.console.calling import Call
+from tests.unit.console.conftest import parley, server
+
+__all__ = ["nats", "parley", "server"]
+
+CANARY = "sk-canary-4f1c09d7e2"
+WORDS = "The spectrum shows regular peaks and the grain is even, " * 6
+
+
+@contextmanager
+def served(**options: Any) -> Iterator[ModelServer]:
+    """The endpoint in a thread of its own, beside a command that runs in this one."""
+    up, down = threading.Event(), threading.Event()
+    found: list[ModelServer] = []
+
+    async def serve() -> None:
+        async with model_server(**options) as running:
+            found.append(running)
+            up.set()
+            await asyncio.to_thread(down.wait)
+
+    thread = threading.Thread(target=asyncio.run, args=(serve(),))
+    thread.start()
+    up.wait()
+    try:
+        yield found[0]
+    finally:
+        down.set()
+        thread.join()
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with served(key="right", model="m", indiscreet=True) as running:
+        monkeypatch.setenv("PARLEY_MODEL__BASE_URL", running.url)
+        monkeypatch.setenv("PARLEY_MODEL__API_KEY", "right")
+        monkeypatch.setenv("PARLEY_MODEL__NAME", "m")
+        monkeypatch.setenv("PARLEY_MODEL__MAX_PAUSE_S", "0.02")
+        yield running
+
+
+MISTAKES = {
+    "no-name": ({"NAME": None}, 2, "PARLEY_MODEL__NAME"),
+    "no-key": ({"API_KEY": None, "BASE_URL": None}, 2, "PARLEY_MODEL__API_KEY"),
+    "wrong-key": ({"API_KEY": CANARY}, 2, "refuses the key (401)"),
+    "unknown-model": ({"NAME": "x"}, 2, "knows no model 'x'"),
+    "unreachable": ({"BASE_URL": "http://127.0.0.1:9/v1"}, 3, "no connection to 127.0.0.1:9"),
+}
+
+
+def make(mistake: dict[str, str | None], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in mistake.items():
+        if value is None:
+            monkeypatch.delenv(f"PARLEY_MODEL__{name}")
+        else:
+            monkeypatch.setenv(f"PARLEY_MODEL__{name}", value)
+
+
+@pytest.mark.parametrize(("mistake", "code", "hint"), MISTAKES.values(), ids=MISTAKES)
+@pytest.mark.usefixtures("endpoint")
+def test_a_mistake_is_one_line_for_agents_and_batches(  # noqa: PLR0913, PLR0917
+    server: NatsServer, parley: Call, monkeypatch, tmp_path: Path, mistake, code, hint
+):
+    make(mistake, monkeypatch)
+    samples = tmp_path / "s.jsonl"
+    samples.write_text('{"text": "good food"}\n')
+    for command in (
+        ("agent", "forensic/noise", "--nats", server.url),
+        ("up", "--nats", server.url),
+        ("batch", "absa", samples, "-o", tmp_path / "out", "--nats", server.url),
+    ):
+        called = parley(*command, "--brain", "model")
+        (line,) = [one for one in called.err.splitlines() if one.startswith("parley: ")]
+        assert (called.code, hint in line) == (code, True), (command, called.err)
+        assert CANARY not in called.err + called.out
+
+
+@pytest.mark.parametrize(
+    ("mistake", "state", "text"),
+    [
+        ({}, "ok", "m at 127.0.0.1"),
+        ({"NAME": "x"}, "WRONG", "it has: m"),
+        ({"API_KEY": CANARY}, "WRONG", "refuses the key (401)"),
+        ({"BASE_URL": "http://127.0.0.1:9/v1"}, "WRONG", "no connection"),
+    ],
+    ids=["well", "unknown-model", "wrong-key", "unreachable"],
+)
+def test_the_doctor_looks_at_the_model(  # noqa: PLR0913, PLR0917
+    endpoint, server: NatsServer, parley: Call, monkeypatch, mistake, state, text
+):
+    make(mistake, monkeypatch)
+    called = parley("doctor", "--nats", server.url, "--json")
+    found = [one for one in json.loads(called.out)["findings"] if one["what"] == "model"]
+    assert [one["state"] for one in found] == [state]
+    assert text in found[0]["text"]
+    assert called.code == 1
+    assert endpoint.calls == []
+    assert CANARY not in called.out
+
+
+@pytest.mark.usefixtures("endpoint")
+def test_the_doctor_says_nothing_of_a_model_that_nobody_named(
+    server: NatsServer, parley: Call, monkeypatch
+):
+    make({"NAME": None}, monkeypatch)
+    findings = json.loads(parley("doctor", "--nats", server.url, "--json").out)["findings"]
+    assert "model" not in {one["what"] for one in findings}
+
+
+def test_a_batch_stops_at_its_total_budget(
+    server: NatsServer, parley: Call, endpoint, tmp_path: Path
+):
+    """Nobody gets beyond the first stage: four calls for twenty sentences."""
+    samples = tmp_path / "s.jsonl"
+    samples.write_text('{"text": "good food"}\n' * 20)
+    called = parley(
+        *("batch", "absa", samples, "-o", tmp_path / "out", "--brain", "model"),
+        *("--total-budget", "calls=4", "--nats", server.url),
+    )
+    assert called.code == 1
+    assert len(endpoint.questions) == 4
+    assert called.err.count("budget_exhausted") >= 18
+
+
+def submitted(name: str = "forensic") -> Submitted:
+    """On a panel without agents nothing happens."""
+    chosen = panel(THREE).model_copy(update={"name": name})
+    return Submitted(panel=chosen, input=DebateInput(text="a photograph"))
+
+
+def talkative(_body: Body) -> str:
+    return json.dumps(GOOD | {"reasoning": WORDS})
+
+
+@asynccontextmanager
+async def watching(url: str, *options: str) -> AsyncIterator[bytearray]:
+    """What `parley watch` prints on a terminal of its own."""
+    near, far = pty.openpty()
+    command = [sys.executable, "-m", "parley", "watch", "--nats", url, *options]
+    printed = bytearray()
+
+    async def drain() -> None:
+        read = partial(anyio.to_thread.run_sync, os.read, abandon_on_cancel=True)
+        while True:
+            try:
+                printed.extend(await read(near, 65536))
+            except OSError:
+                return
+
+    async with anyio.create_task_group() as tasks:
+        with subprocess.Popen(command, stdout=far, stderr=far) as process:
+            tasks.start_soon(drain)
+            try:
+                yield printed
+            finally:
+                process.kill()
+                tasks.cancel_scope.cancel()
+    os.close(far)
+    os.close(near)
+
+
+@pytest.mark.timeout(60)
+async def test_watch_shows_words_while_they_are_spoken(nats, monkeypatch):
+    """As lines of JSON, and on a terminal below the board."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    async with (
+        model_server(mind=talkative, pace_s=0.03) as endpoint,
+        replicas(nats, endpoint.url, 1, stream=True, timeout_s=20) as journal,
+        watching(nats.url, "--json", "--partials") as lines,
+    ):
+        await journal.submit(DebateRef("none", "first"), submitted("none"))
+        await until(lambda: b"first" in lines, 20)
+        await journal.submit(DebateRef("forensic", "talk"), submitted())
+        async with watching(nats.url, "talk") as screen:
+            await until(lambda: b"closed: completed" in screen, 30)
+        await until(lambda: lines.count(b'"closed"') > 0)
+    said = [json.loads(one) for one in lines.decode().splitlines() if one.startswith("{")]
+    of_talk = [one for one in said if one["debate_id"] == "talk"]
+    partials = [one["partial"] for one in of_talk if "partial" in one]
+    assert {one["persona"] for one in partials} == set(THREE)
+    assert all(WORDS.startswith(one["text"]) for one in partials)
+    first = next(number for number, one in enumerate(of_talk) if "partial" in one)
+    turn = next(n for n, one in enumerate(of_talk) if one.get("fact", {}).get("type") == "turn")
+    assert first < turn
+    assert re.search(r"(frequency|noise|spatial) … The spectrum shows", screen.decode())
