@@ -98,6 +98,8 @@ class ModelServer:
     pace_s: float = 0.0
     # Before every answer.
     latency_s: float = 0.0
+    # Until it is set nobody gets an answer.
+    gate: asyncio.Event | None = None
     # Quotes the key in its errors and in its answers.
     indiscreet: bool = False
     calls: list[Body] = field(default_factory=list)
@@ -217,6 +219,8 @@ class ModelServer:
         good = self.mind(body)
         if self.indiscreet:
             good = json.dumps({**json.loads(good), "reasoning": f"Your key is {key}, I believe."})
+        if self.gate is not None:
+            await self.gate.wait()
         await asyncio.sleep(SLOW_S if fault == "slow" else self.latency_s)
         errors = {
             "rate_limit": (429, "slow down", "rate_limit_exceeded"),

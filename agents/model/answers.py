@@ -12,8 +12,8 @@ from collections import OrderedDict
 import structlog
 from pydantic import TypeAdapter, ValidationError
 
-from parley.agents.model.question import AnyQuestion
-from parley.agents.model.schema import compact_schema
+from parley.agents.model.question import AnyQuestion, Form
+from parley.agents.model.schema import schema_of
 from parley.bus.contracts.facts import Content
 from parley.bus.errors import BusError
 from parley.bus.port import Bus, Guard, Register
@@ -65,9 +65,10 @@ class Answers:
 
 def key_of(panel: str, persona: str, question: AnyQuestion, choice: ModelChoice) -> str:
     """Whatever could change the answer is in it, but for chance."""
+    form: type[Form] = question.form
     asked = [
         question.prompt.digest,
-        compact_schema(question.form),
+        schema_of(form),
         choice.address,
         choice.name,
         choice.temperature,

@@ -5,7 +5,6 @@ import json
 import os
 import pty
 import re
-import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -176,14 +175,16 @@ async def watching(url: str, *options: str) -> AsyncIterator[bytearray]:
             except OSError:
                 return
 
-    async with anyio.create_task_group() as tasks:
-        with subprocess.Popen(command, stdout=far, stderr=far) as process:
-            tasks.start_soon(drain)
-            try:
-                yield printed
-            finally:
-                process.kill()
-                tasks.cancel_scope.cancel()
+    async with (
+        await anyio.open_process(command, stdin=None, stdout=far, stderr=far) as process,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(drain)
+        try:
+            yield printed
+        finally:
+            process.kill()
+            tasks.cancel_scope.cancel()
     os.close(far)
     os.close(near)
 
@@ -196,12 +197,15 @@ async def test_watch_shows_words_while_they_are_spoken(nats, monkeypatch):
     async with (
         model_server(mind=talkative, pace_s=0.03) as endpoint,
         replicas(nats, endpoint.url, 1, stream=True, timeout_s=20) as journal,
-        watching(nats.url, "--json", "--partials") as lines,
+        watching(nats.url, "--json", "--partials", "--from-start") as lines,
     ):
         await journal.submit(DebateRef("none", "first"), submitted("none"))
         await until(lambda: b"first" in lines, 20)
+        endpoint.gate = asyncio.Event()
         await journal.submit(DebateRef("forensic", "talk"), submitted())
         async with watching(nats.url, "talk") as screen:
+            await until(lambda: b"opening statements" in screen, 20)
+            endpoint.gate.set()
             await until(lambda: b"closed: completed" in screen, 30)
         await until(lambda: lines.count(b'"closed"') > 0)
     said = [json.loads(one) for one in lines.decode().splitlines() if one.startswith("{")]

@@ -21,7 +21,7 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput, Panel, VerdictParams
-from parley.bus.contracts.verdicts import TerminationReason, Verdict
+from parley.bus.contracts.verdicts import ManagerDecision, TerminationReason, Verdict
 from parley.bus.subjects import DebateRef
 from parley.coordinator.absa.result import record_of
 from parley.coordinator.audit import audit
@@ -169,6 +169,8 @@ def test_verdicts_end_where_somebody_is_refused(turns, status, reason, verdict):
     state = cut_short(panel(), reciting(STALEMATE), turns)
     assert state.closed is not None
     assert (state.closed.status, state.closed.reason) == (status, reason)
+    assert state.decided is not None
+    assert isinstance(state.decided.decision, ManagerDecision)
     assert state.decided.decision.final_verdict is verdict
 
 
