@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo eval-absa eval-forensic test check simulate chaos chaos-cluster bench clean
+.PHONY: help demo eval-absa eval-forensic test test-model check simulate chaos chaos-cluster bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -34,6 +34,18 @@ eval-forensic: $(VENV)/installed  ## set up, then measure the forensic agents on
 
 test: $(VENV)/ready  ## set up, then run all tests
 	$(BIN)/python -m pytest
+
+# llama-cpp-python is built from source, once (10 minutes of CPU time); tuning it to the building
+# machine is known to end in illegal instructions.
+$(VENV)/llama: | $(VENV)/ready
+	CMAKE_ARGS="-DGGML_NATIVE=OFF -DLLAVA_BUILD=OFF" $(BIN)/pip install --quiet \
+		--disable-pip-version-check 'llama-cpp-python[server]==0.3.36'
+	@touch $@
+
+LOCAL_MODEL ?= qwen
+test-model: $(VENV)/llama  ## build llama.cpp, fetch LOCAL_MODEL=qwen (1.1 GB), run whole debates on it (an hour)
+	$(BIN)/parley models fetch $(LOCAL_MODEL)
+	PARLEY_TEST_MODEL=$(LOCAL_MODEL) $(BIN)/python -m pytest tests/model
 
 check: $(VENV)/ready  ## lint, types, layers
 	$(BIN)/ruff check .

@@ -30,9 +30,6 @@ from tests.unit.model.asking import settings
 
 __all__ = ["nats"]
 
-# Without a limit each of the debates would take six calls.
-CALLS = 300
-
 
 @asynccontextmanager
 async def replicas(
@@ -65,18 +62,24 @@ def limited(**limits: Any) -> VerdictPanel:
 
 
 @pytest.mark.timeout(100)
-async def test_two_hundred_debates_share_one_budget_of_calls(nats):
+async def test_debates_share_one_budget_of_calls(nats):
+    await share_one_budget(nats, DEBATES)
+
+
+async def share_one_budget(nats: NatsServer, debates: int) -> None:
+    """Without a limit each would take six calls; together they have one and a half each."""
+    calls = debates * 3 // 2
     async with (
         model_server(mind=noise_concedes) as server,
         replicas(nats, server.url, 2, concurrency=24, timeout_s=20) as journal,
     ):
-        results = await many(journal, limited(calls=CALLS))
+        results = await many(journal, limited(calls=calls), debates)
         accounts = await journal.bus.register(PURSE).read("forensic.batch.b1.>")
-    assert len(results) == DEBATES
-    assert len(server.questions) == CALLS
-    assert sum(result.actual_llm_calls for result in results) == CALLS
+    assert len(results) == debates
+    assert len(server.questions) == calls
+    assert sum(result.actual_llm_calls for result in results) == calls
     reasons = Counter(result.termination_reason for result in results)
-    assert reasons[TerminationReason.BUDGET_EXHAUSTED] >= DEBATES // 2
+    assert reasons[TerminationReason.BUDGET_EXHAUSTED] >= debates // 2
     assert reasons[TerminationReason.QUORUM_LOST] == 0
     for result in results:
         enough = len(result.final_verdicts) >= 2
