@@ -1,4 +1,5 @@
-import subprocess
+import os
+import socket
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -8,13 +9,17 @@ import typer
 
 from parley.bus.errors import BadInput
 from parley.configs.local_models import local_model, local_models
-from parley.console.exits import DONE
 from parley.console.fetching import fetch as fetch_model
 from parley.console.fetching import model_file
 from parley.console.options import example
 from parley.console.output import print_line
 
 SERVER = "llama_cpp"
+# Comes with its extra for serving.
+SERVER_EXTRA = "starlette_context"
+# Tuned to the machine that builds it, it is known to end in illegal instructions elsewhere.
+BUILD = "-DGGML_NATIVE=OFF -DLLAVA_BUILD=OFF"
+LOOPBACK = "127.0.0.1"
 CONTEXT_TOKENS = 8192
 
 app = typer.Typer(
@@ -58,10 +63,10 @@ def serve(
     path = model_file(_folder(folder), name)
     if not path.is_file():
         raise BadInput(f"{name} is not here: parley models fetch {name}")
-    if find_spec(SERVER) is None:
-        raise BadInput(f"{SERVER} is not installed: pip install 'llama-cpp-python[server]'")
+    _check_installed()
+    _check_free(port)
     print_line("In another terminal:")
-    print_line(f"  export PARLEY_MODEL__BASE_URL=http://127.0.0.1:{port}/v1")
+    print_line(f"  export PARLEY_MODEL__BASE_URL=http://{LOOPBACK}:{port}/v1")
     print_line(f"  export PARLEY_MODEL__NAME={name}")
     print_line("  parley run forensic photo.jpg --brain model")
     options = {
@@ -70,12 +75,28 @@ def serve(
         "--n_ctx": CONTEXT_TOKENS,
         "--n_threads": threads,
         "--n_threads_batch": threads,
-        "--host": "127.0.0.1",
+        "--host": LOOPBACK,
         "--port": port,
     }
     given = [str(part) for option in options.items() for part in option]
-    command = [sys.executable, "-m", f"{SERVER}.server", *given]
-    raise typer.Exit(subprocess.run(command, check=False).returncode or DONE)  # noqa: S603
+    sys.stdout.flush()
+    # The server takes our place, so that whoever ends us ends it.
+    os.execv(sys.executable, [sys.executable, "-m", f"{SERVER}.server", *given])  # noqa: S606
+
+
+def _check_installed() -> None:
+    if find_spec(SERVER) is None or find_spec(SERVER_EXTRA) is None:
+        raise BadInput(
+            "the server is not installed (it is built, which takes 10 to 20 minutes):"
+            f" CMAKE_ARGS='{BUILD}' pip install 'llama-cpp-python[server]'"
+        )
+
+
+def _check_free(port: int) -> None:
+    try:
+        socket.create_server((LOOPBACK, port)).close()
+    except OSError as error:
+        raise BadInput(f"--port {port}: cannot listen there: {error.strerror}") from error
 
 
 def _folder(given: Path | None) -> Path:

@@ -168,10 +168,10 @@ async def watching(url: str, *options: str) -> AsyncIterator[bytearray]:
     printed = bytearray()
 
     async def drain() -> None:
-        read = partial(anyio.to_thread.run_sync, os.read, abandon_on_cancel=True)
+        read = partial(os.read, near, 65536)
         while True:
             try:
-                printed.extend(await read(near, 65536))
+                printed.extend(await anyio.to_thread.run_sync(read, abandon_on_cancel=True))
             except OSError:
                 return
 

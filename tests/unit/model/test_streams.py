@@ -39,7 +39,7 @@ async def listening(url: str, **options: Any) -> AsyncIterator[tuple[ModelBrain,
             lambda _subject, data: heard.append(Partial.model_validate_json(data)),
         )
         await anyio.sleep(0.01)
-        chosen = settings(url, stream=True, timeout_s=5, **options)
+        chosen = settings(url, **{"stream": True, "timeout_s": 5} | options)
         async with open_model_brain(chosen, [SEAT], [VerdictQuestions()], journal) as brain:
             yield brain, heard
         tasks.cancel_scope.cancel()
