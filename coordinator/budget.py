@@ -17,6 +17,9 @@ from parley.coordinator.tally import usage_of
 from parley.coordinator.tolerance import at_least
 
 
+NO_LIMITS = (None, None, None, None)
+
+
 class Spent(NamedTuple):
     """In the order and the units of the budgets."""
 
@@ -38,16 +41,20 @@ def spent_in(state: DebateState) -> Spent:
 
 def budget_of(panel: Panel) -> Budget | None:
     """Of one debate; None where nothing is limited. Where a limit is set twice the smaller holds."""
+    if not isinstance(panel, VerdictPanel):
+        return panel.budget
+    params = panel.params
+    among_params = (
+        params.budget_calls, params.budget_tokens, params.budget_cost, params.budget_seconds,
+    )  # fmt: skip
+    if among_params == NO_LIMITS:
+        return panel.budget
     own = panel.budget or Budget()
-    if isinstance(panel, VerdictPanel):
-        params = panel.params
-        own = Budget(
-            calls=_smaller(own.calls, params.budget_calls),
-            tokens=_smaller(own.tokens, params.budget_tokens),
-            cost=_smaller(own.cost, params.budget_cost),
-            seconds=_smaller(own.seconds, params.budget_seconds),
-        )
-    return own if own.sets_a_limit else None
+    limits = (own.calls, own.tokens, own.cost, own.seconds)
+    calls, tokens, cost, seconds = map(_smaller, limits, among_params)
+    return Budget.model_validate(
+        {"calls": calls, "tokens": tokens, "cost": cost, "seconds": seconds}
+    )
 
 
 def limits_of(panel: Panel) -> dict[str, JsonValue]:
@@ -81,8 +88,10 @@ def refused(state: DebateState) -> bool:
 
 def with_allowance(fact: ControlFact, panel: Panel) -> ControlFact:
     """An ask says what its calls are charged to."""
+    if not isinstance(fact, Asked):
+        return fact
     own = budget_of(panel)
-    if not isinstance(fact, Asked) or (own is None and panel.batch is None):
+    if own is None and panel.batch is None:
         return fact
     return fact.model_copy(update={"budget": Allowance(debate=own, batch=panel.batch)})
 

@@ -19,12 +19,6 @@ class Budget(Contract):
     # its first call.
     seconds: Annotated[float, Field(gt=0)] | None = None
 
-    @property
-    def sets_a_limit(self) -> bool:
-        return any(
-            limit is not None for limit in (self.calls, self.tokens, self.cost, self.seconds)
-        )
-
 
 class BatchBudget(Contract):
     """One budget for all debates that carry the same name."""
