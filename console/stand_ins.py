@@ -1,0 +1,115 @@
+"""
+The asks of a debate that nobody has held, for showing what a persona would be asked in it.
+
+What comes before an ask is played: by the script, by the panel's rules where they can tell, and
+otherwise by stand-ins, whose words stand in brackets.
+"""
+
+from collections.abc import Mapping
+
+from parley.agents.absa_brain import think
+from parley.agents.absa_script import empty_answer
+from parley.agents.deliberation.question import Question, parse_question
+from parley.agents.deliberation.rule import answer
+from parley.agents.script import AnyScript, Script
+from parley.bus.contracts.absa.requests import AbsaRequest
+from parley.bus.contracts.declaration import Sensitivity
+from parley.bus.contracts.deliberation import (
+    AxesJudgement,
+    AxesRequest,
+    DeliberateRequest,
+    Deliberation,
+    DeliberationContent,
+    DeliberationRequest,
+    ForceRequest,
+    Perspective,
+    Proposal,
+    Score,
+    ScoreRequest,
+    Scores,
+    SenseRequest,
+    SensitivityJudgement,
+    Summary,
+    SummaryRequest,
+)
+from parley.bus.contracts.facts import Content, Request, RequestByReference
+from parley.bus.contracts.panel import AbsaPanel, DebateInput, DeliberationPanel, Panel
+from parley.console.inputs import Material
+from parley.console.rehearsal import Speak, play, play_with
+from parley.coordinator.state import DebateState
+
+_CANDIDATES = ("(first)", "(second)", "(third)")
+
+
+def asks(
+    panel: Panel, persona: str, material: Material, script: AnyScript | None
+) -> Mapping[str, Request]:
+    """What the persona is asked, step by step, in their order."""
+    state = _played(panel, material, script)
+    return {
+        step.name: step.ask.request
+        for step in state.steps
+        if persona in step.ask.personas and not isinstance(step.ask.request, RequestByReference)
+    }
+
+
+def _played(panel: Panel, material: Material, script: AnyScript | None) -> DebateState:
+    about = DebateInput(text=material.text)
+    if script is None and isinstance(panel, AbsaPanel):
+        return play_with(panel, about, _absa(material.text))
+    if script is None and isinstance(panel, DeliberationPanel):
+        question = parse_question(material.question) if material.question is not None else None
+        return play_with(panel, about, _deliberation(question))
+    *_, (_, state) = play(panel, script or Script(rounds=({},)), about)
+    return state
+
+
+def _absa(text: str) -> Speak:
+    def speak(persona: str, request: Request) -> Content:
+        assert isinstance(request, AbsaRequest)
+        try:
+            return think(persona, request, text)
+        except ModuleNotFoundError:
+            return empty_answer(request, persona)
+
+    return speak
+
+
+def _deliberation(question: Question | None) -> Speak:
+    def speak(persona: str, request: Request) -> Content:
+        assert isinstance(request, DeliberationRequest)
+        if question is not None:
+            return answer(question, request, persona)
+        return stand_in(persona, request)
+
+    return speak
+
+
+def stand_in(persona: str, request: DeliberationRequest) -> DeliberationContent:
+    """So chosen that every kind of ask comes up."""
+    match request:
+        case DeliberateRequest():
+            return Deliberation(
+                message=f"(what {persona} says)",
+                position=f"(the position of {persona})",
+                confidence=0.9,
+                candidates=tuple(Proposal(id=one) for one in _CANDIDATES),
+            )
+        case ScoreRequest():
+            marks = {one.id: 1.0 / place for place, one in enumerate(request.candidates, start=1)}
+            return Scores(scores=tuple(Score(id=one, score=mark) for one, mark in marks.items()))
+        case AxesRequest():
+            conclusion = "(the conclusion so far)"
+            return AxesJudgement(
+                axes=(),
+                orthogonality=0.0,
+                conclusion=conclusion,
+                confidence=0.9,
+                unexplored=("(unexplored axis)",),
+            )
+        case ForceRequest():
+            return Perspective(axis=f"(axis {len(request.axes) + 1})", reason="(a reason)")
+        case SenseRequest():
+            return SensitivityJudgement(sensitivity=Sensitivity.LOW, reason="(a reason)")
+        case SummaryRequest():
+            return Summary(conclusion="(the conclusion)")
