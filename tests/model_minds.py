@@ -87,7 +87,7 @@ def _next_axis(prompt: str) -> str:
     return next((axis for axis in AXES if axis not in prompt), "")
 
 
-def _debater(prompt: str) -> dict[str, Any]:
+def _debater(_prompt: str) -> dict[str, Any]:
     return {
         "planning": "Look at what changes for those who work there.",
         "reflection": "The costs were named, the people were not.",
@@ -99,7 +99,7 @@ def _debater(prompt: str) -> dict[str, Any]:
     }
 
 
-def _axes(prompt: str) -> dict[str, Any]:
+def _axes(_prompt: str) -> dict[str, Any]:
     return {
         "axes": [],
         "orthogonality": 0.0,
@@ -163,12 +163,15 @@ FILLED: dict[str, Callable[[str], dict[str, Any]]] = {
         "note": "There was no risk to begin with.",
     },
     "debater": _debater,
-    "proposer": lambda prompt: _debater(prompt)
-    | {
-        "candidates": [
-            {"id": one, "text": f"Open the library {one}."} for one in ("daily", "weekly", "never")
-        ]
-    },
+    "proposer": lambda prompt: (
+        _debater(prompt)
+        | {
+            "candidates": [
+                {"id": one, "text": f"Open the library {one}."}
+                for one in ("daily", "weekly", "never")
+            ]
+        }
+    ),
     "score": lambda _: {
         "scores": [
             {"id": "daily", "reason": "Costs most of all.", "score": 0.9},

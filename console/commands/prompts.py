@@ -25,6 +25,7 @@ from parley.configs.settings import load
 from parley.console.brains import questions
 from parley.console.debates import ScriptFile, Wishes, read_script, scripted_panel, wished_panel
 from parley.console.inputs import Material
+from parley.console.logs import keep_quiet
 from parley.console.options import (
     Config,
     Json,
@@ -97,6 +98,7 @@ def show(
     What others said before is played by the script, or else by the panel's rules; where those
     cannot tell, words in brackets stand in for it. No model and no server is needed.
     """
+    keep_quiet()
     settings = load(config, {"panels": panels_dir})
     name, _, persona = who.partition("/")
     wishes = Wishes(
