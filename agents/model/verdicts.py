@@ -75,9 +75,7 @@ class VerdictQuestions(Questions):
                     asked, RoundForm, lambda form: read_reply(form, request, task.persona, given)
                 )
             case LocalizeRequest():
-                return Question(
-                    asked, LocalizeForm, lambda form: read_localization(form, given)
-                )
+                return Question(asked, LocalizeForm, lambda form: read_localization(form, given))
             case _:
                 raise NotFound(f"no question for {request.kind}")
 
