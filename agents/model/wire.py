@@ -21,7 +21,7 @@ from pydantic import JsonValue
 from typing_extensions import override
 
 from parley.bus.errors import ParleyError
-from parley.configs.model import NO_KEY, ModelChoice
+from parley.configs.model import ModelChoice
 
 _CONNECT_S = 10.0
 _SHOWN_CHARS = 300
@@ -193,10 +193,7 @@ class Wire:
         return " ".join(self._without_key(error.message).split())[:_SHOWN_CHARS]
 
     def _without_key(self, text: str) -> str:
-        """What stands in for a key where there is none is a word that models use."""
-        if self._key == NO_KEY or self._key not in text:
-            return text
-        return text.replace(self._key, _STRUCK_OUT)
+        return text.replace(self._key, _STRUCK_OUT) if self._key in text else text
 
 
 @asynccontextmanager
