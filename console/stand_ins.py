@@ -5,7 +5,7 @@ What comes before an ask is played: by the script, by the panel's rules where th
 otherwise by stand-ins, whose words stand in brackets.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 
 from parley.agents.absa_brain import think
 from parley.agents.absa_script import empty_answer
@@ -32,10 +32,10 @@ from parley.bus.contracts.deliberation import (
     Summary,
     SummaryRequest,
 )
-from parley.bus.contracts.facts import Content, Request, RequestByReference
+from parley.bus.contracts.facts import Asked, Content, Fact, Request, RequestByReference
 from parley.bus.contracts.panel import AbsaPanel, DebateInput, DeliberationPanel, Panel
 from parley.console.inputs import Material
-from parley.console.rehearsal import Speak, play, play_with
+from parley.console.rehearsal import Speak, play, play_on
 from parley.coordinator.state import DebateState
 
 _CANDIDATES = ("(first)", "(second)", "(third)")
@@ -43,25 +43,24 @@ _CANDIDATES = ("(first)", "(second)", "(third)")
 
 def asks(
     panel: Panel, persona: str, material: Material, script: AnyScript | None
-) -> Mapping[str, Request]:
-    """What the persona is asked, step by step, in their order."""
-    state = _played(panel, material, script)
-    return {
-        step.name: step.ask.request
-        for step in state.steps
-        if persona in step.ask.personas and not isinstance(step.ask.request, RequestByReference)
-    }
+) -> Iterator[tuple[str, Request]]:
+    """What the persona is asked, step by step; no more is played than is looked at."""
+    for fact, _ in _played(panel, material, script):
+        if isinstance(fact, Asked) and persona in fact.personas:
+            assert not isinstance(fact.request, RequestByReference)
+            yield fact.step, fact.request
 
 
-def _played(panel: Panel, material: Material, script: AnyScript | None) -> DebateState:
+def _played(
+    panel: Panel, material: Material, script: AnyScript | None
+) -> Iterator[tuple[Fact, DebateState]]:
     about = DebateInput(text=material.text)
     if script is None and isinstance(panel, AbsaPanel):
-        return play_with(panel, about, _absa(material.text))
+        return play_on(panel, about, _absa(material.text))
     if script is None and isinstance(panel, DeliberationPanel):
         question = parse_question(material.question) if material.question is not None else None
-        return play_with(panel, about, _deliberation(question))
-    *_, (_, state) = play(panel, script or Script(rounds=({},)), about)
-    return state
+        return play_on(panel, about, _deliberation(question))
+    return play(panel, script or Script(rounds=({},)), about)
 
 
 def _absa(text: str) -> Speak:

@@ -148,13 +148,15 @@ def _asked(
     panel: Panel, persona: str, material: Material, script: ScriptFile | None, step: str | None
 ) -> tuple[str, Request]:
     """The request as the coordinator would word it, and the step it is asked in."""
-    steps = asks(panel, persona, material, script.content if script is not None else None)
-    if not steps:
+    seen = []
+    lines = script.content if script is not None else None
+    for name, request in asks(panel, persona, material, lines):
+        if step in {None, name}:
+            return name, request
+        seen.append(name)
+    if step is None:
         raise BadInput(f"{panel.name}/{persona}: is asked nothing in such a debate")
-    chosen = step if step is not None else next(iter(steps))
-    if chosen not in steps:
-        raise BadInput(f"--step: {name_unknown('step', chosen, steps)}")
-    return chosen, steps[chosen]
+    raise BadInput(f"--step: {name_unknown('step', step, seen)}")
 
 
 async def _question(task: Task, abilities: Abilities) -> AnyQuestion:
