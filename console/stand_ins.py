@@ -34,6 +34,7 @@ from parley.bus.contracts.deliberation import (
 )
 from parley.bus.contracts.facts import Asked, Content, Fact, Request, RequestByReference
 from parley.bus.contracts.panel import AbsaPanel, DebateInput, DeliberationPanel, Panel
+from parley.bus.contracts.regimes import Theta
 from parley.console.inputs import Material
 from parley.console.rehearsal import Speak, play, play_on
 from parley.coordinator.state import DebateState
@@ -88,11 +89,12 @@ def stand_in(persona: str, request: DeliberationRequest) -> DeliberationContent:
     """So chosen that every kind of ask comes up."""
     match request:
         case DeliberateRequest():
+            proposed = _CANDIDATES if request.theta is Theta.L2 else ()
             return Deliberation(
                 message=f"(what {persona} says)",
                 position=f"(the position of {persona})",
                 confidence=0.9,
-                candidates=tuple(Proposal(id=one) for one in _CANDIDATES),
+                candidates=tuple(Proposal(id=one) for one in proposed),
             )
         case ScoreRequest():
             marks = {one.id: 1.0 / place for place, one in enumerate(request.candidates, start=1)}
