@@ -201,7 +201,7 @@ async def test_answers_that_fit_and_say_nothing_are_refused(nats):
         other, spoken = await debate(journal, "question", lease, QUESTION)
     assert state.closed is not None
     assert state.closed.status is Status.FAILED
-    assert "note: says nothing" in state.closed.reason
+    assert "note: says nothing" in state.closed.model_dump_json()
     assert other.closed is not None
     assert other.closed.reason == "quorum_lost"
     said = [fact.content for fact in (*facts, *spoken) if isinstance(fact, TurnTaken)]
