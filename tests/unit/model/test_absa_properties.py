@@ -50,6 +50,7 @@ def test_places_are_where_the_words_stand(text, terms, said):
     entries = [TermEntry(term=one, confidence=1.0) for one in terms]
     found = kept(lambda: read_ate(AteForm(aspects=entries, note="because"), ground(text)))
     for item in (found or AteOutput()).aspects:
+        assert item.span is not None
         assert item.term == text[item.span.start : item.span.end]
     given_terms = found or AteOutput()
     sentiments = [
@@ -63,6 +64,7 @@ def test_places_are_where_the_words_stand(text, terms, said):
         assert one.polarity == "neutral" or one.evidence
         if one.opinion_term is not None:
             span = one.opinion_term.span
+            assert span is not None
             assert text[span.start : span.end] == one.opinion_term.term == one.evidence
 
 

@@ -1,5 +1,7 @@
 """What becomes of the fields that a model filled in on an open question."""
 
+from typing import Any
+
 import pytest
 
 from parley.agents.model.deliberation_forms import (
@@ -48,7 +50,7 @@ def filled(form, name, **changes):
     return form.model_validate(FILLED[name]("") | changes)
 
 
-def refused(read, *arguments):
+def refused(read, *arguments) -> Any:
     with pytest.raises(Unusable) as caught:
         read(*arguments)
     return caught.value
@@ -109,6 +111,7 @@ def test_who_raised_an_axis_is_looked_up():
         {"name": "SATURATED", "difference": ""},
     ]
     found = read_axes(filled(AxesForm, "axes", axes=named, orthogonality=3), AXES, TOLD)
+    assert found.axes is not None
     (axis,) = found.axes
     assert (axis.name, axis.raised_by) == ("staff rota", ("critic",))
     assert (found.orthogonality, found.unexplored) == (1.0, ("winter heating",))

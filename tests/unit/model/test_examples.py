@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,8 @@ def example_in(text):
 @each_form
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_the_example_is_a_filled_in_form(where, form, language):
-    text = instructions(*where, language)
+    panel, role = where
+    text = instructions(panel, role, language)
     example = example_in(text)
     assert list(json.loads(example)) == list(form.model_fields)
     filled_in(form, example)
@@ -64,7 +66,7 @@ def test_the_example_is_a_filled_in_form(where, form, language):
 @each_form
 def test_strict_endpoints_get_every_field_and_no_bounds(where, form):
     del where
-    schema = schema_of(form)
+    schema: Any = schema_of(form)
     text = json.dumps(schema)
     assert "maxLength" not in text
     assert "maxItems" not in text
@@ -77,7 +79,7 @@ def test_strict_endpoints_get_every_field_and_no_bounds(where, form):
 @each_form
 def test_endpoints_that_can_keep_a_model_short_are_told_to(where, form):
     del where
-    bounded = schema_of(form, bounded=True)
+    bounded: Any = schema_of(form, bounded=True)
     fields = [
         field
         for node in (bounded, *bounded.get("$defs", {}).values())

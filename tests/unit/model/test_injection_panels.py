@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -9,7 +10,7 @@ from parley.agents.absa.text import detect_language
 from parley.agents.model.brain import open_model_brain
 from parley.agents.model.question import Abilities
 from tests.model_minds import ENGLISH, FILLED, form_of, prompt_of, sensible
-from tests.model_server import Body, model_server
+from tests.model_server import Body, Mind, model_server
 from tests.unit.model.asking import settings
 from tests.unit.model.hostile_panels import ABSA, DELIBERATION, sendable
 from tests.unit.model.panels import (
@@ -108,7 +109,7 @@ def decided(value):
     return [decided(one) for one in value] if isinstance(value, list) else value
 
 
-async def answers(mind, panel, texts):
+async def answers(mind: Callable[[str], Mind], panel, texts):
     """What every persona says when its peers wrote the text, by text and kind of request."""
     kinds = [kind for where, kind in KINDS if where == panel]
     seats = {(panel, asked(panel, kind, BENIGN).persona) for kind in kinds}

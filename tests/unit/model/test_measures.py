@@ -8,6 +8,7 @@ from PIL import Image
 from parley.agents.model.measures import SkillMeasures
 from parley.agents.model.question import Abilities
 from parley.agents.model.verdicts import VerdictQuestions
+from parley.bus.contracts.verdicts import Statement
 from tests.unit.model.asking import PNG, ROUND, task
 
 
@@ -54,7 +55,9 @@ async def test_a_measurement_can_be_quoted():
             "confidence": 0.7,
         }
     )
-    assert asked.read(form).evidence == {"your measurements": quote}
+    statement = asked.read(form)
+    assert isinstance(statement, Statement)
+    assert statement.evidence == {"your measurements": quote}
 
 
 async def test_who_measures_nothing_is_told_nothing():

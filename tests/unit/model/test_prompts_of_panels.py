@@ -10,6 +10,7 @@ from parley.agents.model.question import Abilities
 from parley.agents.model.untrusted import fenced
 from parley.bus.contracts.absa.requests import AteRequest
 from parley.bus.contracts.deliberation import DeliberateRequest
+from parley.bus.contracts.panel import DeliberationPanel
 from parley.bus.errors import NotFound
 from parley.configs.panels import panel_path, read_panel, resolve
 from tests.model_minds import ENGLISH, KOREAN, form_of, sensible
@@ -128,6 +129,7 @@ async def test_what_is_shown_is_what_is_sent(parley: Call, monkeypatch, who, req
     panel, _, persona = who.partition("/")
     if request_ is None:
         chosen = resolve("deliberation", "default", []).panel
+        assert isinstance(chosen, DeliberationPanel)
         request_ = DeliberateRequest(
             iteration=1, theta=chosen.params.theta, personas=chosen.debaters
         )
