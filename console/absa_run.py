@@ -4,7 +4,7 @@ import hashlib
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -17,7 +17,7 @@ from parley.configs.settings import Settings
 from parley.console.absa_batch import Job, debate_all
 from parley.console.absa_outputs import Outputs, figures, finished, write_summary
 from parley.console.absa_samples import DataSet, SampleLine
-from parley.console.brains import BrainChoice, open_brain
+from parley.console.brains import MODEL, BrainChoice, open_brain
 from parley.console.exits import complain
 from parley.console.output import print_line
 from parley.console.progress import progress_of
@@ -74,6 +74,9 @@ class InOrder:
 
 async def run_batch(settings: Settings, wanted: Batch, choice: BrainChoice) -> bool:
     """Whether any debate ended without a record."""
+    if choice.kind == MODEL:
+        # More would only wait for the models, with their deadlines running.
+        wanted = replace(wanted, at_once=min(wanted.at_once, settings.model.concurrency))
     async with AsyncExitStack() as stack:
         own_server = not settings.names_a_server
         if own_server:

@@ -9,6 +9,7 @@ from parley.agents.auto import AutoBrain, RuleBrain
 from parley.agents.brain import Brain
 from parley.agents.model.absa import AbsaQuestions
 from parley.agents.model.deliberation import DeliberationQuestions
+from parley.agents.model.measures import SkillMeasures
 from parley.agents.model.question import Questions
 from parley.agents.model.verdicts import VerdictQuestions
 from parley.agents.script import ScriptedBrain
@@ -67,7 +68,7 @@ def make_brain(choice: BrainChoice) -> Brain:
 
 def questions() -> Sequence[Questions]:
     """How each panel family asks a language model."""
-    return (VerdictQuestions(), AbsaQuestions(), DeliberationQuestions())
+    return (VerdictQuestions(SkillMeasures()), AbsaQuestions(), DeliberationQuestions())
 
 
 @asynccontextmanager

@@ -38,8 +38,13 @@ def play(panel: Panel, script: AnyScript, about: DebateInput) -> Iterator[tuple[
 
 def play_with(panel: Panel, about: DebateInput, speak: Speak) -> DebateState:
     """The debate's end, when everybody answers at once."""
-    *_, (_, state) = _run(panel, about, lambda step: _spoken(step, speak))
+    *_, (_, state) = play_on(panel, about, speak)
     return state
+
+
+def play_on(panel: Panel, about: DebateInput, speak: Speak) -> Iterator[tuple[Fact, DebateState]]:
+    """As `play`, when everybody answers at once."""
+    return _run(panel, about, lambda step: _spoken(step, speak))
 
 
 def _run(

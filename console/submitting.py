@@ -54,7 +54,7 @@ def plan(  # noqa: PLR0913, PLR0917  one argument for each thing a person says
         raise BadInput(f"{script.path}: panel: is {script.content.panel!r}, not {panel!r}")
     resolution = wished_panel(panel, wishes) if script is None else scripted_panel(script, wishes)
     chosen = resolution.panel
-    read = READERS.get(chosen.protocol, _one_material)
+    read = READERS.get(chosen.protocol, one_material)
     materials = _materials(inputs, read) if inputs else _nothing_but(script)
     check_id(given_id, len(materials))
     ids = (given_id,) if given_id is not None else tuple(new_id() for _ in materials)
@@ -105,7 +105,7 @@ async def submit(journal: Journal, wanted: Plan) -> None:
             raise BadInput(f"the id {ref.id!r} is taken") from error
 
 
-def _one_material(given: str) -> list[Material]:
+def one_material(given: str) -> list[Material]:
     return [read_material(given)]
 
 

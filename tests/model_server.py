@@ -296,16 +296,28 @@ _WIRE_FAULTS = {
 
 
 def _spoilt(fault: str | None, good: str) -> Reply:
-    empty = {"reasoning": "string", "content": "...", "summary": "", "confidence": 0.0}
     if fault == "truncated":
         return Reply(200, completion(good[: len(good) // 2], finish="length"))
     texts = {
-        "placeholder": lambda: json.dumps({**json.loads(good), **empty}),
+        "placeholder": lambda: json.dumps(emptied(json.loads(good))),
         "nan": lambda: json.dumps({**json.loads(good), "confidence": float("nan")}),
         "fenced": lambda: f"Here is my answer:\n```json\n{good}\n```",
         "trailing_comma": lambda: good[:-1] + ",}",
     }
     return Reply(200, completion(texts[fault]() if fault in texts else good))
+
+
+def emptied(form: Body) -> Body:
+    """The form with nothing in it but what its schema demands: single words stay as they are."""
+    return {field: _emptied(value) for field, value in form.items()}
+
+
+def _emptied(value: Any) -> Any:
+    if isinstance(value, str):
+        return "string" if " " in value else value
+    if isinstance(value, list):
+        return []
+    return 0.0 if isinstance(value, float) else value
 
 
 @asynccontextmanager

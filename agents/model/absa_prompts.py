@@ -5,16 +5,16 @@ The prompts of the aspect-sentiment personas.
     [TOPIC] [SHARED_CONTEXT_JSON] [ALL_TURNS]             the judge
 
 The system text is the instructions and then the sections, what changes most at the end; the user
-message is the topic. Whatever somebody else wrote stands in a fence, each turn in one of its own,
-so that nobody can speak for another.
+message is the topic. Whatever somebody else wrote stands in a fence, and each turn or edit on one
+line of it, so that nobody can speak for another.
 """
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from pydantic import BaseModel
 
+from parley.agents.model.absa_view import view
 from parley.agents.model.question import Prompt
 from parley.agents.model.untrusted import fenced
 from parley.bus.contracts.absa.debate import DebateTurn, Protocol
@@ -34,9 +34,8 @@ PANEL = "absa"
 AUTHOR = "the review"
 STAGE1 = "stage 1"
 DEBATE = "the debate"
+SPEAKERS = "the speakers"
 _CORRECTORS = frozenset({"epm", "tan", "cj"})
-_NOT_A_NAME = re.compile(r"[^\w -]+")
-_LONGEST_NAME = 40
 
 
 def absa_prompt(request: AbsaRequest, persona: str, text: str) -> Prompt:
@@ -78,24 +77,24 @@ def _sections(request: AbsaRequest, text: str) -> list[Section]:
         case AteRequest():
             return []
         case AtsaRequest():
-            return [_json("STAGE1_ATE_JSON", STAGE1, request.ate)]
+            return [_json("STAGE1_ATE_JSON", STAGE1, request.ate, text)]
         case ValidationRequest():
-            return _stage1(request)
+            return _stage1(request, text)
         case DebateTurnRequest():
             return [
                 Section("TOPIC", fenced(AUTHOR, text)),
                 Section("PERSONA", compact(request.persona)),
-                _json("SHARED_CONTEXT_JSON", STAGE1, request.context),
+                _json("SHARED_CONTEXT_JSON", STAGE1, request.context, text),
                 Section("HISTORY", _turns(request.history, request.protocol)),
             ]
         case JudgeRequest():
             return [
                 Section("TOPIC", fenced(AUTHOR, text)),
-                _json("SHARED_CONTEXT_JSON", STAGE1, request.context),
+                _json("SHARED_CONTEXT_JSON", STAGE1, request.context, text),
                 Section("ALL_TURNS", _turns(request.turns, request.protocol)),
             ]
         case ReviewRequest():
-            return _review(request)
+            return _review(request, text)
         case _:
             assert_never(request)
 
@@ -105,29 +104,36 @@ def compact(model: BaseModel) -> str:
     return model.model_dump_json(exclude_none=True, by_alias=True)
 
 
-def _json(tag: str, source: str, model: BaseModel) -> Section:
-    return Section(tag, fenced(source, compact(model)))
+def _json(tag: str, source: str, model: BaseModel, text: str) -> Section:
+    return Section(tag, fenced(source, view(model, text)))
 
 
-def _stage1(request: ValidationRequest | ReviewRequest) -> list[Section]:
+def _stage1(request: ValidationRequest | ReviewRequest, text: str) -> list[Section]:
     return [
-        _json("STAGE1_ATE_JSON", STAGE1, request.ate),
-        _json("STAGE1_ATSA_JSON", STAGE1, request.atsa),
+        _json("STAGE1_ATE_JSON", STAGE1, request.ate, text),
+        _json("STAGE1_ATSA_JSON", STAGE1, request.atsa, text),
     ]
 
 
-def _review(request: ReviewRequest) -> list[Section]:
-    sections = [*_stage1(request), _json("STAGE1_VALIDATOR_JSON", STAGE1, request.validator)]
-    if request.review_context is not None:
-        sections.append(_json("DEBATE_REVIEW_CONTEXT_JSON", DEBATE, request.review_context))
+def _review(request: ReviewRequest, text: str) -> list[Section]:
+    validator = _json("STAGE1_VALIDATOR_JSON", STAGE1, request.validator, text)
+    sections = [*_stage1(request, text), validator]
+    context = request.review_context
+    if context is not None:
+        sections.append(_json("DEBATE_REVIEW_CONTEXT_JSON", DEBATE, context, text))
     return sections
 
 
 def _turns(turns: Sequence[DebateTurn], protocol: Protocol) -> str:
-    told = [fenced(_speaker(turn), history_text([turn], protocol)) for turn in turns]
-    return "\n".join(told) or NO_TURNS
+    lines = [
+        " ".join(history_text([part], protocol).split()) for turn in turns for part in _parts(turn)
+    ]
+    return fenced(SPEAKERS, "\n".join(lines)) if lines else NO_TURNS
 
 
-def _speaker(turn: DebateTurn) -> str:
-    """A name that somebody gave itself, made fit to stand in the mark of a fence."""
-    return _NOT_A_NAME.sub("", turn.author)[:_LONGEST_NAME].strip() or "somebody"
+def _parts(turn: DebateTurn) -> Iterator[DebateTurn]:
+    """One for each line that a turn is told in."""
+    for edit in turn.proposed_edits:
+        yield turn.model_copy(update={"proposed_edits": (edit,)})
+    if not turn.proposed_edits:
+        yield turn

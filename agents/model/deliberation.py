@@ -48,7 +48,7 @@ from parley.prompts import Section, instructions, render
 FAMILY = "deliberation"
 ASKER = "whoever asked"
 DEBATERS = "the debaters"
-FACILITATOR = "the facilitator"
+DEBATE = "the debate"
 NOTHING = "-"
 _LONGEST_MATERIAL = 20_000
 
@@ -129,73 +129,60 @@ def _state(request: DeliberationRequest) -> list[Section]:
     """What is known before this turn; what was said last comes at the end."""
     match request:
         case DeliberateRequest():
-            return [
-                *_known(request.axes, request.conclusion),
-                *_optional("CANDIDATES", DEBATERS, _list(request.candidates)),
-                *_optional("FORCED_PERSPECTIVE", FACILITATOR, request.forced_perspective),
-                *_optional("DECISIVE_AXIS", FACILITATOR, request.decisive_axis),
-                _history(request.last_turns),
-            ]
+            known = _known(
+                request.axes,
+                request.conclusion,
+                forced_perspective=request.forced_perspective,
+                decisive_axis=request.decisive_axis,
+                candidates=_plain(request.candidates),
+            )
+            return [known, _history(request.last_turns)]
         case ScoreRequest():
-            return [
-                _names("KNOWN_AXES", request.axes),
-                *_optional("CANDIDATES", DEBATERS, _list(request.candidates)),
-            ]
+            return [_known(request.axes, None, candidates=_plain(request.candidates))]
         case AxesRequest():
-            return [
-                *_known(request.axes, request.conclusion),
-                *_optional("CANDIDATES", DEBATERS, _list(request.candidates)),
-                _history(request.turns),
-            ]
+            scored = _plain(request.candidates)
+            known = _known(request.axes, request.conclusion, candidates=scored)
+            return [known, _history(request.turns)]
         case ForceRequest():
             reached = f"{request.d_current} of {request.d_min}"
-            return [
-                *_known(request.axes, request.conclusion),
-                Section("DIMENSION", reached),
-            ]
+            return [_known(request.axes, request.conclusion), Section("DIMENSION", reached)]
         case SenseRequest():
-            return [
-                *_known(request.axes, request.conclusion),
-                _names("UNEXPLORED_AXES", request.unexplored),
-            ]
+            unexplored: list[JsonValue] = list(request.unexplored)
+            return [_known(request.axes, request.conclusion, unexplored_axes=unexplored)]
         case SummaryRequest():
-            return [
-                *_known([one.name for one in request.axes], request.conclusion),
-                _names("UNEXPLORED_AXES", request.unexplored),
-                *_optional("CANDIDATES", DEBATERS, _list(request.candidates)),
-                Section("ENDED_BY", request.reason.value),
-                _history(request.turns),
-            ]
+            known = _known(
+                [one.name for one in request.axes],
+                request.conclusion,
+                unexplored_axes=list(request.unexplored),
+                candidates=_plain(request.candidates),
+            )
+            ended = Section("ENDED_BY", request.reason.value)
+            return [known, ended, _history(request.turns)]
         case _:
             assert_never(request)
 
 
-def _known(axes: Sequence[str], conclusion: Conclusion | None) -> list[Section]:
-    concluded = conclusion_text(conclusion)
-    held = fenced(FACILITATOR, concluded) if concluded else NOTHING
-    return [_names("KNOWN_AXES", axes), Section("CONCLUSION", held)]
-
-
-def _names(tag: str, names: Sequence[str]) -> Section:
-    return Section(tag, fenced(DEBATERS, _dump(list(names))) if names else NOTHING)
-
-
-def _optional(tag: str, source: str, text: str | None) -> list[Section]:
-    return [Section(tag, fenced(source, text))] if text else []
+def _known(axes: Sequence[str], conclusion: Conclusion | None, **more: JsonValue) -> Section:
+    """One line of JSON: a text inside cannot pass for a section."""
+    known: dict[str, JsonValue] = {"known_axes": list(axes)}
+    known["conclusion"] = conclusion_text(conclusion) or None
+    known |= {key: value for key, value in more.items() if value}
+    return Section("STATE_JSON", fenced(DEBATE, _dump(known)))
 
 
 def _history(turns: Sequence[Spoken]) -> Section:
-    told = [fenced(one.agent, _json(one)) for one in turns]
-    return Section("HISTORY", "\n".join(told) or NOTHING)
+    """A line for each, so that nobody can speak for another."""
+    lines = [_json(one) for one in turns]
+    return Section("HISTORY", fenced(DEBATERS, "\n".join(lines)) if lines else NOTHING)
 
 
-def _list(items: Sequence[Contract]) -> str:
-    return "\n".join(map(_json, items))
+def _plain(items: Sequence[Contract]) -> list[JsonValue]:
+    return [one.model_dump(mode="json", exclude_none=True, exclude_defaults=True) for one in items]
 
 
 def _json(model: Contract) -> str:
-    """One line: a text inside cannot pass for a section."""
-    return _dump(model.model_dump(mode="json", exclude_none=True, exclude_defaults=True))
+    (plain,) = _plain([model])
+    return _dump(plain)
 
 
 def _dump(value: JsonValue) -> str:

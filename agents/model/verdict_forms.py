@@ -77,10 +77,15 @@ class LocalizeForm(Form):
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the persona was given to read; `saw_image` says whether it was shown the image too."""
+    """
+    What the persona was given to read; `saw_image` says whether it was shown the image too.
+
+    `told` is how it was asked: what is copied from there says nothing.
+    """
 
     text: str
     saw_image: bool
+    told: str = ""
 
     def checked(self, quotes: Sequence[Quote]) -> dict[str, JsonValue]:
         """
@@ -105,7 +110,7 @@ def read_opening(form: OpeningForm, given: Given) -> Statement:
     return Statement(
         verdict=verdict,
         confidence=share(form.confidence),
-        reasoning=said("reasoning", form.reasoning),
+        reasoning=said("reasoning", form.reasoning, given.told),
         evidence=given.checked(form.evidence),
         arguments=tidy_all(form.arguments),
     )
@@ -119,7 +124,7 @@ def read_reply(form: RoundForm, request: RoundRequest, persona: str, given: Give
     evidence = given.checked(form.evidence)
     return Reply(
         response_type=_response(form.response_type, request, persona, changed=changed),
-        content=said("content", form.content),
+        content=said("content", form.content, given.told),
         verdict_changed=changed,
         new_verdict=verdict,
         new_confidence=share(form.confidence),
@@ -128,11 +133,11 @@ def read_reply(form: RoundForm, request: RoundRequest, persona: str, given: Give
     )
 
 
-def read_localization(form: LocalizeForm) -> Localization:
+def read_localization(form: LocalizeForm, given: Given) -> Localization:
     regions = [_region(box) for box in form.regions[:_MOST_REGIONS]]
     return Localization(
         regions=tuple(region for region in regions if region is not None),
-        summary=said("summary", form.summary),
+        summary=said("summary", form.summary, given.told),
     )
 
 

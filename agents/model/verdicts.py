@@ -32,14 +32,14 @@ from parley.prompts import Section, instructions, render
 IMAGE = "image"
 # Where the prompts stand that all panels of verdicts share.
 FAMILY = "verdicts"
-# What a persona measures in an image, as text that it may quote; empty if it measures nothing.
-Measure: TypeAlias = Callable[[str, bytes], Awaitable[str]]
+# What a persona measures in the image of its task, as text that it may quote; empty if nothing.
+Measure: TypeAlias = Callable[[Task], Awaitable[str]]
 
 _EVIDENCE_CHARS = 3000
 _KIB = 1024
 
 
-async def measure_nothing(_persona: str, _image: bytes) -> str:
+async def measure_nothing(_task: Task) -> str:
     return ""
 
 
@@ -56,7 +56,7 @@ class VerdictQuestions(Questions):
     @override
     async def ask(self, task: Task, abilities: Abilities) -> AnyQuestion:
         image = await _image_of(task)
-        measured = await self._measure(task.persona, image) if image is not None else ""
+        measured = await self._measure(task) if image is not None else ""
         uris = _pictures(image, abilities)
         unseen = "" if uris else instructions(FAMILY, "unseen", abilities.language)
         material = _material(task, image, measured, unseen)
@@ -66,7 +66,7 @@ class VerdictQuestions(Questions):
         said = [Section("DEBATE", debate)] if debate else []
         user = render(f"[MATERIAL]\n{material}", [told, *said])
         asked = Prompt(_system(task, abilities.language), user, uris)
-        given = Given(f"{material}\n{debate}", saw_image=bool(uris))
+        given = Given(f"{material}\n{debate}", saw_image=bool(uris), told=told.content)
         match request:
             case OpeningRequest():
                 return Question(asked, OpeningForm, lambda form: read_opening(form, given))
@@ -75,7 +75,7 @@ class VerdictQuestions(Questions):
                     asked, RoundForm, lambda form: read_reply(form, request, task.persona, given)
                 )
             case LocalizeRequest():
-                return Question(asked, LocalizeForm, read_localization)
+                return Question(asked, LocalizeForm, lambda form: read_localization(form, given))
             case _:
                 raise NotFound(f"no question for {request.kind}")
 

@@ -1,5 +1,6 @@
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -7,24 +8,39 @@ import typer
 from pydantic import JsonValue
 
 from parley.agents.brain import Task
+from parley.agents.deliberation.question import QUESTION_BLOB
 from parley.agents.model.body import messages_of, parameters_of
 from parley.agents.model.manners import Dialect, Manners
 from parley.agents.model.question import Abilities, AnyQuestion
 from parley.agents.model.verdicts import IMAGE
-from parley.agents.script import Script
+from parley.bus.contracts.absa.params import DEFAULT_ORDER
 from parley.bus.contracts.base import BlobRef
-from parley.bus.contracts.facts import Asked, Request, RequestByReference
-from parley.bus.contracts.panel import DebateInput, Panel
+from parley.bus.contracts.facts import Request
+from parley.bus.contracts.panel import AbsaPanel, DebateInput, Panel
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.names import name_unknown
+from parley.configs.panels import panel_path, read_panel
 from parley.configs.settings import load
 from parley.console.brains import questions
-from parley.console.debates import Wishes, read_script, scripted_panel, wished_panel
-from parley.console.inputs import Material, read_material
-from parley.console.options import Config, Json, Panels, example
+from parley.console.debates import ScriptFile, Wishes, read_script, scripted_panel, wished_panel
+from parley.console.inputs import Material
+from parley.console.logs import keep_quiet
+from parley.console.options import (
+    Config,
+    Json,
+    Language,
+    Panels,
+    ProtocolName,
+    Regime,
+    Sets,
+    example,
+    language_of,
+    with_protocol,
+)
 from parley.console.output import print_line
-from parley.console.rehearsal import play
+from parley.console.stand_ins import asks
+from parley.console.submitting import READERS, one_material, panel_for
 from parley.console.system import run_async
 from parley.console.text import clean
 
@@ -44,20 +60,31 @@ def prompts() -> None:
     epilog=example(
         "parley prompts show forensic/noise --input photo.jpg",
         "parley prompts show forensic/noise --input photo.jpg --script debate.yaml --step round-2",
+        'parley prompts show absa/cj --input "음식은 맛있지만 서비스는 느려요"',
+        'parley prompts show absa/ate --input "The food was great." --step s2',
+        'parley prompts show deliberation/facilitator --input "Lease or buy?" --step force-1',
     )
 )
 def show(
     who: Annotated[str, typer.Argument(metavar="PANEL/PERSONA", help="Who would be asked.")],
     given: Annotated[
-        str, typer.Option("--input", metavar="INPUT", help="An image, a text file or a text.")
+        str,
+        typer.Option("--input", metavar="INPUT", help="An image, a question file, a text (file)."),
     ],
     script: Annotated[
         Path | None,
         typer.Option("--script", metavar="FILE", help="A scripted debate that led to the step."),
     ] = None,
     step: Annotated[
-        str, typer.Option("--step", help="opening; with --script also round-1, … and localize.")
-    ] = "opening",
+        str | None,
+        typer.Option(
+            "--step", help="Which of its asks; the first otherwise. A wrong name lists all."
+        ),
+    ] = None,
+    protocol: ProtocolName = None,
+    regime: Regime = None,
+    lang: Language = "auto",
+    sets: Sets = None,
     dialect: Annotated[
         Dialect, typer.Option("--dialect", help="How the endpoint wants to be asked for JSON.")
     ] = Dialect.JSON_SCHEMA,
@@ -65,13 +92,29 @@ def show(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Print what a persona's model would be sent: with --json the very body of the call."""
+    """
+    Print what a persona's model would be sent: with --json the very body of the call.
+
+    What others said before is played by the script, or else by the panel's rules; where those
+    cannot tell, words in brackets stand in for it. No model and no server is needed.
+    """
+    keep_quiet()
     settings = load(config, {"panels": panels_dir})
     name, _, persona = who.partition("/")
-    panel, request = _asked(name, persona, script, step, settings.panels)
+    wishes = Wishes(
+        sets=with_protocol(sets, protocol),
+        panels_dir=settings.panels,
+        regime=regime,
+        language=language_of(lang),
+    )
+    file = read_script(script) if script is not None else None
+    panel = _panel(name, persona, wishes, file)
+    (material,) = READERS.get(panel.protocol, one_material)(given)
+    panel = panel_for(panel, material.text, wishes.language)
+    chosen, request = _asked(panel, persona, material, file, step)
     options = settings.model.options_for(name, persona)
     abilities = Abilities(options.vision, settings.model.language, settings.model.max_image_kib)
-    task = _task(panel, persona, step, request, read_material(given))
+    task = _task(panel, persona, chosen, request, material)
     question = run_async(lambda: _question(task, abilities))
     manners = Manners(dialect)
     messages = messages_of(question.prompt, question.form, manners)
@@ -84,24 +127,36 @@ def show(
         print_line(_readable(message))
 
 
-def _asked(
-    name: str, persona: str, script: Path | None, step: str, panels_dir: Path | None
-) -> tuple[Panel, Request]:
-    """The request as the coordinator would word it, after what the script has everybody say."""
-    wishes = Wishes(panels_dir=panels_dir)
-    file = read_script(script) if script is not None else None
-    panel = (wished_panel(name, wishes) if file is None else scripted_panel(file, wishes)).panel
+def _panel(name: str, persona: str, wishes: Wishes, script: ScriptFile | None) -> Panel:
+    """With the persona on it, though it may not sit there by default."""
+    everybody = read_panel(panel_path(name, wishes.panels_dir))[0].roster
+    if persona not in everybody:
+        raise BadInput(f"{name}: {name_unknown('persona', persona, everybody)}")
+    if script is not None:
+        return scripted_panel(script, wishes).panel
+    panel = wished_panel(name, wishes).panel
+    if isinstance(panel, AbsaPanel) and persona not in panel.params.order:
+        first = replace(wishes, sets=[*with_protocol(None, "v1"), *wishes.sets])
+        return wished_panel(name, first).panel if persona in DEFAULT_ORDER["v1"] else panel
     if persona not in panel.roster:
-        raise BadInput(f"{name}: {name_unknown('persona', persona, panel.roster)}")
-    lines = file.content if file is not None else Script(rounds=({},))
-    steps = {
-        fact.step: fact.request
-        for fact, _ in play(panel, lines, DebateInput())
-        if isinstance(fact, Asked) and not isinstance(fact.request, RequestByReference)
-    }
-    if step not in steps:
-        raise BadInput(f"--step: {name_unknown('step', step, steps)}")
-    return panel, steps[step]
+        wishes = replace(wishes, roster=(*panel.roster, persona))
+        return wished_panel(name, wishes).panel
+    return panel
+
+
+def _asked(
+    panel: Panel, persona: str, material: Material, script: ScriptFile | None, step: str | None
+) -> tuple[str, Request]:
+    """The request as the coordinator would word it, and the step it is asked in."""
+    seen = []
+    lines = script.content if script is not None else None
+    for name, request in asks(panel, persona, material, lines):
+        if step in {None, name}:
+            return name, request
+        seen.append(name)
+    if step is None:
+        raise BadInput(f"{panel.name}/{persona}: is asked nothing in such a debate")
+    raise BadInput(f"--step: {name_unknown('step', step, seen)}")
 
 
 async def _question(task: Task, abilities: Abilities) -> AnyQuestion:
@@ -119,8 +174,12 @@ def _task(panel: Panel, persona: str, step: str, request: Request, material: Mat
             sha256=digest, size=len(material.image), media_type=material.media_type
         )
 
+    if material.question is not None:
+        digest = hashlib.sha256(material.question).hexdigest()
+        blobs[QUESTION_BLOB] = BlobRef(sha256=digest, size=len(material.question))
+
     async def fetch(_ref: BlobRef) -> bytes:
-        return material.image or b""
+        return material.image or material.question or b""
 
     return Task(
         ref=DebateRef(panel.name, "shown"),

@@ -8,6 +8,7 @@ from functools import partial
 import anyio.to_thread
 import pytest
 
+from tests.model_minds import ENGLISH, KOREAN, sensible
 from tests.model_server import ModelServer, model_server, noise_concedes
 from tests.unit.model.asking import PNG
 
@@ -101,3 +102,40 @@ async def test_run_prints_the_result_of_a_debate_on_a_model(parley, tmp_path):
     assert result["usage"]["input_tokens"] == 800
     pictures = [call["messages"][1]["content"][0]["type"] for call in server.questions]
     assert pictures == ["image_url"] * 8
+
+
+def _endpoint(server: ModelServer) -> dict[str, str]:
+    return {"PARLEY_MODEL__BASE_URL": server.url, "PARLEY_MODEL__NAME": "m"}
+
+
+async def test_a_question_in_free_text_is_deliberated(parley):
+    async with model_server(mind=sensible()) as server:
+        ended = await parley(
+            *("run", "deliberation", "Should the library open at night?", "--brain", "model"),
+            *("--regime", "L1", "--json"),
+            **_endpoint(server),
+        )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    result = json.loads(ended.stdout)
+    assert result["conclusion"] == "Open the library at night on trial."
+    assert result["termination_reason"] == "answer_convergence"
+    assert set(result["brains"].values()) == {"model:m"}
+    assert result["actual_llm_calls"] == len(server.questions)
+
+
+async def test_a_batch_is_run_on_a_model(parley, tmp_path):
+    lines = [{"id": "en", "text": ENGLISH}, {"id": "ko", "text": KOREAN}]
+    data = tmp_path / "reviews.jsonl"
+    data.write_text("\n".join(json.dumps(line, ensure_ascii=False) for line in lines))
+    out = tmp_path / "out"
+    async with model_server(mind=sensible()) as server:
+        ended = await parley(
+            "batch", "absa", str(data), "-o", str(out), "--brain", "model", **_endpoint(server)
+        )
+    assert ended.returncode == 0, ended.stderr
+    records = [json.loads(line) for line in (out / "outputs.jsonl").read_text().splitlines()]
+    assert [one["meta"]["text_id"] for one in records] == ["en", "ko"]
+    assert [one["meta"]["language_code"] for one in records] == ["en", "ko"]
+    for one in records:
+        tuples = one["final_result"]["final_tuples"]
+        assert [item["polarity"] for item in tuples] == ["positive", "negative"]

@@ -7,7 +7,7 @@ from parley.bus.errors import BadInput
 from parley.console.brains import BrainChoice, parse_brain
 from parley.console.debates import Wishes, new_id
 from parley.console.inputs import Material, read_material
-from parley.console.submitting import plan
+from parley.console.submitting import check_answerable, plan
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -116,3 +116,24 @@ def test_plans_that_cannot_be(
 def test_unknown_brains(text: str, problem: str) -> None:
     with pytest.raises(BadInput, match=problem):
         parse_brain(text)
+
+
+@pytest.mark.parametrize("panel", ["forensic", "absa", "deliberation"])
+def test_a_model_is_given_time(panel: str) -> None:
+    """Wherever a debate is submitted from, unless somebody set its deadline."""
+    patient = plan(panel, ["a text"], BrainChoice("model"), Wishes(), None)
+    assert patient.panel.deadline_s == 180
+    told = Wishes(sets=["deadline_s=7"])
+    assert plan(panel, ["a text"], BrainChoice("model"), told, None).panel.deadline_s == 7
+    assert plan(panel, ["a text"], BrainChoice("rule"), Wishes(), None).panel.deadline_s == 30
+
+
+@pytest.mark.parametrize("brain", ["model", "rule", "auto"])
+def test_a_question_in_free_text_needs_a_model(brain: str) -> None:
+    choice = BrainChoice(brain)
+    wanted = plan("deliberation", ["Lease or buy?"], choice, Wishes(), None)
+    if brain == "model":
+        check_answerable(wanted, choice)
+    else:
+        with pytest.raises(BadInput, match="free text needs a model"):
+            check_answerable(wanted, choice)

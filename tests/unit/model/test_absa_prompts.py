@@ -53,7 +53,11 @@ def test_a_speaker_reads_topic_persona_context_and_history() -> None:
     prompt = absa_prompt(turn_request(), "epm", TEXT)
     roles = (("absa", "debate_v2"), ("absa", "debate_v2_epm"), ("model", "untrusted"))
     base = "\n\n".join(instructions(panel, role, "ko") for panel, role in roles)
-    context = CONTEXT.model_dump_json(exclude_none=True)
+    context = (
+        f'{{"text":"{TEXT}","stage1_aspects":[{{"term":"가격","confidence":0.9}}],'
+        '"stage1_aspect_sentiments":[],"stage1_structural_risks":[],'
+        '"stage1_correction_proposals":[]}'
+    )
     assert prompt.user == fenced("the review", TEXT)
     assert prompt.system == (
         f"{base}\n\n[TOPIC]\n{fenced('the review', TEXT)}\n\n"
@@ -152,3 +156,19 @@ RULES_OF_B4 = {
 def test_what_the_instructions_must_demand(role: str, language: str) -> None:
     text = instructions("absa", role, language)
     assert [word for word in RULES_OF_B4[role] if word not in text] == []
+
+
+def test_a_span_that_does_not_fit_is_told_by_its_words() -> None:
+    ate = AteOutput(
+        aspects=(
+            AspectItem(term="가격", span={"start": 0, "end": 2}, confidence=0.90001),
+            AspectItem(term="가격", span={"start": 4, "end": 6}, normalized="x"),
+        )
+    )
+    found = sections(absa_prompt(AtsaRequest(ate=ate), "atsa", TEXT).system)
+    assert json.loads(found["STAGE1_ATE_JSON"]) == {
+        "aspects": [
+            {"term": "가격", "confidence": 0.9},
+            {"term": "가격", "span_reads": "비싸", "confidence": 0.0},
+        ]
+    }

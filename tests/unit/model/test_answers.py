@@ -100,7 +100,7 @@ def test_boxes_that_are_no_boxes_are_dropped():
         Box(x=0, y=0, width=0, height=5, score=0.5),
         Box(x=1e300, y=0, width=5, height=5, score=0.5),
     ]
-    (region,) = read_localization(LocalizeForm(summary="the sky", regions=boxes)).regions
+    (region,) = read_localization(LocalizeForm(summary="the sky", regions=boxes), NOTHING).regions
     assert (region.x, region.y, region.width, region.score) == (0, 3, 10, 1.0)
 
 

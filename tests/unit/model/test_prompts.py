@@ -77,8 +77,8 @@ async def test_an_image_that_is_none_is_not_sent():
 
 
 async def test_measurements_are_part_of_the_material():
-    async def measure(persona, image):
-        return f"{persona} measured {len(image)} bytes"
+    async def measure(given):
+        return f"{given.persona} measured {given.input.blobs['image'].size} bytes"
 
     questions = VerdictQuestions(measure)
     told = await questions.ask(task(image=PNG), Abilities())

@@ -1,0 +1,440 @@
+"""What becomes of the fields that a model filled in about a review."""
+
+from typing import Any
+
+import pytest
+
+from parley.agents.model.absa_judge_forms import (
+    JudgeV1Form,
+    JudgeV2Form,
+    read_judge_v1,
+    read_judge_v2,
+)
+from parley.agents.model.absa_review_forms import (
+    AteReviewForm,
+    AtsaReviewForm,
+    FinalValidationForm,
+    read_ate_review,
+    read_atsa_review,
+    read_final_validation,
+)
+from parley.agents.model.absa_stage1_forms import (
+    AteForm,
+    AtsaForm,
+    ValidatorForm,
+    read_ate,
+    read_atsa,
+    read_validator,
+)
+from parley.agents.model.absa_turn_forms import TurnV1Form, TurnV2Form, read_turn_v1, read_turn_v2
+from parley.agents.model.form import filled_in
+from parley.agents.model.ground import Ground
+from parley.agents.model.question import Unusable
+from parley.bus.contracts.absa.debate import DebatePersona, DebateTurn, SharedContext
+from parley.bus.contracts.absa.requests import (
+    AtsaRequest,
+    DebateTurnRequest,
+    JudgeRequest,
+    ReviewRequest,
+    ValidationRequest,
+)
+from parley.bus.contracts.absa.sentiment import (
+    AspectItem,
+    AspectSentiment,
+    AteOutput,
+    AtsaOutput,
+    Span,
+    StructuralRisk,
+    Term,
+    ValidatorOutput,
+)
+from parley.configs.languages import language_patterns
+from tests.model_minds import ENGLISH, FILLED, KOREAN
+
+TOLD = "Example: The waiter is judged kindly."
+EN = Ground(ENGLISH, TOLD, language_patterns("en"))
+KO = Ground(KOREAN, TOLD, language_patterns("ko"))
+ATE = AteOutput(
+    aspects=(
+        AspectItem(term="food", span=Span(start=4, end=8), confidence=0.9),
+        AspectItem(term="service", span=Span(start=27, end=34), confidence=0.9),
+    )
+)
+ATSA = AtsaOutput(
+    aspect_sentiments=(
+        AspectSentiment(aspect_ref="food", polarity="neutral", confidence=0.4),
+        AspectSentiment(aspect_ref="service", polarity="negative", confidence=0.8),
+    )
+)
+CONTEXT = SharedContext(
+    text=ENGLISH,
+    stage1_aspects=ATE.aspects,
+    stage1_aspect_sentiments=ATSA.aspect_sentiments,
+)
+ANALYST = DebatePersona(name="Analyst panel", role="analyst", goal="judge", stance="neutral")
+TURN = DebateTurnRequest(protocol="v2", round=1, key="epm", persona=ANALYST, context=CONTEXT)
+JUDGE = JudgeRequest(protocol="v2", context=CONTEXT)
+REVIEW = ReviewRequest(
+    ate=ATE,
+    atsa=ATSA,
+    validator=ValidatorOutput(
+        structural_risks=(StructuralRisk(type="CONTRAST"), StructuralRisk(type="IRONY"))
+    ),
+)
+
+
+def filled(form, name, **changes):
+    return form.model_validate(FILLED[name](ENGLISH) | changes)
+
+
+def refused(read, *arguments) -> Any:
+    with pytest.raises(Unusable) as caught:
+        read(*arguments)
+    return caught.value
+
+
+# Stage 1
+
+
+def test_terms_get_the_places_they_have_in_the_text():
+    found = read_ate(filled(AteForm, "ate"), EN).aspects
+    assert [(one.term, one.span) for one in found] == [
+        ("food", Span(start=4, end=8)),
+        ("service", Span(start=27, end=34)),
+    ]
+    assert {one.confidence for one in found} == {0.9}
+
+
+def test_a_term_is_kept_in_the_wording_of_the_text():
+    form = AteForm.model_validate({"aspects": [{"term": " FOOD. ", "confidence": 7}], "note": ""})
+    (item,) = read_ate(form, EN).aspects
+    assert (item.term, item.confidence) == ("food", 1.0)
+
+
+@pytest.mark.parametrize(("term", "text"), [("art", "a party"), ("good food", "good\n  food")])
+def test_words_are_found_as_words(term, text):
+    form = AteForm.model_validate({"aspects": [{"term": term, "confidence": 1}], "note": ""})
+    ground = Ground(text, "", EN.patterns)
+    if term == "art":
+        assert refused(read_ate, form, ground).rest is None
+    else:
+        assert read_ate(form, ground).aspects[0].span == Span(start=0, end=len(text))
+
+
+def test_an_invented_term_goes_back_and_is_then_left_out():
+    entries = [{"term": "food", "confidence": 1}, {"term": "parking", "confidence": 1}]
+    problem = refused(read_ate, AteForm.model_validate({"aspects": entries, "note": "x"}), EN)
+    assert '"parking" does not stand in the text' in str(problem)
+    assert [one.term for one in problem.rest.aspects] == ["food"]
+
+
+def test_nothing_but_inventions_leaves_nothing():
+    form = AteForm.model_validate({"aspects": [{"term": "parking", "confidence": 1}], "note": "x"})
+    assert refused(read_ate, form, EN).rest is None
+
+
+@pytest.mark.parametrize("note", ["", "string", "...", "The waiter is judged kindly.", "없음"])
+def test_an_empty_list_has_to_say_why(note):
+    assert refused(read_ate, AteForm(aspects=[], note=note), EN).rest is None
+
+
+def test_an_empty_list_with_a_reason_is_an_answer():
+    assert read_ate(AteForm(aspects=[], note="Nothing is judged here."), EN).aspects == ()
+
+
+def test_a_noun_that_ends_like_a_particle_is_shielded_from_the_clean_up():
+    ground = Ground("손잡이가 튼튼해요", "", KO.patterns)
+    form = AteForm.model_validate({"aspects": [{"term": "손잡이", "confidence": 1}], "note": ""})
+    (item,) = read_ate(form, ground).aspects
+    assert (item.term, item.span) == ("손잡이가", Span(start=0, end=4))
+    asked = AtsaRequest(ate=AteOutput(aspects=(item,)))
+    entry = {"aspect": "손잡이", "evidence": "튼튼해요", "polarity": "긍정", "confidence": 1}
+    answer = {"aspect_sentiments": [entry | {"is_implicit": False}], "note": ""}
+    (sentiment,) = read_atsa(AtsaForm.model_validate(answer), asked, ground).aspect_sentiments
+    assert (sentiment.aspect_ref, sentiment.polarity) == ("손잡이", "positive")
+    assert sentiment.aspect_term == Term(term="손잡이", span=Span(start=0, end=3))
+
+
+def test_sentiments_carry_the_words_they_rest_on():
+    found = read_atsa(filled(AtsaForm, "atsa"), AtsaRequest(ate=ATE), EN).aspect_sentiments
+    assert [(one.aspect_ref, one.polarity, one.evidence) for one in found] == [
+        ("food", "positive", "was great"),
+        ("service", "negative", "was slow"),
+    ]
+    assert found[1].opinion_term == Term(term="was slow", span=Span(start=35, end=43))
+
+
+def test_evidence_is_looked_for_beside_its_aspect():
+    text = "The bar was good, the menu was good."
+    ate = AteOutput(aspects=(AspectItem(term="menu", span=Span(start=22, end=26)),))
+    entry = {"aspect": "menu", "evidence": "good", "polarity": "positive", "confidence": 1}
+    form = {"aspect_sentiments": [entry | {"is_implicit": False}], "note": ""}
+    ground = Ground(text, "", EN.patterns)
+    (found,) = read_atsa(
+        AtsaForm.model_validate(form), AtsaRequest(ate=ate), ground
+    ).aspect_sentiments
+    assert found.opinion_term == Term(term="good", span=Span(start=31, end=35))
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"evidence": "was lovely"}, '"was lovely" does not stand in the text'),
+        ({"evidence": ""}, "copy the words"),
+        ({"aspect": "parking"}, '"parking" is not among the aspects ("food", "service")'),
+        ({"polarity": "great"}, "positive, negative, neutral"),
+    ],
+)
+def test_an_ungrounded_sentiment_goes_back_and_is_then_left_out(changes, complaint):
+    entries = FILLED["atsa"](ENGLISH)["aspect_sentiments"]
+    form = filled(AtsaForm, "atsa", aspect_sentiments=[entries[0] | changes, entries[1]])
+    problem = refused(read_atsa, form, AtsaRequest(ate=ATE), EN)
+    assert complaint in str(problem)
+    assert [one.aspect_ref for one in problem.rest.aspect_sentiments] == ["service"]
+
+
+def test_a_neutral_needs_no_words():
+    entry = {"aspect": "food", "evidence": "", "polarity": "neutral", "confidence": 0.5}
+    service = FILLED["atsa"](ENGLISH)["aspect_sentiments"][1]
+    form = filled(AtsaForm, "atsa", aspect_sentiments=[entry | {"is_implicit": True}, service])
+    (food, _) = read_atsa(form, AtsaRequest(ate=ATE), EN).aspect_sentiments
+    assert (food.evidence, food.opinion_term, food.is_implicit) == ("", None, True)
+
+
+def test_risks_and_corrections_have_the_places_of_their_quotes():
+    form = ValidatorForm.model_validate(
+        {
+            "structural_risks": [
+                {"quote": "but", "type": "contrast", "severity": "LOW", "description": "a turn"},
+                {"quote": "nowhere", "type": "IRONY", "severity": "low", "description": "?"},
+            ],
+            "correction_proposals": [
+                {
+                    "target_aspect": "Food",
+                    "proposal_type": "REVISE_SPAN",
+                    "quote": "The food",
+                    "rationale": "longer",
+                },
+                {
+                    "target_aspect": "parking",
+                    "proposal_type": "DROP_ASPECT",
+                    "quote": "but",
+                    "rationale": "?",
+                },
+            ],
+            "consistency_score": 3,
+            "note": "",
+        }
+    )
+    problem = refused(read_validator, form, ValidationRequest(ate=ATE, atsa=ATSA), EN)
+    assert '"nowhere"' in str(problem)
+    assert '"parking"' in str(problem)
+    (risk,) = problem.rest.structural_risks
+    assert (risk.type, risk.severity, risk.scope) == ("CONTRAST", "low", Span(start=19, end=22))
+    (proposal,) = problem.rest.correction_proposals
+    assert (proposal.target_aspect, proposal.revised_span) == ("food", Span(start=0, end=8))
+    assert problem.rest.consistency_score == 1.0
+
+
+# The debate
+
+
+def test_a_speaker_is_whoever_was_asked():
+    turn = read_turn_v1(filled(TurnV1Form, "turn_v1", speaker="Critic panel"), TURN, EN)
+    assert (turn.speaker, turn.stance, turn.agent) == ("Analyst panel", "neutral", "")
+    assert turn.key_points[-1] == '"was great"'
+    assert turn.planning
+    assert turn.reflection
+
+
+def test_a_speech_without_its_quote_goes_back_and_then_stands_without_it():
+    problem = refused(read_turn_v1, filled(TurnV1Form, "turn_v1", evidence="superb"), TURN, EN)
+    assert '"superb" does not stand' in str(problem)
+    assert problem.rest.key_points == ("food", "service")
+
+
+@pytest.mark.parametrize("said", ["", "message", "The waiter is judged kindly."])
+def test_a_speech_that_says_nothing_is_none(said):
+    assert refused(read_turn_v1, filled(TurnV1Form, "turn_v1", message=said), TURN, EN).rest is None
+
+
+def edit(op, aspect="food", **changes):
+    usual = {"evidence": "was great", "polarity": "positive", "new_aspect": "", "confidence": 0.9}
+    return {"op": op, "aspect": aspect} | usual | changes
+
+
+def turn_of(*edits, message=""):
+    form = TurnV2Form.model_validate({"proposed_edits": list(edits), "message": message})
+    return read_turn_v2(form, TURN, EN)
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        (edit("set_polarity"), ("food", "neutral", "positive", "was great")),
+        (edit("confirm_tuple"), ("food", "positive", None, "was great")),
+        (
+            edit("drop_tuple", "service", polarity="negative", evidence=""),
+            ("service", "negative", None, None),
+        ),
+        (
+            edit("set_aspect_ref", "", new_aspect="The food", evidence=""),
+            (None, None, "The food", None),
+        ),
+        (
+            edit("merge_tuples", new_aspect="service", evidence=""),
+            ("food", "positive", "service", None),
+        ),
+    ],
+    ids=["set", "confirm", "drop", "aspect", "merge"],
+)
+def test_each_op_becomes_its_edit(said, meant):
+    (found,) = turn_of(said).proposed_edits
+    target = found.target
+    assert (target.aspect_ref, target.polarity, found.value, found.evidence) == meant
+    assert found.op == said["op"]
+
+
+@pytest.mark.parametrize(
+    ("said", "complaint"),
+    [
+        (edit("explode"), "should be one of set_polarity"),
+        (edit("set_polarity", "parking"), "not among the aspects"),
+        (edit("set_polarity", evidence="superb"), "does not stand in the text"),
+        (edit("set_polarity", evidence=""), "copy the words"),
+        (edit("set_aspect_ref", new_aspect="parking"), '"parking" does not stand'),
+        (edit("confirm_tuple", polarity="gold"), "positive, negative, neutral"),
+    ],
+)
+def test_a_bad_edit_goes_back_and_is_then_left_out(said, complaint):
+    good = edit("confirm_tuple", "service", evidence="was slow", polarity="negative")
+    problem = refused(lambda: turn_of(said, good))
+    assert complaint in str(problem)
+    assert [one.target.aspect_ref for one in problem.rest.proposed_edits] == ["service"]
+
+
+def test_no_edit_needs_a_reason():
+    assert turn_of(message="Stage 1 quotes the right words.").message.startswith("Stage 1")
+    assert refused(lambda: turn_of(message="...")).rest is None
+
+
+def test_the_winner_is_one_who_spoke():
+    turns = (DebateTurn(speaker="Critic panel", stance="con", message="m"),)
+    asked = JudgeRequest(protocol="v1", context=CONTEXT, turns=turns)
+    won = read_judge_v1(filled(JudgeV1Form, "judge_v1", winner="critic PANEL"), asked, EN)
+    assert won.winner == "Critic panel"
+    assert read_judge_v1(filled(JudgeV1Form, "judge_v1"), asked, EN).winner is None
+    problem = refused(read_judge_v1, filled(JudgeV1Form, "judge_v1", winner="me"), asked, EN)
+    assert "Critic panel, con, none" in str(problem)
+    assert problem.rest.winner is None
+
+
+def test_the_patch_follows_from_the_tuples():
+    summary = read_judge_v2(filled(JudgeV2Form, "judge_v2"), JUDGE, EN)
+    assert [
+        (one.op, one.target.aspect_ref, one.target.polarity, one.value, one.evidence)
+        for one in summary.final_patch
+    ] == [
+        ("set_polarity", "food", "neutral", "positive", "was great"),
+        ("confirm_tuple", "service", "negative", None, "was slow"),
+    ]
+    assert [(one.aspect_ref, one.polarity) for one in summary.final_tuples] == [
+        ("food", "positive"),
+        ("service", "negative"),
+    ]
+    assert summary.sentence_evidence_spans == ("was great", "was slow")
+    assert summary.aspect_evidence == {"food": "was great", "service": "was slow"}
+    assert summary.unresolved_conflicts == ()
+
+
+def test_an_aspect_is_dropped_only_by_name():
+    tuples = FILLED["judge_v2"](ENGLISH)["final_tuples"][:1]
+    form = filled(JudgeV2Form, "judge_v2", final_tuples=tuples, dropped_aspects=["service"])
+    summary = read_judge_v2(form, JUDGE, EN)
+    assert summary.final_patch[-1].op == "drop_tuple"
+    assert [one.aspect_ref for one in summary.final_tuples] == ["food"]
+
+
+def test_an_aspect_passed_over_stands_as_it_was_and_is_a_conflict():
+    tuples = FILLED["judge_v2"](ENGLISH)["final_tuples"]
+    ungrounded = [tuples[0] | {"evidence": "superb"}, tuples[1]]
+    problem = refused(
+        read_judge_v2, filled(JudgeV2Form, "judge_v2", final_tuples=ungrounded), JUDGE, EN
+    )
+    assert '"superb" does not stand' in str(problem)
+    rest = problem.rest
+    assert [(one.aspect_ref, one.polarity) for one in rest.final_tuples] == [
+        ("service", "negative"),
+        ("food", "neutral"),
+    ]
+    assert [one.op for one in rest.final_patch] == ["confirm_tuple"]
+    assert rest.unresolved_conflicts == ("food: the judge said nothing usable; Stage 1 stands",)
+
+
+def test_two_polarities_for_one_aspect_go_back():
+    tuples = FILLED["judge_v2"](ENGLISH)["final_tuples"]
+    twice = [*tuples, tuples[0] | {"polarity": "negative"}]
+    problem = refused(read_judge_v2, filled(JudgeV2Form, "judge_v2", final_tuples=twice), JUDGE, EN)
+    assert 'two polarities for "food"' in str(problem)
+
+
+# Stage 2
+
+
+def test_a_revised_term_gets_its_span():
+    entries = [
+        {"term": "food", "action": "revise_span", "new_term": "the FOOD", "reason": "whole"},
+        {"term": "", "action": "add", "new_term": "slow", "reason": "TAN"},
+        {"term": "service", "action": "keep", "new_term": "", "reason": ""},
+    ]
+    review = read_ate_review(AteReviewForm(aspect_review=entries, note=""), REVIEW, EN)
+    assert [(one.term, one.action, one.revised_span) for one in review.aspect_review] == [
+        ("food", "revise_span", Span(start=0, end=8)),
+        ("slow", "add", Span(start=39, end=43)),
+        ("service", "keep", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("form", "brought"), [(AteReviewForm, "aspects"), (AtsaReviewForm, "aspect_sentiments")]
+)
+def test_a_reviewer_brings_nothing_of_its_own(form, brought):
+    text = f'{{"{brought}": [], "aspect_review": [], "sentiment_review": [], "note": "fine"}}'
+    with pytest.raises(Unusable, match=f"stage2_structure_error: {brought}"):
+        filled_in(form, text)
+
+
+def test_a_polarity_is_flipped_on_words_only():
+    flip = {
+        "aspect_ref": "food",
+        "action": "flip_polarity",
+        "polarity": "positive",
+        "reason": "EPM",
+    }
+    good = AtsaReviewForm.model_validate(
+        {"sentiment_review": [flip | {"evidence": "was great"}], "note": ""}
+    )
+    (item,) = read_atsa_review(good, REVIEW, EN).sentiment_review
+    assert (item.revised_polarity, item.reason) == ("positive", 'EPM "was great"')
+    bad = AtsaReviewForm.model_validate(
+        {"sentiment_review": [flip | {"evidence": "superb"}], "note": ""}
+    )
+    assert refused(read_atsa_review, bad, REVIEW, EN).rest is None
+
+
+def test_a_risk_that_nobody_resolved_remains():
+    form = FinalValidationForm(
+        resolved_risks=["contrast"], remaining_risks=[], final_consistency_score=2, note=""
+    )
+    found = read_final_validation(form, REVIEW, EN).final_validation
+    assert (found.resolved_risks, found.remaining_risks) == (("CONTRAST",), ("IRONY",))
+    assert found.final_consistency_score == 1.0
+
+
+def test_unknown_risks_go_back_and_are_then_left_out():
+    form = FinalValidationForm(
+        resolved_risks=["GRAVITY"], remaining_risks=[], final_consistency_score=1, note=""
+    )
+    problem = refused(read_final_validation, form, REVIEW, EN)
+    assert "GRAVITY: not among the risks (CONTRAST, IRONY)" in str(problem)
+    assert problem.rest.final_validation.remaining_risks == ("CONTRAST", "IRONY")
