@@ -122,12 +122,14 @@ def _failure(ref: DebateRef, state: DebateState) -> JsonValue:
     panel = state.running_panel
     assert isinstance(panel, AbsaPanel)
     assert state.closed is not None
-    complain(f"{panel.sample.text_id}: {state.closed.status.value}: {state.closed.reason}")
+    why = state.closed.detail or state.closed.reason
+    complain(f"{panel.sample.text_id}: {state.closed.status.value}: {why}")
     return {
         "text_id": panel.sample.text_id,
         "debate_id": ref.id,
         "status": state.closed.status.value,
         "reason": state.closed.reason,
+        "detail": state.closed.detail,
     }
 
 

@@ -90,7 +90,8 @@ def tell(fact: Fact, before: DebateState, after: DebateState) -> Iterator[str]: 
         case Judged() | Overridden() | Moderated() | Recalled() | Remembered():
             yield from absa_story.tell_finding(fact, after)
         case Closed():
-            yield f"closed: {fact.status.value} ({one_line(fact.reason, QUOTE_WIDTH)})"
+            why = f"{fact.reason}: {fact.detail}" if fact.detail else fact.reason
+            yield f"closed: {fact.status.value} ({one_line(why, QUOTE_WIDTH)})"
         case Opened():
             pass
 

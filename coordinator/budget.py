@@ -16,7 +16,6 @@ from parley.coordinator.state import DebateState, Step
 from parley.coordinator.tally import usage_of
 from parley.coordinator.tolerance import at_least
 
-
 NO_LIMITS = (None, None, None, None)
 
 

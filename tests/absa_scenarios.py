@@ -190,11 +190,11 @@ ENDS = [
 ]  # fmt: skip
 
 FAILURES = [
-    Scenario("no-judge", {"run.status": "failed", "run.reason": "judge: judge cannot answer (brain_error: ill)"},
+    Scenario("no-judge", {"run.status": "failed", "run.reason": "no_usable_answer", "run.detail": "judge: judge cannot answer (brain_error: ill)"},
              {"judge": {"judge": {"fail": "ill"}}, "judge-again": {"judge": {"fail": "ill"}}}),
     Scenario("asked-again", {"run.status": "completed", "run.errors.0.step": "s1-ate"},
              {"s1-ate": {"ate": {"fail": "once"}}, "s1-ate-again": WEAK["s1-ate"]}),
-    Scenario("structure-error", {"run.status": "failed", "run.reason": "s2: ate: stage2_structure_error: aspects"},
+    Scenario("structure-error", {"run.status": "failed", "run.reason": "no_usable_answer", "run.detail": "s2: ate: stage2_structure_error: aspects"},
              {"s2": {"ate": {"kind": "ate"}}, "s2-again": {"ate": {"kind": "ate"}}}),
     Scenario("no-polarity", {"run.status": "failed"},
              {**stage1(("음식", None, 0.8)), **turn("epm"), **turn("cj"), **judge()}),

@@ -247,7 +247,9 @@ class Remembered(ControlBase):
 class Closed(ControlBase):
     type: Literal["closed"] = "closed"
     status: Status
+    # One of a few words that programs can tell apart; `detail` is for people.
     reason: str
+    detail: Text | None = None
 
 
 ControlFact = (

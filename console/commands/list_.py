@@ -106,6 +106,7 @@ def _as_json(one: Listed) -> str:
             "submitted": one.submitted.isoformat(timespec="milliseconds"),
             "status": one.status,
             "reason": one.closed.reason if one.closed is not None else None,
+            "detail": one.closed.detail if one.closed is not None else None,
             "final_verdict": (
                 decision.final_verdict.value if isinstance(decision, ManagerDecision) else None
             ),

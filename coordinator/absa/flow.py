@@ -69,6 +69,9 @@ from parley.coordinator.state import DebateState
 
 CANCELLED = TerminationReason.CANCELLED
 BUDGET_EXHAUSTED = TerminationReason.BUDGET_EXHAUSTED
+# Why a debate failed.
+NO_USABLE_ANSWER = "no_usable_answer"
+POLARITY_CONTRACT_VIOLATION = "polarity_contract_violation"
 
 
 def advance(state: DebateState) -> ControlFact:
@@ -248,7 +251,7 @@ def _overridden(reading: Reading) -> Overridden | Closed:
     try:
         settled = reading.settled
     except PolarityContractViolation as error:
-        return _closed(state, Status.FAILED, str(error))
+        return _closed(state, Status.FAILED, POLARITY_CONTRACT_VIOLATION, str(error))
     return Overridden(decided_at=state.facts, outcome=_outcome(settled))
 
 
@@ -286,7 +289,7 @@ def _answered(
         return None
     if not answers.asked(step + AGAIN):
         return _ask(state, step + AGAIN, missing, request(2))
-    return _closed(state, Status.FAILED, answers.problem(step, missing[0]))
+    return _closed(state, Status.FAILED, NO_USABLE_ANSWER, answers.problem(step, missing[0]))
 
 
 def _ask(
@@ -307,8 +310,8 @@ def _ask(
     )
 
 
-def _closed(state: DebateState, status: Status, reason: str) -> Closed:
-    return Closed(decided_at=state.facts, status=status, reason=reason)
+def _closed(state: DebateState, status: Status, reason: str, detail: str | None = None) -> Closed:
+    return Closed(decided_at=state.facts, status=status, reason=reason, detail=detail)
 
 
 def _basis(state: DebateState) -> tuple[int, ...]:

@@ -25,6 +25,7 @@ class RunSummary(Contract):
     panel: str
     status: Status | None
     reason: str
+    detail: str | None
     termination_reason: TerminationReason | None
     declarations: tuple[TerminationDeclaration, ...]
     errors: tuple[TurnError, ...]
@@ -50,6 +51,7 @@ def result_of(ref: DebateRef, state: DebateState) -> AbsaResult | AbsaUnfinished
         panel=ref.panel,
         status=state.closed.status if state.closed else None,
         reason=state.closed.reason if state.closed else "",
+        detail=state.closed.detail if state.closed else None,
         termination_reason=state.terminated.reason if state.terminated else None,
         declarations=declarations_of(state),
         errors=errors_of(state),

@@ -20,7 +20,15 @@ from tests.bus.worlds import NatsServer
 from tests.deploy.guarded import COORDINATOR, DEPLOY, LAYOUT, PANELS, somebody
 
 FORENSIC, _ = read_panel(panel_path("forensic"))
-SEATS = [f"forensic-{name}" for name in FORENSIC.roster]
+ROSTERS = {
+    name: read_panel(panel_path(name))[0].roster for name in ("forensic", "absa", "deliberation")
+}
+SEATS = [f"{panel}-{name}" for panel, roster in ROSTERS.items() for name in roster]
+IMAGES = {
+    "forensic": "parley-forensic",
+    "absa": "parley-absa",
+    "deliberation": "parley-coordinator",
+}
 KUBERNETES = DEPLOY / "kubernetes"
 MANIFESTS = sorted(path for path in KUBERNETES.rglob("*.yaml") if path.name != "kustomization.yaml")
 MODEL_DEADLINE_S = 180
@@ -65,7 +73,9 @@ def test_the_compose_file_has_a_service_and_a_secret_for_every_persona() -> None
     assert set(services) == {"nats", "infra", "coordinator", *SEATS}
     assert not [name for name, service in services.items() if "container_name" in service]
     for seat in SEATS:
+        panel, _, _ = seat.partition("-")
         assert services[seat]["command"] == ["agent", seat.replace("-", "/", 1)]
+        assert services[seat].get("profiles", ["forensic"]) == [panel]
         assert services[seat]["secrets"] == [{"source": seat, "target": "login"}]
         assert compose["secrets"][seat] == {"file": f"./secrets/{seat}.nk"}
         assert int(services[seat]["stop_grace_period"].removesuffix("s")) > MODEL_DEADLINE_S
@@ -108,16 +118,12 @@ def test_kubernetes_takes_every_manifest(path: Path) -> None:
         check(document)
 
 
-@pytest.fixture(scope="module")
-def rendered() -> list[dict[str, Any]]:
+@pytest.mark.parametrize("panel", ROSTERS)
+def test_the_rendered_panel_is_valid_and_scales_each_persona_by_its_own_queue(panel: str) -> None:
     if shutil.which("kubectl") is None:
         pytest.skip("kubectl is not installed")
-    return documents(run("kubectl", "kustomize", KUBERNETES / "forensic"))
-
-
-def test_the_rendered_panel_is_valid_and_scales_each_persona_by_its_own_queue(
-    rendered: list[dict[str, Any]],
-) -> None:
+    rendered = documents(run("kubectl", "kustomize", KUBERNETES / panel))
+    seats = [f"{panel}-{name}" for name in ROSTERS[panel]]
     for document in rendered:
         check(document)
         assert document["metadata"]["namespace"] == "parley"
@@ -125,14 +131,15 @@ def test_the_rendered_panel_is_valid_and_scales_each_persona_by_its_own_queue(
         kind: {one["metadata"]["name"]: one["spec"] for one in rendered if one["kind"] == kind}
         for kind in ("Deployment", "ScaledObject", "PodDisruptionBudget")
     }
-    agents = {f"{seat}-agent" for seat in SEATS}
+    agents = {f"{seat}-agent" for seat in seats}
     assert set(by_kind["Deployment"]) == {"coordinator", *agents}
     assert set(by_kind["PodDisruptionBudget"]) == {"coordinator", *agents}
     assert set(by_kind["ScaledObject"]) == agents
-    for seat in SEATS:
+    for seat in seats:
         deployment = by_kind["Deployment"][f"{seat}-agent"]
         pod = deployment["template"]["spec"]
         assert pod["containers"][0]["args"] == ["agent", seat.replace("-", "/", 1)]
+        assert pod["containers"][0]["image"] == IMAGES[panel]
         assert pod["volumes"][0]["secret"]["secretName"] == f"login-{seat}"
         assert pod["terminationGracePeriodSeconds"] > MODEL_DEADLINE_S
         selected = deployment["selector"]["matchLabels"]

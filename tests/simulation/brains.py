@@ -6,8 +6,8 @@ from random import Random
 import anyio
 
 from parley.agents.brain import Answer, BrainFailure, Task
-from parley.agents.script import recite
 from parley.bus.contracts.facts import FailureReason
+from tests.simulation.families import answer
 from tests.simulation.plan import Scenario
 
 
@@ -20,7 +20,7 @@ class MoodyBrain:
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
-        self._scripts = {debate.ref: debate.script for debate in scenario.debates}
+        self._questions = {debate.ref: debate.question for debate in scenario.debates}
         self._asked: Counter[tuple[str, str]] = Counter()
 
     async def speak(self, task: Task) -> Answer:
@@ -37,7 +37,7 @@ class MoodyBrain:
             raise BrainFailure(FailureReason.BRAIN_ERROR, "a bad day", retry=retry)
         if mood < moods.silent + moods.fails + moods.crashes or self._always_crashes(task):
             raise Bug
-        return Answer(recite(self._scripts[task.ref], task.request, task.persona))
+        return Answer(answer(self._questions[task.ref], task))
 
     def _always_crashes(self, task: Task) -> bool:
         """The same for every replica and attempt: the ask cannot be delivered."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
 
-from parley.agents.script import Line, Script
 from parley.bus.codec import encode
 from parley.bus.contracts.facts import (
     Abstained,
@@ -15,7 +14,7 @@ from parley.bus.contracts.facts import (
     Decided,
     Opened,
 )
-from parley.bus.contracts.panel import DebateInput, VerdictPanel
+from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts import (
     ManagerDecision,
     OpeningRequest,
@@ -24,7 +23,8 @@ from parley.bus.contracts.verdicts import (
 )
 from parley.bus.memory import Faults
 from parley.bus.subjects import DebateRef, tail_of
-from tests.debates import ROSTER, panel
+from tests.debates import ROSTER
+from tests.simulation.families import Question, question_of
 
 REPLICAS = 2
 # Nothing is submitted and nothing begins to go wrong after this, in virtual seconds.
@@ -65,8 +65,7 @@ class Forgery:
 @dataclass(frozen=True, slots=True)
 class Debate:
     ref: DebateRef
-    panel: VerdictPanel
-    script: Script
+    question: Question
     submitted_at: float
     # After how long the client cancels it.
     patience_s: float | None
@@ -74,8 +73,8 @@ class Debate:
     @property
     def budget_s(self) -> float:
         """How long it may take while a coordinator lives: every step runs into its deadline."""
-        steps = self.panel.params.max_rounds + 2
-        return steps * (self.panel.deadline_s + 12.0) + 40.0
+        question = self.question
+        return question.most_steps * (question.panel.deadline_s + 12.0) + 40.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +93,7 @@ class Scenario:
     faults: Faults
     moods: Moods
     coordinators: tuple[str, ...]
+    # Everybody who sits on one of the panels, with a number for each replica.
     agents: tuple[tuple[str, int], ...]
     debates: tuple[Debate, ...]
     events: tuple[Event, ...]
@@ -101,12 +101,18 @@ class Scenario:
     # A coordinator that beats, and does nothing else.
     ghost: bool
 
+    @property
+    def panel(self) -> str:
+        """All debates of a seed are of one family."""
+        return self.debates[0].ref.panel
+
 
 def scenario_of(seed: int) -> Scenario:
     random = Random(seed)
     coordinators = tuple(f"c{n}" for n in range(random.choice((1, 2, 2, 3))))
-    agents = tuple((persona, replica) for persona in ROSTER for replica in range(REPLICAS))
-    debates = tuple(_debate(random, n) for n in range(random.randint(1, 4)))
+    debates = tuple(_debate(seed, random, n) for n in range(random.randint(1, 4)))
+    roster = dict.fromkeys(persona for one in debates for persona in one.question.panel.roster)
+    agents = tuple((persona, replica) for persona in roster for replica in range(REPLICAS))
     processes = (*coordinators * 3, *(agent_name(*one) for one in agents))
     return Scenario(
         seed=seed,
@@ -144,43 +150,16 @@ def _moods(random: Random) -> Moods:
     )
 
 
-def _debate(random: Random, number: int) -> Debate:
+def _debate(seed: int, random: Random, number: int) -> Debate:
     begin = random.uniform(0.0, TROUBLE_S / 2)
-    rounds = random.randint(1, 3)
     cancelled = random.random() < 0.1
+    question = question_of(seed, random)
     return Debate(
-        ref=DebateRef("forensic", f"d{number}"),
-        panel=panel(
-            deadline_s=random.choice((2.0, 4.0, 6.0)),
-            max_rounds=rounds,
-            consensus_threshold=random.choice((0.1, 0.3)),
-            stalemate_threshold=random.choice((1, 2, 3)),
-            skip_unchallenged=random.random() < 0.2,
-        ),
-        script=_script(random, rounds),
+        ref=DebateRef(question.panel.name, f"d{number}"),
+        question=question,
         submitted_at=begin,
         patience_s=random.uniform(0.0, 8.0) if cancelled else None,
     )
-
-
-def _script(random: Random, rounds: int) -> Script:
-    wordy = random.random() < 0.02
-    reasoning = "because " * 2400 if wordy else "because"
-    evidence = {"notes": ["x" * 15_000] * 2} if wordy else None
-
-    def line() -> Line:
-        return Line(
-            verdict=random.choice(tuple(Verdict)),
-            confidence=round(random.random(), 2),
-            reasoning=reasoning,
-            evidence=evidence,
-        )
-
-    opening = {persona: line() for persona in ROSTER}
-    later = [
-        {persona: line() for persona in ROSTER if random.random() < 0.4} for _ in range(rounds)
-    ]
-    return Script(rounds=(opening, *later))
 
 
 def _events(random: Random, processes: Sequence[str]) -> Iterator[Event]:

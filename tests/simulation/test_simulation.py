@@ -17,7 +17,10 @@ def test_the_invariants_hold_for_500_seeds() -> None:
     tally = run_seeds(range(500))
     assert not tally.failures, tally.report()
     assert tally.debates > 1000
-    assert len(tally.reasons) == 7
+    verdicts = {"quorum_lost", "cancelled", "stalemate", "no_progress", "consensus_reached"}
+    regimes = {"decision_sufficiency", "answer_convergence", "verification_pass"}
+    aspects = {"debate_action", "low_signal", "neutral_only"}
+    assert verdicts | regimes | aspects <= set(tally.reasons)
 
 
 @pytest.mark.parametrize("seed", [7, 72])

@@ -133,7 +133,7 @@ class World:
         async def main(bus: MemoryBus, ready: anyio.Event, stop: anyio.Event) -> None:
             journal = self.build.journal(bus, Subjects())
             brain = MoodyBrain(self.scenario)
-            worker = Worker(journal, "forensic", persona, brain, OPTIONS)
+            worker = Worker(journal, self.scenario.panel, persona, brain, OPTIONS)
             worker.ready = ready
             await worker.run(stop)
 
@@ -152,7 +152,7 @@ class World:
     async def _attend(self, debate: Debate) -> None:
         """A client with a question, and perhaps without the patience for an answer."""
         await anyio.sleep(debate.submitted_at)
-        fact = Submitted(panel=debate.panel, input=DebateInput(text="a photograph"))
+        fact = Submitted(panel=debate.question.panel, input=DebateInput(text=debate.question.text))
         await insist(lambda: self.journal.submit(debate.ref, fact))
         self.submitted.add(debate.ref)
         if debate.patience_s is not None:

@@ -118,7 +118,7 @@ def test_a_stage_or_judge_is_asked_once_more(step: str, persona: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "persona", "line", "reason"),
+    ("step", "persona", "line", "detail"),
     [
         ("s1-ate", "ate", {"silent": True}, "s1-ate: no answer from ate (deadline)"),
         ("judge", "judge", {"fail": "x"}, "judge: judge cannot answer (brain_error: x)"),
@@ -133,12 +133,13 @@ def test_a_stage_or_judge_is_asked_once_more(step: str, persona: str) -> None:
     ],
 )
 def test_a_stage_without_a_usable_answer_fails_the_debate(
-    step: str, persona: str, line: object, reason: str
+    step: str, persona: str, line: object, detail: str
 ) -> None:
     lines = with_lines(FLIP, {step: {persona: line}, f"{step}-again": {persona: line}})
     _, state = play(panel(), lines)
     assert state.closed is not None
-    assert (state.closed.status, state.closed.reason) == (Status.FAILED, reason)
+    assert (state.closed.status, state.closed.reason) == (Status.FAILED, "no_usable_answer")
+    assert state.closed.detail == detail
     assert isinstance(result_of(REF, state), AbsaUnfinished)
 
 
@@ -153,7 +154,8 @@ def test_a_final_tuple_without_a_polarity_fails_the_debate() -> None:
     _, state = play(panel(), lines)
     assert state.closed is not None
     assert state.closed.status is Status.FAILED
-    assert "'가격' has no polarity" in state.closed.reason
+    assert state.closed.reason == "polarity_contract_violation"
+    assert "'가격' has no polarity" in (state.closed.detail or "")
 
 
 PRESETS = {
