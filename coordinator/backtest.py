@@ -195,10 +195,13 @@ def _was_answered(step: Step) -> bool:
 
 
 def _replayed(asked: Asked, step: Step) -> Iterator[Fact]:
+    """The deadline passed before anybody was written down for missing it."""
     yield asked
-    if step.fired:
-        yield DeadlineFired(step=step.name)
-    for heard in step.heard:
+    fired = not step.fired
+    for number, heard in enumerate(step.heard, start=1):
+        if not fired and (isinstance(heard.said, Abstained) or number == len(step.heard)):
+            yield DeadlineFired(step=step.name)
+            fired = True
         yield heard.said
 
 

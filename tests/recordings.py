@@ -61,7 +61,7 @@ def _script(chance: Random, truth: Verdict) -> Script:
     opening = {
         name: [_opinion(chance, truth, SKILL[name]), _sure(chance)]
         for name in ROSTER
-        if chance.random() > 0.02  # noqa: PLR2004 - hardly anybody misses the opening
+        if chance.random() > 0.02
     }
     rounds: list[dict[str, list[object]]] = [dict(opening)]
     for _ in range(ROUNDS):

@@ -1,0 +1,2 @@
+import typer
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
