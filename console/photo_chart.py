@@ -35,8 +35,8 @@ def chart(result: VerdictResult, agents: Sequence[str]) -> str:
     width = _NAMES + len(rows) * _CELL
     height = _HEAD + (len(agents) + 1) * _ROW
     return (
-        f'<svg viewBox="0 0 {width} {height}" role="img" '
-        f'aria-label="Verdict of each agent by round" style="max-width:{width}px">'
+        f'<svg viewBox="0 0 {width} {height}" width="{width}" role="img" '
+        f'aria-label="Verdict of each agent by round">'
         f"{''.join(_parts(rows, agents, result.disagreement_history))}</svg>"
     )
 

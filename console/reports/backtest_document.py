@@ -12,7 +12,7 @@ from parley.console.reports.document import (
     Picture,
     Table,
 )
-from parley.console.reports.figures import count, decimal, percent, share_text
+from parley.console.reports.figures import count, decimal, interval_text, percent, share_text
 from parley.console.reports.intervals import METHODS, Interval
 
 _LISTED = 20
@@ -33,9 +33,7 @@ def backtest_document(found: Backtest, *, all_debates: bool) -> Document:
 def _blocks(found: Backtest, *, all_debates: bool) -> Iterator[Block]:
     yield from _summary(found.summary)
     if found.presets:
-        yield Heading("The three presets")
-        yield _points_table("preset", found.presets)
-        yield Picture(_charts(found.presets))
+        yield from presets_blocks(found.presets)
     if found.curve:
         yield Heading(f"Curve over {found.swept}")
         yield _points_table(str(found.swept), found.curve)
@@ -50,6 +48,18 @@ def _blocks(found: Backtest, *, all_debates: bool) -> Iterator[Block]:
         remark=True,
     )
     yield Paragraph(METHODS, remark=True)
+
+
+def presets_blocks(points: Sequence[Point]) -> Iterator[Block]:
+    yield Heading("The three presets, from the same recordings")
+    yield _points_table("preset", points)
+    yield Picture(_charts(points))
+    if any(point.summary.unknowable for point in points):
+        yield Paragraph(
+            "What is unknowable would have gone on beyond its recording: debates recorded under a"
+            " patient preset tell more about hasty ones than the other way round.",
+            remark=True,
+        )
 
 
 def _summary(summary: Summary) -> Iterator[Block]:
@@ -108,8 +118,8 @@ def _points_table(name: str, points: Sequence[Point]) -> Table:
                 str(point.summary.calls),
                 percent(point.summary.calls_saved_share),
                 str(point.summary.answers_changed),
-                share_text(point.summary.accuracy),
-                share_text(point.summary.accuracy_recorded),
+                interval_text(point.summary.accuracy),
+                interval_text(point.summary.accuracy_recorded),
             )
             for point in points
         ),

@@ -146,7 +146,8 @@ def _change(case: Case, redecided: Redecided, gold: Gold) -> DebateChange:
     truth = gold.of(log.ref, log.state)
 
     def ended(ending: Ending, *, answered: bool) -> Ended:
-        answer = ending.answer if answered and ending.status is not Status.CANCELLED else None
+        whole = ending.status is Status.COMPLETED
+        answer = ending.answer if answered else None
         return Ended(
             reason=ending.reason,
             rounds=ending.rounds,
@@ -154,7 +155,7 @@ def _change(case: Case, redecided: Redecided, gold: Gold) -> DebateChange:
             answer=answer.label if answer else None,
             tuples=_listed(answer),
             confidence=ending.confidence if answered else None,
-            correct=truth.confirms(answer) if truth and answer else None,
+            correct=truth.confirms(answer) if truth and answer and whole else None,
         )
 
     new = ending_of(redecided.state) if redecided.ending_is_known else None

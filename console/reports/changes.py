@@ -43,6 +43,12 @@ _ABSA = (
     "override_profile",
     *_SHORT.values(),
 )
+_PRESET_KEYS = {
+    "max_rounds",
+    "consensus_threshold",
+    "stalemate_threshold",
+    "high_confidence_threshold",
+}
 _MOST_POINTS = 200
 
 
@@ -149,9 +155,9 @@ def _own(panel: Panel, overrides: Iterable[Override]) -> list[Override]:
 def _verdicts(panel: VerdictPanel, changes: Changes) -> VerdictPanel:
     own = _own(panel, changes.overrides)
     fields = type(panel.params).model_fields
-    preset = PRESETS[changes.preset] if changes.preset is not None else panel.params
-    laid_over = preset.model_dump(exclude_unset=True) if changes.preset is not None else {}
-    params = {**panel.params.model_dump(), **laid_over}
+    params = panel.params.model_dump()
+    if changes.preset is not None:
+        params |= PRESETS[changes.preset].model_dump(include=_PRESET_KEYS)
     params |= {one.key: one.value for one in own if one.key in fields}
     trust = {one.key.removeprefix("trust."): one.value for one in own if "." in one.key}
     plain = {one.key: one.value for one in own if one.key == "quorum"}

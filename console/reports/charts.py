@@ -7,9 +7,9 @@ from math import floor, log10
 
 from parley.console.reports.intervals import Interval
 
-_LABELS, _WIDTH, _ROW = 210, 640, 28
+_LABELS, _WIDTH, _ROW = 180, 560, 28
 _PLOT_WIDTH, _PLOT_HEIGHT = 320, 200
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 12, 30, 34
+_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 24, 30, 34
 _TICKS = 4
 
 
@@ -45,7 +45,7 @@ def _reach(bar: Bar) -> float:
 
 
 def _bar(bar: Bar, top: int, longest: float) -> str:
-    room = _WIDTH - _LABELS - 130
+    room = _WIDTH - _LABELS - 120
     length, middle = room * bar.value / longest, top + _ROW / 2
     end = length
     whisker = ""
@@ -68,7 +68,7 @@ def _bar(bar: Bar, top: int, longest: float) -> str:
 def curve(dots: Sequence[Dot], title: str, unit: str = "") -> str:
     """With the interval of each dot as a band; the vertical axis fits what is there."""
     edges = [edge for dot in dots for edge in _edges(dot)]
-    ticks = _ticks(min(edges), max(edges))
+    ticks = _ticks(min(edges), max(edges), least=0.04 if unit == "%" else 0.4)
     low, high = ticks[0], ticks[-1]
     first, last = dots[0].x, dots[-1].x
 
@@ -113,9 +113,9 @@ def _edges(dot: Dot) -> Iterator[float]:
         yield dot.interval.high
 
 
-def _ticks(low: float, high: float) -> list[float]:
-    """A handful of round numbers that span what is there."""
-    rough = max(high - low, abs(high) * 0.01, 1e-3) / _TICKS
+def _ticks(low: float, high: float, least: float) -> list[float]:
+    """A handful of round numbers that span what is there, and no less than `least`."""
+    rough = max(high - low, least) / _TICKS
     scale = 10 ** floor(log10(rough))
     step = next(unit * scale for unit in (1, 2, 2.5, 5, 10) if unit * scale >= rough - 1e-12)
     start = floor(low / step + 1e-9) * step

@@ -55,9 +55,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Markup of our own making, and what it says in words; only a page shows it."""
+    """Markup of our own making, for a page; other forms show what stands `instead`, if anything."""
 
     markup: str
+    instead: Table | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,16 @@ def count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
+def interval_text(share: ShareOf | None) -> str:
+    """With its interval."""
+    if share is None or share.share is None or share.interval is None:
+        return "-"
+    low, high = 100 * share.interval.low, 100 * share.interval.high
+    return f"{percent(share.share)} [{low:.1f}, {high:.1f}]"
+
+
 def share_text(share: ShareOf | None) -> str:
     """With its interval and what it is a share of."""
     if share is None or share.share is None or share.interval is None:
         return "-"
-    low, high = 100 * share.interval.low, 100 * share.interval.high
-    return f"{percent(share.share)} [{low:.1f}, {high:.1f}] of {share.of}"
+    return f"{interval_text(share)} of {share.of}"

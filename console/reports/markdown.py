@@ -42,7 +42,9 @@ def _rendered(document: Document, safe: Safe) -> str:
 def _block(block: Block, safe: Safe) -> Iterator[str]:  # noqa: C901 - one case a block is the clearest table
     match block:
         case Picture():
-            return
+            if block.instead is None:
+                return
+            yield from _table(block.instead, safe)
         case Heading():
             yield f"{'#' * block.level} {safe(block.text)}"
         case Paragraph() | Callout():
@@ -60,7 +62,7 @@ def _block(block: Block, safe: Safe) -> Iterator[str]:  # noqa: C901 - one case 
         case Items():
             yield from (f"- {safe(item)}" for item in block.items)
         case Folded():
-            yield f"### {safe(block.summary)}"
+            yield f"## {safe(block.summary)}"
             yield ""
             for inner in block.blocks:
                 yield from _block(inner, safe)

@@ -76,8 +76,13 @@ def page(title: str, body: str, *, script: bool = False) -> str:
 
 def to_html(document: Document) -> str:
     head = f'<h1>{safe(document.title)}</h1><p class="facts">{safe(document.subtitle)}</p>'
-    body = "\n".join([head, *(text for block in document.blocks for text in _block(block))])
+    body = "\n".join([head, *markup(document.blocks)])
     return page(document.title, body, script=True)
+
+
+def markup(blocks: Iterable[Block]) -> Iterator[str]:
+    for block in blocks:
+        yield from _block(block)
 
 
 def _block(block: Block) -> Iterator[str]:  # noqa: C901 - one case a block is the clearest table
@@ -101,8 +106,7 @@ def _block(block: Block) -> Iterator[str]:  # noqa: C901 - one case a block is t
             yield bullets(block.items)
         case Folded():
             yield f"<details><summary>{safe(block.summary)}</summary>"
-            for inner in block.blocks:
-                yield from _block(inner)
+            yield from markup(block.blocks)
             yield "</details>"
 
 
