@@ -11,7 +11,9 @@ a line of facts has its limit.
 """
 
 import json
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +40,17 @@ SUFFIX = ".zip"
 MANIFEST, DEBATES, BLOBS = "manifest.json", "debates.jsonl", "blobs/"
 LARGEST_MANIFEST_BYTES = 64 << 20
 MOST_ENTRIES = 200_000
+# What zipfile raises for files that are not as they should be.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
 _MAGIC = b"PK\x03\x04"
 # The zip format's beginning of time, so that the same debates make the same bytes.
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
@@ -122,7 +135,7 @@ def read_bundle(path: Path) -> tuple[tuple[Archived, ...], BundledBlobs]:
             manifest = _manifest(path, file)
             with file.open(DEBATES) as lines:
                 content = read_content(lines, f"{path}: {DEBATES}", LONGEST_FACT_LINE)
-    except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+    except _DAMAGE as error:
         raise DecodeError(f"{path}: a damaged bundle: {error}") from error
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
@@ -175,6 +188,8 @@ def _check_entry(path: Path, entry: zipfile.ZipInfo) -> None:
             raise DecodeError(f"{place} has more than {LARGEST_BLOB_BYTES} bytes")
     elif entry.filename not in (MANIFEST, DEBATES):
         raise DecodeError(f"{place} does not belong in a bundle")
+    elif entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise DecodeError(f"{place} is compressed in a way that bundles are not")
     if entry.flag_bits & 1:
         raise DecodeError(f"{place} is encrypted")
 
@@ -204,8 +219,8 @@ def _read(file: zipfile.ZipFile, name: str, size: int | None, place: str) -> byt
     try:
         with file.open(name) as entry:
             data = entry.read(limit + 1)
-    except (zipfile.BadZipFile, EOFError) as error:
-        raise DecodeError(f"{place}: {error}") from error
+    except _DAMAGE as error:
+        raise DecodeError(f"{place}: damaged: {error}") from error
     if len(data) > limit:
         raise DecodeError(f"{place}: more than {limit} bytes")
     return data
