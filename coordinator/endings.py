@@ -5,7 +5,7 @@ How a debate ended, in terms that debates of all protocols share.
 it stood before anybody argued, so that everybody can see what the debate changed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from parley.bus.contracts.absa.debate import SentimentTuple
 from parley.bus.contracts.deliberation import DeliberationDecision
@@ -17,7 +17,8 @@ from parley.coordinator.absa.sample import Reading
 from parley.coordinator.absa.steps import is_turn
 from parley.coordinator.regimes.progress import progress_of
 from parley.coordinator.state import DebateState
-from parley.coordinator.verdicts.board import board_of
+from parley.coordinator.verdicts.board import Stand, board_of
+from parley.coordinator.verdicts.cobra import CobraAlgorithm, CobraResponse, cobra
 from parley.coordinator.verdicts.manager import majority_vote
 
 # (aspect, polarity) of a sentence.
@@ -80,6 +81,26 @@ def ending_of(state: DebateState) -> Ending:
         confidence=course.confidence,
         before=course.before,
     )
+
+
+def merged_by_cobra(state: DebateState, algorithm: CobraAlgorithm | None) -> Ending:
+    """The ending with COBRA in the manager's place; only of a debate of verdicts that was decided."""
+    ending, panel = ending_of(state), state.running_panel
+    if not isinstance(panel, VerdictPanel) or ending.status is not Status.COMPLETED:
+        return ending
+    responses = [
+        CobraResponse(
+            stand.position.agent, stand.verdict, stand.confidence, _generation_score(stand)
+        )
+        for stand in board_of(state).standing
+    ]
+    merged = cobra(responses, panel.trust, algorithm)
+    return replace(ending, answer=Answer(merged.final_verdict.value), confidence=merged.confidence)
+
+
+def _generation_score(stand: Stand) -> float | None:
+    score = stand.evidence.get("ai_generation_score")
+    return float(score) if isinstance(score, int | float) and 0 <= score <= 1 else None
 
 
 def _course(state: DebateState, panel: Panel) -> _Course:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -40,6 +41,14 @@ def backtest_(
             "--sweep", metavar="K=A..B:STEP", help="The curve over one parameter; or K=A,B,C."
         ),
     ] = None,
+    cobra: Annotated[
+        str | None,
+        typer.Option(
+            "--cobra",
+            metavar="auto|RoT|DRWA|AVGA",
+            help="Let COBRA merge the last verdicts, in the manager's place.",
+        ),
+    ] = None,
     gold: GoldFile = None,
     out: Out = None,
     form: Format = None,
@@ -58,7 +67,7 @@ def backtest_(
     tune()
     settings = load(config, {"nats.url": nats})
     wanted = format_of(form, out, "json" if as_json else TEXT)
-    base = read_changes(sets or (), preset)
+    base = read_changes(sets or (), preset, cobra)
     swept = read_sweep(sweep) if sweep is not None else None
     points = swept.points(base) if swept is not None else []
     truths = read_gold(gold)
@@ -78,7 +87,7 @@ def backtest_(
         debates=tuple(debates),
         swept=swept.key if swept is not None else None,
         curve=tuple(point(f"{value:g}", value, changes) for value, changes in points),
-        presets=tuple(point(name, None, Changes(base.overrides, name)) for name in PRESETS)
+        presets=tuple(point(name, None, replace(base, preset=name)) for name in PRESETS)
         if presets
         else (),
     )

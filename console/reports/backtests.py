@@ -10,7 +10,7 @@ from parley.console.logbook import Log
 from parley.console.reports.changes import Changes
 from parley.console.reports.gold import Gold
 from parley.console.reports.intervals import ShareOf, share_of
-from parley.coordinator.backtest import Redecided, redecide
+from parley.coordinator.backtest import redecide
 from parley.coordinator.endings import Answer, Ending, ending_of
 
 UNKNOWABLE = "unknowable"
@@ -105,7 +105,7 @@ def cases_of(logs: Sequence[Log]) -> list[Case]:
 
 
 def backtest(cases: Sequence[Case], changes: Changes, gold: Gold) -> list[DebateChange]:
-    return [_change(case, redecide(case.log.facts, changes.of), gold) for case in cases]
+    return [_change(case, changes, gold) for case in cases]
 
 
 def summarise(changes: Sequence[DebateChange]) -> Summary:
@@ -141,8 +141,9 @@ def summarise(changes: Sequence[DebateChange]) -> Summary:
     )
 
 
-def _change(case: Case, redecided: Redecided, gold: Gold) -> DebateChange:
+def _change(case: Case, changes: Changes, gold: Gold) -> DebateChange:
     log, recorded = case.log, case.ending
+    redecided = redecide(log.facts, changes.of)
     truth = gold.of(log.ref, log.state)
 
     def ended(ending: Ending, *, answered: bool) -> Ended:
@@ -158,7 +159,7 @@ def _change(case: Case, redecided: Redecided, gold: Gold) -> DebateChange:
             correct=truth.confirms(answer) if truth and answer and whole else None,
         )
 
-    new = ending_of(redecided.state) if redecided.ending_is_known else None
+    new = changes.ending(redecided.state) if redecided.ending_is_known else None
     known = redecided.outcome_is_known
     return DebateChange(
         debate_id=log.ref.id,

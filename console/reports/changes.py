@@ -6,7 +6,7 @@ counts for the panels that know it and leaves the others as they are.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 
 from pydantic import ValidationError
@@ -20,6 +20,9 @@ from parley.configs.absa import override_thresholds
 from parley.configs.mistakes import explain
 from parley.configs.names import name_unknown
 from parley.configs.panels import Override, parse_sets
+from parley.coordinator.endings import Ending, ending_of, merged_by_cobra
+from parley.coordinator.state import DebateState
+from parley.coordinator.verdicts.cobra import CobraAlgorithm
 from parley.coordinator.verdicts.presets import PRESETS
 
 _SHORT = {
@@ -50,6 +53,8 @@ _PRESET_KEYS = {
     "high_confidence_threshold",
 }
 _MOST_POINTS = 200
+# Let COBRA choose.
+AUTO = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,13 @@ class Changes:
 
     overrides: tuple[Override, ...] = ()
     preset: str | None = None
+    # Who merges the last statements of a debate of verdicts: None the manager, as the rules have it.
+    cobra: str | None = None
+
+    def ending(self, state: DebateState) -> Ending:
+        if self.cobra is None:
+            return ending_of(state)
+        return merged_by_cobra(state, None if self.cobra == AUTO else CobraAlgorithm(self.cobra))
 
     def of(self, panel: Panel) -> Panel:
         """Raises BadInput with one line for each mistake."""
@@ -72,7 +84,8 @@ class Changes:
     @override
     def __str__(self) -> str:
         preset = [f"preset {self.preset}"] if self.preset is not None else []
-        return ", ".join([*preset, *(f"{one.key}={one.value}" for one in self.overrides)])
+        cobra = [f"COBRA {self.cobra}"] if self.cobra is not None else []
+        return ", ".join([*preset, *(f"{one.key}={one.value}" for one in self.overrides), *cobra])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +97,18 @@ class Sweep:
         origin = f"--sweep {self.key}"
         kept = tuple(one for one in base.overrides if one.key != self.key)
         return [
-            (value, Changes((*kept, Override(self.key, value, origin)), base.preset))
+            (value, replace(base, overrides=(*kept, Override(self.key, value, origin))))
             for value in self.values
         ]
 
 
-def read_changes(sets: Iterable[str], preset: str | None) -> Changes:
+def read_changes(sets: Iterable[str], preset: str | None, cobra: str | None = None) -> Changes:
+    algorithms = (AUTO, *CobraAlgorithm)
+    if cobra is not None and cobra not in algorithms:
+        raise BadInput(f"--cobra: {name_unknown('algorithm', cobra, algorithms)}")
     if preset is not None and preset not in PRESETS:
         raise BadInput(f"--preset: {name_unknown('preset', preset, PRESETS)}")
-    return Changes(tuple(parse_sets(sets)), preset)
+    return Changes(tuple(parse_sets(sets)), preset, cobra)
 
 
 def read_sweep(text: str) -> Sweep:

@@ -62,7 +62,7 @@ def declared(declarations: Sequence[TerminationDeclaration]) -> Iterator[Block]:
     for one in declarations:
         basis = ", ".join(map(str, one.details.basis))
         yield Speech(
-            f"{_moment(one)}: {one.termination_status.value}",
+            f"{_moment(one).capitalize()}: {one.termination_status.value}",
             one.justification,
             note=f"rests on facts {basis}" if basis else "",
         )

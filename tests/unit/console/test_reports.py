@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import sync_playwright
+from typing_extensions import override
 
 from parley.agents.script import parse_script
 from parley.bus.contracts.facts import Fact, Submitted
@@ -82,6 +83,7 @@ class Elements(HTMLParser):
         self.links: list[str] = []
         self.feed(text)
 
+    @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
         self.attributes |= {name for name, _ in attrs}
