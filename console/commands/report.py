@@ -3,22 +3,25 @@ from pathlib import Path
 
 import typer
 
-from parley.configs.settings import load
+from parley.configs.settings import Settings, load
+from parley.console.inputs import IMAGE_BLOB
 from parley.console.logs import keep_quiet
 from parley.console.options import Config, Json, Nats, example
 from parley.console.reports.debate_blocks import debate_blocks
-from parley.console.reports.document import Block, Document, Folded, Heading
+from parley.console.reports.document import Block, Document, Folded, Heading, Picture
 from parley.console.reports.figures import count
 from parley.console.reports.gold import read_gold
 from parley.console.reports.outcomes import Outcome
+from parley.console.reports.page import image
 from parley.console.reports.publish import Format, GoldFile, Out, Sources, format_of, publish
 from parley.console.reports.report_document import report_document
-from parley.console.reports.sources import read_groups
+from parley.console.reports.sources import read_blob, read_groups
 from parley.console.reports.summary import report_of
 from parley.console.system import tune
 
 # More debates than these are told in figures only.
 MOST_TOLD = 25
+SHOWN = ("image/jpeg", "image/png", "image/webp")
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -55,7 +58,7 @@ def report(
     title = f"Report on {', '.join(_short(name) for name in sources)}"
     document = report_document(found, title, tuple(_told(outcomes)))
     if len(outcomes) == 1:
-        document = _alone(outcomes[0])
+        document = _alone(outcomes[0], tuple(_image(settings, sources, outcomes[0])))
     publish(document, found, wanted, out)
 
 
@@ -74,7 +77,18 @@ def _told(outcomes: Sequence[Outcome]) -> Iterator[Block]:
         yield Folded(summary, tuple(debate_blocks(one.log.ref, one.log.state)))
 
 
-def _alone(outcome: Outcome) -> Document:
+def _image(settings: Settings, sources: Sequence[str], outcome: Outcome) -> Iterator[Block]:
+    """What was debated, if it is an image that browsers show and it still is there."""
+    ref = outcome.log.state.input.blobs.get(IMAGE_BLOB)
+    if ref is None or ref.media_type not in SHOWN:
+        return
+    data = read_blob(settings, sources, ref)
+    if data is not None:
+        shown = image(data, ref.media_type, "the image that was debated")
+        yield Picture(f'<figure class="photo">{shown}</figure>')
+
+
+def _alone(outcome: Outcome, debated: tuple[Block, ...]) -> Document:
     row = outcome.row
     return Document(
         title=row.topic or row.debate_id,
@@ -83,5 +97,5 @@ def _alone(outcome: Outcome) -> Document:
             f" {count(row.rounds, 'round')}, {row.calls} of {row.calls_without_early_stop} calls, {row.seconds:.2f} s,"
             f" {row.tokens} tokens"
         ),
-        blocks=tuple(debate_blocks(outcome.log.ref, outcome.log.state)),
+        blocks=(*debated, *debate_blocks(outcome.log.ref, outcome.log.state)),
     )

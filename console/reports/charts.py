@@ -7,7 +7,7 @@ from math import floor, log10
 
 from parley.console.reports.intervals import Interval
 
-_LABELS, _WIDTH, _ROW = 180, 560, 28
+_LABELS, _WIDTH, _ROW = 205, 600, 28
 _PLOT_WIDTH, _PLOT_HEIGHT = 320, 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 24, 30, 34
 _TICKS = 4

@@ -25,6 +25,8 @@ class DebateRow(Contract):
 
     debate_id: str
     panel: str
+    # Of a batch with several; empty otherwise.
+    variant: str
     protocol: str
     topic: str
     status: str
@@ -61,11 +63,11 @@ class Outcome:
         return about.text or ",".join(ref.sha256 for ref in about.blobs.values())
 
 
-def outcomes_of(logs: Sequence[Log], gold: Gold) -> tuple[Outcome, ...]:
-    return tuple(_outcome(log, gold) for log in logs)
+def outcomes_of(logs: Sequence[Log], gold: Gold, variant: str = "") -> tuple[Outcome, ...]:
+    return tuple(_outcome(log, gold, variant) for log in logs)
 
 
-def _outcome(log: Log, gold: Gold) -> Outcome:
+def _outcome(log: Log, gold: Gold, variant: str) -> Outcome:
     state = log.state
     ending, usage = ending_of(state), usage_of(state)
     truth = gold.of(log.ref, state)
@@ -78,6 +80,7 @@ def _outcome(log: Log, gold: Gold) -> Outcome:
     row = DebateRow(
         debate_id=log.ref.id,
         panel=log.ref.panel,
+        variant=variant,
         protocol=state.running_panel.protocol,
         topic=one_line(state.input.text, TOPIC_WIDTH),
         status=ending.status.value if ending.status else "open",

@@ -17,7 +17,7 @@ from parley.console.reports.document import (
     Picture,
     Table,
 )
-from parley.console.reports.figures import count, decimal, percent, share_text
+from parley.console.reports.figures import count, decimal, interval_text, percent, share_text
 from parley.console.reports.intervals import ShareOf
 from parley.console.reports.outcomes import DebateRow
 from parley.console.reports.summary import GroupFigures, Report
@@ -147,34 +147,33 @@ def _variants(variants: Sequence[VariantRow]) -> Iterator[Block]:
     yield Heading("Variants")
     first = variants[0].name
     yield Table(
-        (
-            "variant",
-            "debates",
-            "mean rounds",
-            "calls",
-            "accuracy",
-            f"against {first}",
-            f"unlike {first}",
-            "changed by the debate",
-            "override applied",
-            "adopted",
-        ),
+        ("variant", "debates", "accuracy", f"against {first}", f"unlike {first}"),
         tuple(
             (
                 one.name,
                 f"{one.completed} of {one.debates}",
-                decimal(one.mean_rounds),
-                str(one.calls),
-                share_text(one.accuracy),
+                interval_text(one.accuracy),
                 _gain(one.accuracy_gain),
-                share_text(one.unlike_first),
-                share_text(one.changed_by_debate),
-                share_text(one.override_applied),
-                share_text(one.adopted),
+                interval_text(one.unlike_first),
             )
             for one in variants
         ),
-        frozenset(range(1, 10)),
+        frozenset(range(1, 5)),
+    )
+    yield Table(
+        ("variant", "mean rounds", "calls", "changed by debate", "override applied", "adopted"),
+        tuple(
+            (
+                one.name,
+                decimal(one.mean_rounds),
+                str(one.calls),
+                interval_text(one.changed_by_debate),
+                interval_text(one.override_applied),
+                interval_text(one.adopted),
+            )
+            for one in variants
+        ),
+        frozenset(range(1, 6)),
     )
     judged = [one for one in variants if one.accuracy is not None]
     shown = judged or [one for one in variants if one.unlike_first is not None]
@@ -193,7 +192,7 @@ def _gain(gain: Gain | None) -> str:
     if gain is None:
         return "-"
     low, high = 100 * gain.interval.low, 100 * gain.interval.high
-    return f"{100 * gain.mean:+.1f} points [{low:+.1f}, {high:+.1f}] of {gain.pairs} pairs"
+    return f"{100 * gain.mean:+.1f} points [{low:+.1f}, {high:+.1f}]"
 
 
 def _price(row: DebateRow) -> str:
@@ -222,7 +221,7 @@ def _every_debate(rows: Sequence[DebateRow]) -> Table:
     lines = []
     for row in rows:
         line = (
-            row.debate_id,
+            f"{row.variant}/{row.debate_id}" if row.variant else row.debate_id,
             row.topic[:120],
             row.status,
             row.reason,

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parley.bus.errors import BadInput
+from parley.bus.contracts.base import BlobRef
+from parley.bus.errors import BadInput, NotFound
 from parley.configs.settings import Settings
+from parley.console.archive import read_archive
 from parley.console.bundle import is_bundle
 from parley.console.exits import warn
 from parley.console.logbook import Log, every_log, log_of, logs_in_file, looks_like_a_file
@@ -58,6 +60,25 @@ def read_groups(settings: Settings, names: Sequence[str]) -> tuple[Group, ...]:
 
 def all_logs(groups: Sequence[Group]) -> list[Log]:
     return [log for group in groups for log in group.logs]
+
+
+def read_blob(settings: Settings, names: Sequence[str], wanted: BlobRef) -> bytes | None:
+    """From the files that were named, or from the server; None where it is not to be had."""
+    for path in map(Path, names):
+        if path.is_file():
+            found = (data for ref, data in read_archive(path).blobs if ref.sha256 == wanted.sha256)
+            return next(found, None)
+        if path.is_dir():
+            return None
+    return run_async(lambda: _blob_on_server(settings, wanted))
+
+
+async def _blob_on_server(settings: Settings, ref: BlobRef) -> bytes | None:
+    async with open_journal(settings, create=False) as journal:
+        try:
+            return await journal.bus.get_blob(ref)
+        except NotFound:
+            return None
 
 
 def _in_directory(directory: Path) -> list[Group]:

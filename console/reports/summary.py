@@ -13,7 +13,7 @@ from parley.console.reports.gold import Gold
 from parley.console.reports.intervals import METHODS, ShareOf, share_of
 from parley.console.reports.outcomes import DebateRow, Outcome, outcomes_of
 from parley.console.reports.sources import Group
-from parley.console.reports.variants import VariantRow, variant_rows
+from parley.console.reports.variants import WHOLE, VariantRow, variant_rows
 from parley.coordinator.verdicts.presets import PRESETS
 
 MOST_LISTED = 10
@@ -72,12 +72,17 @@ class Report(Contract):
 
 
 def report_of(groups: Sequence[Group], gold: Gold) -> tuple[Report, tuple[Outcome, ...]]:
-    named = [(group.name, outcomes_of(group.logs, gold)) for group in groups if group.logs]
+    told_apart = len(groups) > 1
+    named = [
+        (group.name, outcomes_of(group.logs, gold, group.name if told_apart else ""))
+        for group in sorted(groups, key=lambda group: group.name != WHOLE)
+        if group.logs
+    ]
     outcomes = tuple(one for _, found in named for one in found)
     rows = [one.row for one in outcomes]
     report = Report(
         parley=__version__,
-        groups=tuple(group_figures(name if len(named) > 1 else "", found) for name, found in named),
+        groups=tuple(group_figures(name if told_apart else "", found) for name, found in named),
         variants=variant_rows(named),
         presets=_presets(outcomes, gold),
         slowest=_most(rows, lambda row: (row.seconds,)),
