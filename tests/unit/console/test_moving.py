@@ -1,5 +1,6 @@
 """Debates with images carried from one server to another, also when the import is killed."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -107,6 +108,15 @@ def test_a_bundle_moves_everything_and_survives_a_kill(
     again = parley("import", bundle, "--nats", there.url)
     assert again.out.count("is there already") == DEBATES
     assert whole_log(there.url) == before
+
+    found = json.loads(
+        parley("backtest", "stream", "--preset", "fast", "--json", "--nats", there.url).out
+    )
+    assert found["summary"]["debates"] == DEBATES
+    assert found["summary"]["reasons"] == {"consensus_reached": DEBATES}
+    page = parley("report", "d7", "--nats", there.url).out
+    assert "7.png" in page
+    assert page.count('<img alt="the image that was debated" src="data:image/png;base64,') == 1
 
     back = tmp_path / "back.zip"
     parley("export", "--panel", "forensic", "-o", back, "--nats", there.url)
