@@ -100,6 +100,8 @@ class BundleWriter:
         )
 
     def blob(self, ref: BlobRef, data: bytes) -> None:
+        if len(data) > LARGEST_BLOB_BYTES:
+            raise BadInput(f"blob {ref.sha256} has more than {LARGEST_BLOB_BYTES} bytes")
         self._lines.close()
         self._zip.writestr(_entry(f"{BLOBS}{ref.sha256}", zipfile.ZIP_STORED), data)
         self._blobs.append(ref)

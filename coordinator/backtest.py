@@ -10,7 +10,7 @@ goes on alone, with the recorded answers to questions that are still asked word 
 Nothing is guessed: a question that was never put has no answer, and what depends on it is unknown.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -67,57 +67,75 @@ class Redecided:
         return self.unknown in (None, Unknown.FOLLOW_UP)
 
 
-def redecide(facts: Sequence[Fact], change: Change) -> Redecided:
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A recorded debate, folded once however often it is decided anew; `state` is how it ended."""
+
+    facts: tuple[Fact, ...]
+    # The ordinals, in `facts`, of control facts that were illegal where they stand.
+    illegal: frozenset[int]
+    state: DebateState
+
+
+def record(facts: Iterable[Fact]) -> Recording:
+    kept, illegal, state = tuple(facts), set(), DebateState()
+    for place, fact in enumerate(kept):
+        try:
+            state = apply(state, fact)
+        except ProtocolError:
+            illegal.add(place)
+            state = pass_over(state)
+    return Recording(kept, frozenset(illegal), state)
+
+
+def redecide(recording: Recording, change: Change) -> Redecided:
     """Raises whatever `change` raises; a log without a submission leads nowhere and stays unknown."""
-    recording = _Recording()
-    for fact in facts:
-        recording.take(fact, change)
-    return _alone(recording.new_course, recording.state)
+    course = _Course()
+    for place, fact in enumerate(recording.facts):
+        if place in recording.illegal:
+            course.pass_over()
+        elif not course.follows(fact, change):
+            break
+    return _alone(course.state, recording.state)
 
 
-class _Recording:
-    """The recorded states, and beside them those of the new course while it follows."""
+class _Course:
+    """The new course while it follows the recorded one."""
 
     def __init__(self) -> None:
-        self.state = DebateState()
         # The n-th state is what the first n facts of the debate amount to.
         self._states = [DebateState()]
         self._parted_at: DebateState | None = None
 
     @property
-    def new_course(self) -> DebateState:
-        """Where it left the recorded one, or its last state."""
+    def state(self) -> DebateState:
+        """Where it left the recorded course, or its last state."""
         return self._states[-1] if self._parted_at is None else self._parted_at
 
-    def take(self, fact: Fact, change: Change) -> None:
-        try:
-            self.state = apply(self.state, fact)
-        except ProtocolError:
-            self.state = pass_over(self.state)
-            self._follow(pass_over(self._states[-1]))
-            return
-        if self._parted_at is not None:
-            return
+    def pass_over(self) -> None:
+        self._reach(pass_over(self._states[-1]))
+
+    def follows(self, fact: Fact, change: Change) -> bool:
+        """Take the recorded fact, or what is decided in its place; False where the ways part."""
         match fact:
             case Submitted():
-                self._follow(apply(self._states[-1], _resubmitted(fact, change)))
+                fact = _resubmitted(fact, change)
             case TurnTaken() | DeadlineFired() | CancelRequested():
-                self._follow(apply(self._states[-1], fact))
+                pass
             case Abstained(reason=AbstainReason.UNDELIVERABLE):
                 # That a persona could not be reached is no decision of the rules either.
-                self._follow(apply(self._states[-1], fact))
+                pass
             case _:
-                self._decide_anew(fact)
+                seen = self._states[min(fact.decided_at, len(self._states) - 1)]
+                due = _still_due(expected_decision(seen), fact)
+                if due is None:
+                    self._parted_at = seen
+                    return False
+                fact = due
+        self._reach(apply(self._states[-1], fact))
+        return True
 
-    def _decide_anew(self, fact: ControlFact) -> None:
-        seen = self._states[min(fact.decided_at, len(self._states) - 1)]
-        due = _still_due(expected_decision(seen), fact)
-        if due is None:
-            self._parted_at = seen
-        else:
-            self._follow(apply(self._states[-1], due))
-
-    def _follow(self, state: DebateState) -> None:
+    def _reach(self, state: DebateState) -> None:
         if state.facts == len(self._states):
             self._states.append(state)
 

@@ -1,3 +1,4 @@
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from parley.console.reports.figures import count
 from parley.console.reports.gold import read_gold
 from parley.console.reports.outcomes import Outcome
 from parley.console.reports.page import image
-from parley.console.reports.publish import Format, GoldFile, Out, Sources, format_of, publish
+from parley.console.reports.publish import TEXT, Format, GoldFile, Out, Sources, format_of, publish
 from parley.console.reports.report_document import report_document
 from parley.console.reports.sources import read_blob, read_groups
 from parley.console.reports.summary import report_of
@@ -52,7 +53,7 @@ def report(
     keep_quiet()
     tune()
     settings = load(config, {"nats.url": nats})
-    wanted = format_of(form, out, "json" if as_json else "html")
+    wanted = format_of(form, out, "json" if as_json else _usual(out))
     truths = read_gold(gold)
     found, outcomes = report_of(read_groups(settings, sources), truths)
     title = f"Report on {', '.join(_short(name) for name in sources)}"
@@ -60,6 +61,11 @@ def report(
     if len(outcomes) == 1:
         document = _alone(outcomes[0], tuple(_image(settings, sources, outcomes[0])))
     publish(document, found, wanted, out)
+
+
+def _usual(out: Path | None) -> str:
+    """Nobody reads a page in a terminal."""
+    return TEXT if out is None and sys.stdout.isatty() else "html"
 
 
 def _short(name: str) -> str:

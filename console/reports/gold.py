@@ -80,7 +80,7 @@ def read_gold(path: Path | None) -> Gold:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, object]]:
-    text = read_text(path)
+    text = read_text(path).removeprefix("\ufeff")
     if path.suffix.lower() == ".csv":
         for row in (reader := csv.DictReader(StringIO(text))):
             yield reader.line_num, row

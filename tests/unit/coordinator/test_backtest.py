@@ -30,7 +30,8 @@ from parley.console.archive import read_archive
 from parley.console.rehearsal import play as rehearse
 from parley.console.reports.changes import Changes
 from parley.coordinator.audit import audit
-from parley.coordinator.backtest import Redecided, Unknown, redecide
+from parley.coordinator.backtest import Change, Redecided, Unknown, record
+from parley.coordinator.backtest import redecide as redecide_recording
 from parley.coordinator.endings import ending_of
 from parley.coordinator.reducer import fold
 from parley.coordinator.verdicts.presets import PRESETS
@@ -48,6 +49,10 @@ ABOUT = DebateInput(text="a photograph")
 
 def changed(*sets: str, preset: str | None = None) -> Callable[[Panel], Panel]:
     return Changes(tuple(parse_sets(sets)), preset).of
+
+
+def redecide(facts: Sequence[Fact], change: Change) -> Redecided:
+    return redecide_recording(record(facts), change)
 
 
 def same(panel: Panel) -> Panel:
@@ -169,7 +174,7 @@ def test_what_is_known_of_aspects_is_what_happens(
     agrees(found, ending_of(truth).reason, truth)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(
     theta=st.sampled_from(["L1", "L2", "L3", "L4"]),
     entries=iterations,
@@ -243,6 +248,24 @@ def test_another_question_has_no_answer_although_the_step_has() -> None:
     found = redecide(facts, changed("history_rounds=2"))
     assert found.unknown is Unknown.ENDING
     assert found.missing.endswith("in round-2: never asked this")
+
+
+def test_budgets_count_what_was_recorded() -> None:
+    _, recorded, _ = recorded_debate(2, "precise")
+    found = redecide([one.fact for one in recorded], changed("budget_calls=5"))
+    assert found.unknown is None
+    ending = ending_of(found.state)
+    assert (ending.reason, ending.rounds) == ("budget_exhausted", 1)
+    assert ending_of(found.recorded).rounds == 3
+
+
+def test_a_forged_control_fact_keeps_its_place_and_changes_nothing() -> None:
+    honest, _ = play(panel(), STALEMATE)
+    facts, _ = play_on([*honest[:5], honest[1]], STALEMATE)
+    assert len(facts) == len(honest) + 1
+    assert reproduces(facts)
+    sooner = ending_of(redecide(facts, changed("stalemate_threshold=1")).state)
+    assert (sooner.reason, sooner.rounds) == ("stalemate", 1)
 
 
 def test_trust_and_quorum_can_be_changed() -> None:
