@@ -11,6 +11,7 @@ from parley.bus.contracts.panel import Panel
 from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
+from parley.console.archive import Recorded
 from parley.console.debates import ScriptFile, new_id
 from parley.console.inputs import Material, upload
 from parley.console.system import follow
@@ -28,7 +29,16 @@ class Job:
     text: str
 
 
-Done = Callable[[Job, DebateRef, DebateState], None]
+@dataclass(frozen=True, slots=True)
+class Debated:
+    """A debate that is closed, with everything that stands in its log."""
+
+    ref: DebateRef
+    state: DebateState
+    recorded: tuple[Recorded, ...]
+
+
+Done = Callable[[Job, Debated], None]
 
 
 async def debate_all(
@@ -39,6 +49,7 @@ async def debate_all(
         return
     audience = Audience(journal, Silence())
     running: dict[DebateRef, Job] = {}
+    recorded: dict[DebateRef, list[Recorded]] = {}
     places = anyio.Semaphore(at_once)
     left = len(jobs)
     start = await journal.bus.last_sequence() + 1
@@ -49,9 +60,12 @@ async def debate_all(
         if address is None or address[0] not in running:
             return False
         ref = address[0]
-        await audience.see(record)
+        logged = await audience.see(record)
+        if logged is not None:
+            recorded.setdefault(ref, []).append(Recorded(logged.fact, logged.time_ns))
         if audience.states[ref].closed is not None:
-            done(running.pop(ref), ref, audience.states.pop(ref))
+            whole = Debated(ref, audience.states.pop(ref), tuple(recorded.pop(ref)))
+            done(running.pop(ref), whole)
             places.release()
             left -= 1
         return left == 0

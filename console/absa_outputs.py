@@ -4,6 +4,7 @@ What a batch leaves behind in its directory, one line a sentence, in the order o
     outputs.jsonl                     the output records
     scorecards.jsonl                  mapping, overrides and the integrity check of each
     traces.jsonl                      who said what, and what the coordinator declared
+    debates.jsonl                     every fact, for report, backtest, verify and import
     override_gate_debug.jsonl         the gate's decisions, aspect by aspect
     override_gate_debug_summary.json  the same, counted
     manifest.json                     what was run, and its figures
@@ -34,8 +35,9 @@ from parley.bus.contracts.absa.record import FinalOutput, TraceEntry
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.errors import BadInput
-from parley.bus.subjects import DebateRef
 from parley.configs.absa import warning_thresholds
+from parley.console.absa_batch import Debated
+from parley.console.archive import fact_lines
 from parley.coordinator.absa.gate_debug import SampleGate, debug_records, debug_summary
 from parley.coordinator.absa.integrity import RecordView, S3Result, check_record, check_run
 from parley.coordinator.absa.metrics import (
@@ -49,7 +51,6 @@ from parley.coordinator.absa.metrics import (
     warnings,
 )
 from parley.coordinator.absa.result import record_of
-from parley.coordinator.state import DebateState
 from parley.coordinator.tally import declarations_of
 
 OUTPUTS, SCORECARDS, TRACES = "outputs.jsonl", "scorecards.jsonl", "traces.jsonl"
@@ -59,6 +60,7 @@ GATE, GATE_SUMMARY, MANIFEST = (
     "manifest.json",
 )
 LINES = (OUTPUTS, SCORECARDS, TRACES, GATE)
+DEBATES = "debates.jsonl"
 GateLine = GateDebugRecord | EvDebugRecord
 _GATE_LINE: TypeAdapter[GateLine] = TypeAdapter(GateLine)
 
@@ -97,7 +99,7 @@ class Outputs:
 
     def __enter__(self) -> Self:
         self.directory.mkdir(parents=True, exist_ok=True)
-        for name in LINES:
+        for name in (*LINES, DEBATES):
             file = (self.directory / name).open("a", encoding="utf-8")
             self._files[name] = self._stack.enter_context(file)
         return self
@@ -110,8 +112,11 @@ class Outputs:
     ) -> None:
         self._stack.close()
 
-    def write(self, index: int, ref: DebateRef, state: DebateState) -> bool:
+    def write(self, index: int, debated: Debated) -> bool:
         """False for a debate that ended without a record."""
+        ref, state = debated.ref, debated.state
+        self._files[DEBATES].writelines(f"{one}\n" for one in fact_lines(ref, debated.recorded))
+        self._files[DEBATES].flush()
         record = record_of(ref, state)
         if record is None or state.overridden is None:
             return False
@@ -154,7 +159,18 @@ def finished(directory: Path) -> set[str]:
         kept = [line for line in _whole_lines(path) if _text_id(json.loads(line)) in done]
         if path.is_file():
             path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+    _keep_debates(directory)
     return done
+
+
+def _keep_debates(directory: Path) -> None:
+    """Of those that left a record; the others are run again."""
+    path = directory / DEBATES
+    if not path.is_file():
+        return
+    traced = {json.loads(line)["debate_id"] for line in _whole_lines(directory / TRACES)}
+    kept = [line for line in _whole_lines(path) if json.loads(line)["debate_id"] in traced]
+    path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
 
 
 def records_in(directory: Path) -> list[FinalOutput]:

@@ -12,9 +12,8 @@ from pydantic import JsonValue
 from parley import __version__
 from parley.bus.contracts.panel import AbsaPanel
 from parley.bus.journal import Journal
-from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings
-from parley.console.absa_batch import Job, debate_all
+from parley.console.absa_batch import Debated, Job, debate_all
 from parley.console.absa_outputs import Outputs, figures, finished, write_summary
 from parley.console.absa_samples import DataSet, SampleLine
 from parley.console.brains import MODEL, BrainChoice, open_brain
@@ -23,7 +22,6 @@ from parley.console.output import print_line
 from parley.console.progress import progress_of
 from parley.console.submitting import panel_for
 from parley.console.system import open_journal, private_server, somebody_coordinates, staffed
-from parley.coordinator.state import DebateState
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +59,14 @@ class InOrder:
         self._tally = tally
         self._order = iter(order)
         self._next = next(self._order, None)
-        self._ready: dict[int, tuple[DebateRef, DebateState]] = {}
+        self._ready: dict[int, Debated] = {}
 
-    def take(self, index: int, ref: DebateRef, state: DebateState) -> None:
-        self._ready[index] = (ref, state)
+    def take(self, index: int, debated: Debated) -> None:
+        self._ready[index] = debated
         while self._next is not None and self._next in self._ready:
-            ref, state = self._ready.pop(self._next)
-            if not self._outputs.write(self._next, ref, state):
-                self._tally.failures.append(_failure(ref, state))
+            one = self._ready.pop(self._next)
+            if not self._outputs.write(self._next, one):
+                self._tally.failures.append(_failure(one))
             self._next = next(self._order, None)
 
 
@@ -107,8 +105,8 @@ async def _run(journal: Journal, wanted: Batch, variant: Variant, choice: BrainC
     with Outputs(variant.directory) as outputs, progress_of(variant.name, len(jobs)) as step:
         results = InOrder(outputs, tally, [job.index for job in jobs])
 
-        def note(job: Job, ref: DebateRef, state: DebateState) -> None:
-            results.take(job.index, ref, state)
+        def note(job: Job, debated: Debated) -> None:
+            results.take(job.index, debated)
             step()
 
         began = time.monotonic()
@@ -118,15 +116,15 @@ async def _run(journal: Journal, wanted: Batch, variant: Variant, choice: BrainC
     return tally
 
 
-def _failure(ref: DebateRef, state: DebateState) -> JsonValue:
-    panel = state.running_panel
+def _failure(debated: Debated) -> JsonValue:
+    state, panel = debated.state, debated.state.running_panel
     assert isinstance(panel, AbsaPanel)
     assert state.closed is not None
     why = state.closed.detail or state.closed.reason
     complain(f"{panel.sample.text_id}: {state.closed.status.value}: {why}")
     return {
         "text_id": panel.sample.text_id,
-        "debate_id": ref.id,
+        "debate_id": debated.ref.id,
         "status": state.closed.status.value,
         "reason": state.closed.reason,
         "detail": state.closed.detail,

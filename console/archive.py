@@ -1,182 +1,99 @@
 """
-Debates as files: JSON Lines, one fact or blob a line, facts in the order of the log.
+Debates as files, in two forms that hold the same.
 
-Every fact carries a digest over itself and the digest before it, so that a line that was altered,
-lost or moved is found by its number. Whoever recomputes the digests too is still caught by the
-audit wherever the change matters to a decision.
+JSON Lines, which every tool reads, with blobs in base64; and a bundle (`bundle`), which carries
+images as they are. Which form a file has is seen by its content.
 """
 
-import base64
-import hashlib
-import json
-from collections.abc import Iterable, Iterator
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field, JsonValue, TypeAdapter, ValidationError
-
-from parley.bus.codec import encode
-from parley.bus.contracts.base import BlobRef, Contract, Token
-from parley.bus.contracts.facts import Asked, Fact, RequestByReference, Submitted
-from parley.bus.errors import BadInput, DecodeError
-from parley.bus.subjects import DebateRef
-from parley.configs.files import read_text
-from parley.console.story import name_of
-
-
-class FactLine(Contract):
-    kind: Literal["fact"] = "fact"
-    panel: Token
-    debate_id: Token
-    ordinal: Annotated[int, Field(ge=0)]
-    # When the server stored it, since the epoch; nothing depends on it.
-    time_ns: int
-    fact: Annotated[Fact, Field(discriminator="type")]
-    chain: str
-
-    @property
-    def ref(self) -> DebateRef:
-        return DebateRef(self.panel, self.debate_id)
-
-
-class BlobLine(Contract):
-    kind: Literal["blob"] = "blob"
-    ref: BlobRef
-    base64: str
-
-
-_LINE: TypeAdapter[FactLine | BlobLine] = TypeAdapter(
-    Annotated[FactLine | BlobLine, Field(discriminator="kind")]
+from parley.bus.contracts.base import BlobRef
+from parley.bus.contracts.facts import Asked, Fact, RequestByReference, Submitted, TurnTaken
+from parley.bus.contracts.verdicts import Localization
+from parley.bus.errors import BadInput
+from parley.console.archive_lines import (
+    LONGEST_BLOB_LINE,
+    Archived,
+    Recorded,
+    archived,
+    blob_line,
+    fact_lines,
+    read_content,
 )
+from parley.console.bundle import BundledBlobs, is_bundle, read_bundle
 
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    fact: Fact
-    time_ns: int
-
-
-class Numbered(NamedTuple):
-    """A line of a file with its number and the fact as it stands there."""
-
-    number: int
-    line: FactLine
-    raw: JsonValue
-
-
-@dataclass(frozen=True, slots=True)
-class Archived:
-    """One debate of a file; `broken` says, line by line, where its chain does not hold."""
-
-    ref: DebateRef
-    recorded: tuple[Recorded, ...]
-    broken: tuple[str, ...]
-
-    @property
-    def facts(self) -> tuple[Fact, ...]:
-        return tuple(one.fact for one in self.recorded)
+__all__ = ["Archive", "Recorded", "blob_line", "blobs_in", "fact_lines", "read_archive"]
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
+    """Going through the blobs of a bundle reads and checks them, one at a time."""
+
     debates: tuple[Archived, ...]
-    blobs: tuple[tuple[BlobRef, bytes], ...]
+    blobs: Sequence[tuple[BlobRef, bytes]] | BundledBlobs
 
 
 def blobs_in(facts: Iterable[Fact]) -> list[BlobRef]:
     """Every blob that the facts refer to, once."""
     refs: dict[str, BlobRef] = {}
     for fact in facts:
-        if isinstance(fact, Submitted):
-            refs |= {ref.sha256: ref for ref in fact.input.blobs.values()}
-        if isinstance(fact, Asked) and isinstance(fact.request, RequestByReference):
-            refs[fact.request.blob.sha256] = fact.request.blob
+        refs |= {ref.sha256: ref for ref in _blobs_of(fact)}
     return list(refs.values())
 
 
-def fact_lines(ref: DebateRef, recorded: Iterable[Recorded]) -> Iterator[str]:
-    chain = str(ref)
-    for ordinal, one in enumerate(recorded):
-        chain = _link(chain, json.loads(encode(one.fact)))
-        line = FactLine(
-            panel=ref.panel,
-            debate_id=ref.id,
-            ordinal=ordinal,
-            time_ns=one.time_ns,
-            fact=one.fact,
-            chain=chain,
-        )
-        yield line.model_dump_json(exclude_none=True)
-
-
-def blob_line(ref: BlobRef, data: bytes) -> str:
-    return BlobLine(ref=ref, base64=base64.b64encode(data).decode()).model_dump_json()
+def _blobs_of(fact: Fact) -> Iterator[BlobRef]:
+    match fact:
+        case Submitted():
+            yield from fact.input.blobs.values()
+        case Asked(request=RequestByReference() as request):
+            yield request.blob
+        case TurnTaken(content=Localization(mask=BlobRef() as mask)):
+            yield mask
+        case _:
+            return
 
 
 def read_archive(path: Path) -> Archive:
-    """Raises DecodeError for a line that is neither a fact nor a blob."""
-    facts: dict[DebateRef, list[Numbered]] = {}
-    blobs = []
-    for number, text in enumerate(_lines(read_text(path)), start=1):
-        line, raw = _decode(text, f"{path}: line {number}")
-        if isinstance(line, FactLine):
-            facts.setdefault(line.ref, []).append(Numbered(number, line, raw["fact"]))
-        else:
-            blobs.append((line.ref, _content(line, f"{path}: line {number}")))
-    if not facts:
+    """Raises DecodeError, with its place, for what is neither a fact nor a blob."""
+    if path.is_file() and is_bundle(path):
+        debates, bundled = read_bundle(path)
+        return Archive(_some(debates, path), bundled)
+    try:
+        with path.open("rb") as file:
+            content = read_content(file, str(path), LONGEST_BLOB_LINE)
+    except FileNotFoundError as error:
+        raise BadInput(f"{path}: no such file") from error
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
+    debates = tuple(archived(ref, lines) for ref, lines in content.facts.items())
+    return Archive(_some(debates, path), tuple(content.blobs.items()))
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A place to write to that takes the file's name only when all is written."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        os.close(handle)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror}") from error
+    part = Path(name)
+    try:
+        yield part
+        part.chmod(0o644)
+        part.replace(path)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror}") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _some(debates: tuple[Archived, ...], path: Path) -> tuple[Archived, ...]:
+    if not debates:
         raise BadInput(f"{path}: holds no debate")
-    debates = tuple(
-        Archived(
-            ref,
-            tuple(Recorded(one.line.fact, one.line.time_ns) for one in lines),
-            tuple(_breaks(ref, lines)),
-        )
-        for ref, lines in facts.items()
-    )
-    return Archive(debates, tuple(blobs))
-
-
-def _lines(text: str) -> list[str]:
-    """Only line feeds end a line: other separators may stand in what somebody said."""
-    return text.removesuffix("\n").split("\n") if text else []
-
-
-def _decode(text: str, place: str) -> tuple[FactLine | BlobLine, dict[str, JsonValue]]:
-    try:
-        raw = json.loads(text)
-        return _LINE.validate_python(raw), raw
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise DecodeError(f"{place}: {where}: {first['msg']}") from error
-    except (ValueError, RecursionError) as error:
-        raise DecodeError(f"{place}: not JSON: {error}") from error
-
-
-def _content(line: BlobLine, place: str) -> bytes:
-    try:
-        data = base64.b64decode(line.base64, validate=True)
-    except ValueError as error:
-        raise DecodeError(f"{place}: not base64: {error}") from error
-    if hashlib.sha256(data).hexdigest() != line.ref.sha256:
-        raise DecodeError(f"{place}: the blob is not what its name says")
-    return data
-
-
-def _breaks(ref: DebateRef, lines: list[Numbered]) -> Iterator[str]:
-    """Each link is checked against the one recorded before it, so that one change is one break."""
-    chain = str(ref)
-    for expected, (number, line, raw) in enumerate(lines):
-        what = f"line {number}, fact {line.ordinal} ({name_of(line.fact)})"
-        if line.ordinal != expected:
-            yield f"{what}: fact {expected} should stand here"
-        if _link(chain, raw) != line.chain:
-            yield f"{what}: altered, or moved, or a line before it is lost"
-        chain = line.chain
-
-
-def _link(chain: str, fact: JsonValue) -> str:
-    """Over the fact as it was written: a field that a later version adds does not break it."""
-    canonical = json.dumps(fact, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(f"{chain}\n{canonical}".encode("utf-8", "surrogatepass")).hexdigest()
+    return debates

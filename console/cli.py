@@ -47,6 +47,10 @@ class Commands(LazyGroup):
             "verify": Lazy(f"{_AT}.verify", "Recompute every decision of a debate from its log."),
             "export": Lazy(f"{_AT}.export", "Write debates to a file."),
             "import": Lazy(f"{_AT}.import_", "Read exported debates into a server."),
+            "report": Lazy(f"{_AT}.report", "Report on debates: one page, Markdown or JSON."),
+            "backtest": Lazy(
+                f"{_AT}.backtest", "Decide recorded debates anew under other parameters."
+            ),
             "memory": Lazy(f"{_AT}.memory", "What past debates about aspects left behind."),
             "rules": Lazy(f"{_AT}.rules", "Apply one rule to JSON Lines: stdin in, stdout out."),
         },

@@ -1,23 +1,27 @@
 """A debate's facts, wherever they are: on a server or in an exported file."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from parley.bus.contracts.facts import Fact
 from parley.bus.errors import BadInput
-from parley.bus.journal import Journal
+from parley.bus.journal import Journal, Undecodable
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings
-from parley.console.archive import Recorded, read_archive
-from parley.console.exits import complain
+from parley.console.archive import Archive, Recorded, read_archive
+from parley.console.exits import warn
 from parley.console.system import open_journal, run_async
 from parley.console.watching import find
+from parley.coordinator.reducer import fold
+from parley.coordinator.state import DebateState
 
 _LOOKS_LIKE_A_FILE = re.compile(r"\.[A-Za-z]+$|^[./~]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Log:
     """`broken` says where an exported file is not what was exported."""
 
@@ -29,18 +33,38 @@ class Log:
     def facts(self) -> tuple[Fact, ...]:
         return tuple(one.fact for one in self.recorded)
 
+    @cached_property
+    def state(self) -> DebateState:
+        return fold(self.facts)
+
 
 def logs_of(settings: Settings, source: str) -> list[Log]:
-    """One log for an id, as many as a file holds for a file."""
+    """One log for an id, as many as a file holds for a file; its blobs must be whole, too."""
     path = Path(source)
     if path.is_file():
-        return [
-            Log(one.ref, one.recorded, tuple(f"{path}: {text}" for text in one.broken))
-            for one in read_archive(path).debates
-        ]
-    if _LOOKS_LIKE_A_FILE.search(source):
+        archive = read_archive(path)
+        for _ in archive.blobs:
+            continue
+        return _logs(path, archive)
+    if looks_like_a_file(source):
         raise BadInput(f"{source}: no such file")
     return [run_async(lambda: read_log(settings, source))]
+
+
+def logs_in_file(path: Path) -> list[Log]:
+    """Blobs are not looked at."""
+    return _logs(path, read_archive(path))
+
+
+def _logs(path: Path, archive: Archive) -> list[Log]:
+    return [
+        Log(one.ref, one.recorded, tuple(f"{path}: {text}" for text in one.broken))
+        for one in archive.debates
+    ]
+
+
+def looks_like_a_file(source: str) -> bool:
+    return _LOOKS_LIKE_A_FILE.search(source) is not None
 
 
 async def read_log(settings: Settings, debate: str) -> Log:
@@ -50,6 +74,20 @@ async def read_log(settings: Settings, debate: str) -> Log:
 
 async def log_of(journal: Journal, ref: DebateRef) -> Log:
     logged, undecodable = await journal.read(ref)
-    for one in undecodable:
-        complain(f"warning: record {one.record.sequence} is left out: {one.reason}")
+    _report(undecodable)
     return Log(ref, tuple(Recorded(one.fact, one.time_ns) for one in logged))
+
+
+async def every_log(journal: Journal, panel: str = "*") -> list[Log]:
+    """In the order in which the debates were submitted."""
+    (everything,) = journal.subjects.facts(panel)
+    logged, undecodable = journal.decode_all(await journal.bus.read(everything))
+    _report(undecodable)
+    recorded: dict[DebateRef, list[Recorded]] = {}
+    for one in logged:
+        recorded.setdefault(one.ref, []).append(Recorded(one.fact, one.time_ns))
+    return [Log(ref, tuple(facts)) for ref, facts in recorded.items()]
+
+
+def _report(undecodable: Iterable[Undecodable]) -> None:
+    warn(f"record {one.record.sequence} is left out: {one.reason}" for one in undecodable)

@@ -12,7 +12,7 @@ COLOURS = {
     Verdict.AI_GENERATED: "#b26a00",
     Verdict.UNCERTAIN: "#6b7280",
 }
-_NAMES, _CELL, _ROW, _GAP, _HEAD = 110, 170, 40, 6, 26
+_NAMES, _CELL, _ROW, _GAP, _HEAD, _INSET = 110, 170, 42, 6, 26, 8
 
 # Verdict and confidence by agent.
 Row = Mapping[str, tuple[Verdict, float]]
@@ -35,8 +35,8 @@ def chart(result: VerdictResult, agents: Sequence[str]) -> str:
     width = _NAMES + len(rows) * _CELL
     height = _HEAD + (len(agents) + 1) * _ROW
     return (
-        f'<svg viewBox="0 0 {width} {height}" role="img" '
-        f'aria-label="Verdict of each agent by round" style="max-width:{width}px">'
+        f'<svg viewBox="0 0 {width} {height}" width="{width}" role="img" '
+        f'aria-label="Verdict of each agent by round">'
         f"{''.join(_parts(rows, agents, result.disagreement_history))}</svg>"
     )
 
@@ -60,11 +60,18 @@ def _cell(left: int, top: int, held: tuple[Verdict, float] | None) -> Iterator[s
         yield _text(left, top + 22, "absent", "dim")
         return
     verdict, confidence = held
-    full = _CELL - _GAP
-    box = f'y="{top}" height="{_ROW - _GAP}" rx="3" fill="{COLOURS[verdict]}"'
-    yield f'<rect x="{left}" width="{full}" {box} opacity=".55"/>'
-    yield f'<rect x="{left}" width="{full * confidence:.1f}" {box}/>'
-    yield _text(left + 8, top + 22, f"{verdict.value.replace('_', ' ')} {confidence:.2f}", "on")
+    full, high = _CELL - _GAP, _ROW - _GAP
+    yield (
+        f'<rect x="{left}" y="{top}" width="{full}" height="{high}" rx="3"'
+        f' fill="{COLOURS[verdict]}"/>'
+    )
+    inside = full - 2 * _INSET
+    gauge = f'x="{left + _INSET}" y="{top + high - 9}" height="3" rx="1" fill="#fff"'
+    yield f'<rect width="{inside}" {gauge} opacity=".35"/>'
+    yield f'<rect width="{inside * confidence:.1f}" {gauge}/>'
+    yield _text(
+        left + _INSET, top + 18, f"{verdict.value.replace('_', ' ')} {confidence:.2f}", "on"
+    )
 
 
 def _text(left: int, top: int, text: str, kind: str) -> str:

@@ -13,6 +13,7 @@ from parley.bus.contracts.facts import Status
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.console.exits import BAD_INPUT, DONE, FAILED, complain
+from parley.console.logbook import Log
 from parley.console.output import model_line, print_line
 from parley.console.photo_check import Photo, check
 from parley.console.photo_files import Job
@@ -87,6 +88,11 @@ class Desk:
         for line in self._lines(photo, result, state, report):
             self._say(line)
         self._step()
+
+    def keep(self, log: Log) -> None:
+        """For report, backtest, verify and replay; the image stays where it is."""
+        if self._reports is not None:
+            self._reports.keep(log)
 
     def _lines(
         self, photo: Photo, result: VerdictResult, state: DebateState, report: Path | None

@@ -17,6 +17,7 @@ from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings
 from parley.console.brains import BrainChoice, make_brain
 from parley.console.debates import new_id
+from parley.console.logbook import log_of
 from parley.console.photo_check import Photo, check
 from parley.console.photo_desk import Desk
 from parley.console.photo_files import Job
@@ -74,6 +75,8 @@ async def _debate_all(
 
     async def debate(photo: Photo, name: str) -> None:
         state = await debate_photo(journal, desk.job, photo, name, references)
+        if desk.job.out is not None:
+            desk.keep(await log_of(journal, DebateRef(desk.job.panel.name, name)))
         await desk.conclude(photo, name, state)
         places.release()
 

@@ -83,18 +83,18 @@ def _problem(
         return f"rests on {fact.decided_at} facts, but fact {last_control} was decided since"
     if isinstance(fact, Abstained) and fact.reason is AbstainReason.UNDELIVERABLE:
         return None
-    expected = _expected(states[fact.decided_at], flows)
+    expected = expected_decision(states[fact.decided_at], flows)
     if expected is None:
         return f"the {fact.decided_at} facts it rests on call for no decision"
-    if _travels_by_reference(fact) and isinstance(expected, Asked):
-        expected, _ = externalise(expected)
-    expected = _with_what_was_found(expected, fact)
+    if isinstance(expected, Asked) and isinstance(fact, Asked):
+        expected = carried_alike(expected, fact)
+    expected = with_what_was_found(expected, fact)
     if encode(expected) == encode(fact):
         return None
     return _difference(fact, expected)
 
 
-def _with_what_was_found(expected: ControlFact, fact: ControlFact) -> ControlFact:
+def with_what_was_found(expected: ControlFact, fact: ControlFact) -> ControlFact:
     """What a store held at that moment stands in the log only, and is taken as given."""
     if isinstance(expected, Recalled) and isinstance(fact, Recalled):
         return expected.model_copy(update={"found": fact.found})
@@ -103,7 +103,8 @@ def _with_what_was_found(expected: ControlFact, fact: ControlFact) -> ControlFac
     return expected
 
 
-def _expected(state: DebateState, flows: Mapping[str, Flow]) -> ControlFact | None:
+def expected_decision(state: DebateState, flows: Mapping[str, Flow] = FLOWS) -> ControlFact | None:
+    """What a coordinator writes after these facts; None while the debate waits for somebody."""
     try:
         fact = decide(state, flows)
     except Exception:  # noqa: BLE001 - as the coordinator does, whatever a panel's rules raise
@@ -113,8 +114,11 @@ def _expected(state: DebateState, flows: Mapping[str, Flow]) -> ControlFact | No
     return give_up(state, Impasse.TOO_LARGE)
 
 
-def _travels_by_reference(fact: ControlFact) -> bool:
-    return isinstance(fact, Asked) and isinstance(fact.request, RequestByReference)
+def carried_alike(expected: Asked, recorded: Asked) -> Asked:
+    """The expected ask with its request by value or by reference, as the recorded one has it."""
+    if isinstance(recorded.request, RequestByReference):
+        return externalise(expected)[0]
+    return expected
 
 
 def _difference(recorded: ControlFact, expected: ControlFact) -> str:

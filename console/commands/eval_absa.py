@@ -161,7 +161,5 @@ async def _over_bus(settings: Settings, panel: AbsaPanel, sentences: list[GoldSe
     ):
         with progress_of("over the bus", len(jobs)) as step:
             began = time.perf_counter()
-            await debate_all(
-                journal, jobs, lambda _job, _ref, _state: step(), at_once=64, script=None
-            )
+            await debate_all(journal, jobs, lambda _job, _debated: step(), at_once=64, script=None)
             return len(jobs) / (time.perf_counter() - began)

@@ -12,7 +12,8 @@ from parley.bus.journal import Journal, envelope
 from parley.bus.port import Entry, Guard
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
-from parley.console.archive import Archive, Archived, read_archive
+from parley.console.archive import Archive, blobs_in, read_archive
+from parley.console.archive_lines import Archived
 from parley.console.exits import warn
 from parley.console.logs import keep_quiet
 from parley.console.options import Config, Nats, example
@@ -39,21 +40,31 @@ def import_(
     broken = [f"{file}: {text}" for debate in archive.debates for text in debate.broken]
     if broken:
         raise BadInput("\n".join(broken))
+    held = {ref.sha256 for ref, _ in archive.blobs}
+    warn(
+        f"{debate.ref}: blob {ref.sha256} is not in the file"
+        for debate in archive.debates
+        for ref in blobs_in(debate.facts)
+        if ref.sha256 not in held
+    )
     run_async(lambda: _import(settings, archive))
 
 
 async def _import(settings: Settings, archive: Archive) -> None:
+    """Whatever stands in the way is found before anything is written."""
     async with open_journal(settings, create=True) as journal:
+        missing = [(one, await _missing(journal, one)) for one in archive.debates]
         for ref, data in archive.blobs:
             await journal.bus.put_blob(data, ref.media_type)
-        for debate in archive.debates:
-            written = await _complete(journal, debate)
-            state = f"{written} facts written" if written else "is there already"
+        for debate, (facts, after) in missing:
+            if facts:
+                await journal.bus.append(*_entries(journal, debate.ref, facts, after))
+            state = f"{len(facts)} facts written" if facts else "is there already"
             print_line(f"{debate.ref}: {state}")
 
 
-async def _complete(journal: Journal, debate: Archived) -> int:
-    """Write what the server does not have yet; the number of facts."""
+async def _missing(journal: Journal, debate: Archived) -> tuple[Sequence[Fact], int]:
+    """The facts that the server does not have yet, and the sequence that they follow."""
     records = await journal.bus.read(journal.subjects.debate(debate.ref))
     logged, undecodable = journal.decode_all(records)
     warn(f"record {one.record.sequence} is left out: {one.reason}" for one in undecodable)
@@ -61,11 +72,7 @@ async def _complete(journal: Journal, debate: Archived) -> int:
     both = min(len(there), len(debate.facts))
     if there[:both] != debate.facts[:both]:
         raise Conflict(f"{debate.ref} has gone another way on this server")
-    missing = debate.facts[both:]
-    if missing:
-        after = records[-1].sequence if records else 0
-        await journal.bus.append(*_entries(journal, debate.ref, missing, after))
-    return len(missing)
+    return debate.facts[both:], records[-1].sequence if records else 0
 
 
 def _entries(

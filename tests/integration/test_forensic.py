@@ -17,6 +17,8 @@ from parley.bus.contracts.facts import Status, Submitted
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts import Region, TerminationReason, Verdict
 from parley.bus.subjects import DebateRef
+from parley.console.archive import read_archive
+from parley.coordinator.audit import audit
 from parley.coordinator.verdicts.result import VerdictResult
 from tests.bad_images import BAD, saved, textured
 from tests.debates import ROSTER, panel
@@ -129,5 +131,8 @@ def test_bad_files_are_named_and_the_others_are_debated(tmp_path):
     assert debated["report"] == str(out / "good.html")
     assert {path.name for path in out.iterdir()} == {
         "good.html", "good-regions.png", "good-noise.png", "good-error-level.png",
-        "good-spectrum.png",
+        "good-spectrum.png", "debates.jsonl",
     }  # fmt: skip
+    [recorded] = read_archive(out / "debates.jsonl").debates
+    assert recorded.ref.id == debated["debate_id"]
+    assert audit(recorded.facts).holds

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from parley.console.absa_outputs import DEBATES
+from parley.console.archive import read_archive
 from parley.coordinator.absa.integrity import RecordView, check_record
+from parley.coordinator.audit import audit
 from tests.unit.console.calling import Called
 
 SCRIPT = """
@@ -168,6 +171,9 @@ def test_a_batch_goes_on_where_it_stopped(home: Path) -> None:
         # As a stop leaves it: some sentences whole, and half a line.
         kept = lines[: 3 if name != LINES[3] else 8]
         path.write_text("".join(kept) + lines[-1][:20], encoding="utf-8")
+    recording = home / "cut" / DEBATES
+    facts = recording.read_text(encoding="utf-8")
+    recording.write_text(facts[: len(facts) * 3 // 4], encoding="utf-8")
     refused = batch(home, file, out="cut")
     assert refused.code == 2
     assert "--resume" in refused.err
@@ -185,6 +191,9 @@ def test_a_batch_goes_on_where_it_stopped(home: Path) -> None:
     ]
     assert summaries[0] == summaries[1]
     assert summaries[0]["n_aspects"] == 6
+    recorded = read_archive(recording).debates
+    assert len(recorded) == 6
+    assert all(not one.broken and audit(one.facts).holds for one in recorded)
 
 
 def test_ablations_are_compared(home: Path) -> None:

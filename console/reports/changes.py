@@ -1,0 +1,284 @@
+"""
+Other parameters for debates that are over: what `--set`, `--preset` and `--sweep` of backtest mean.
+
+A value is laid over what the debate was recorded with; everything that is not named stays. A key
+counts for the panels that know it and leaves the others as they are.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+
+from pydantic import ValidationError
+from typing_extensions import override
+
+from parley.bus.contracts.absa.params import AbsaParams, OverrideThresholds
+from parley.bus.contracts.panel import AbsaPanel, DeliberationPanel, Panel, VerdictPanel
+from parley.bus.contracts.regimes import SYMBOLS, RegimeOverrides, RegimeParams, Theta, params_for
+from parley.bus.errors import BadInput
+from parley.configs.absa import override_thresholds
+from parley.configs.mistakes import explain
+from parley.configs.names import name_unknown
+from parley.configs.panels import Override, parse_sets
+from parley.coordinator.endings import Ending, ending_of, merged_by_cobra
+from parley.coordinator.state import DebateState
+from parley.coordinator.verdicts.cobra import CobraAlgorithm
+from parley.coordinator.verdicts.presets import PRESETS
+
+_SHORT = {
+    "early_stop": "debate.early_stop",
+    "rounds": "debate.rounds",
+    "stalemate_threshold": "debate.stalemate_threshold",
+    "high_confidence_threshold": "debate.high_confidence_threshold",
+    **{name: f"debate_override.{name}" for name in OverrideThresholds.model_fields},
+}
+# Only what leaves the personas as they are: nobody can be asked any more.
+_ABSA = (
+    "enable_stage2",
+    "enable_moderator",
+    "enable_debate",
+    "enable_debate_override",
+    "adopt_gate",
+    "moderator_respects_adoption",
+    "polarity_repair",
+    "drop_tuple_hint_mode",
+    "memory_contradiction_gate",
+    "override_profile",
+    *_SHORT.values(),
+)
+_PRESET_KEYS = {
+    "max_rounds",
+    "consensus_threshold",
+    "stalemate_threshold",
+    "high_confidence_threshold",
+}
+_MOST_POINTS = 200
+# Let COBRA choose.
+AUTO = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """`preset` is one of the brief's; what is set counts on top of it."""
+
+    overrides: tuple[Override, ...] = ()
+    preset: str | None = None
+    # Who merges the last statements of a debate of verdicts: None the manager, as the rules have it.
+    cobra: str | None = None
+
+    def ending(self, state: DebateState) -> Ending:
+        if self.cobra is None:
+            return ending_of(state)
+        return merged_by_cobra(state, None if self.cobra == AUTO else CobraAlgorithm(self.cobra))
+
+    def of(self, panel: Panel) -> Panel:
+        """Raises BadInput with one line for each mistake."""
+        match panel:
+            case VerdictPanel():
+                return _verdicts(panel, self)
+            case AbsaPanel():
+                return _aspects(panel, self.overrides)
+            case DeliberationPanel():
+                return _deliberation(panel, self.overrides)
+
+    @override
+    def __str__(self) -> str:
+        preset = [f"preset {self.preset}"] if self.preset is not None else []
+        cobra = [f"COBRA {self.cobra}"] if self.cobra is not None else []
+        return ", ".join([*preset, *(f"{one.key}={one.value}" for one in self.overrides), *cobra])
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    key: str
+    values: tuple[float | int, ...]
+
+    def points(self, base: Changes) -> list[tuple[float | int, Changes]]:
+        origin = f"--sweep {self.key}"
+        kept = tuple(one for one in base.overrides if one.key != self.key)
+        return [
+            (value, replace(base, overrides=(*kept, Override(self.key, value, origin))))
+            for value in self.values
+        ]
+
+
+def read_changes(sets: Iterable[str], preset: str | None, cobra: str | None = None) -> Changes:
+    algorithms = (AUTO, *CobraAlgorithm)
+    if cobra is not None and cobra not in algorithms:
+        raise BadInput(f"--cobra: {name_unknown('algorithm', cobra, algorithms)}")
+    if preset is not None and preset not in PRESETS:
+        raise BadInput(f"--preset: {name_unknown('preset', preset, PRESETS)}")
+    return Changes(tuple(parse_sets(sets)), preset, cobra)
+
+
+def read_sweep(text: str) -> Sweep:
+    """`key=from..to:step`, both ends included, or `key=a,b,c`."""
+    key, equals, given = text.partition("=")
+    try:
+        values = _range(given) if ".." in given else [Decimal(one) for one in given.split(",")]
+    except (InvalidOperation, ValueError):
+        values = []
+    if not equals or not key.strip() or not values:
+        raise BadInput(
+            f"--sweep {text}: should be key=from..to:step or key=a,b,c,"
+            " for example consensus_threshold=0.1..0.5:0.05"
+        )
+    if len(values) > _MOST_POINTS:
+        raise BadInput(f"--sweep {text}: {len(values)} values, more than {_MOST_POINTS}")
+    return Sweep(key.strip(), tuple(map(_number, values)))
+
+
+def check(changes: Sequence[Changes], panels: Sequence[Panel]) -> None:
+    """Raises BadInput with every mistake there is: unknown keys and unusable values."""
+    keys = {key for panel in panels for key in _known_keys(panel)}
+    mistakes = [
+        f"{one.origin}: {name_unknown('key', one.key, sorted(keys))}"
+        for change in changes
+        for one in change.overrides
+        if one.key not in keys
+    ]
+    for change in changes:
+        for panel in _one_of_each_kind(panels):
+            try:
+                change.of(panel)
+            except BadInput as error:
+                mistakes += str(error).splitlines()
+    if mistakes:
+        raise BadInput("\n".join(dict.fromkeys(mistakes)))
+
+
+def _one_of_each_kind(panels: Sequence[Panel]) -> list[Panel]:
+    """What can be wrong with a value depends on the protocol and on who sits on the panel."""
+    return list({(panel.protocol, panel.roster): panel for panel in panels}.values())
+
+
+def _known_keys(panel: Panel) -> list[str]:
+    match panel:
+        case VerdictPanel():
+            trusted = [f"trust.{name}" for name in panel.roster]
+            return [*type(panel.params).model_fields, "quorum", *trusted]
+        case AbsaPanel():
+            return [*_ABSA, *_SHORT]
+        case DeliberationPanel():
+            return [*RegimeOverrides.model_fields, *SYMBOLS, "quorum", "theta"]
+
+
+def _own(panel: Panel, overrides: Iterable[Override]) -> list[Override]:
+    known = set(_known_keys(panel))
+    return [one for one in overrides if one.key in known]
+
+
+def _verdicts(panel: VerdictPanel, changes: Changes) -> VerdictPanel:
+    own = _own(panel, changes.overrides)
+    fields = type(panel.params).model_fields
+    params = panel.params.model_dump()
+    if changes.preset is not None:
+        params |= PRESETS[changes.preset].model_dump(include=_PRESET_KEYS)
+    params |= {one.key: one.value for one in own if one.key in fields}
+    trust = {one.key.removeprefix("trust."): one.value for one in own if "." in one.key}
+    plain = {one.key: one.value for one in own if one.key == "quorum"}
+    _check_quorum(plain.get("quorum"), len(panel.personas), own)
+    data = {
+        **dict(panel),
+        "preset": changes.preset or panel.preset,
+        "params": params,
+        "trust": {**panel.trust, **trust},
+        **plain,
+    }
+    try:
+        return VerdictPanel.model_validate(data)
+    except ValidationError as error:
+        raise _mistakes(error, VerdictPanel, own) from error
+
+
+def _aspects(panel: AbsaPanel, overrides: Iterable[Override]) -> AbsaPanel:
+    own = [Override(_SHORT.get(one.key, one.key), one.value, one.origin) for one in overrides]
+    own = _own(panel, own)
+    params = panel.params.model_dump()
+    thresholds: dict[str, object] = {}
+    for one in own:
+        head, _, leaf = one.key.rpartition(".")
+        if head == "debate_override":
+            thresholds[leaf] = one.value
+        elif head:
+            params[head] = {**params[head], leaf: one.value}
+        else:
+            params[one.key] = one.value
+    try:
+        changed = AbsaParams.model_validate(params)
+    except ValidationError as error:
+        raise _mistakes(error, AbsaParams, own) from error
+    override = panel.override
+    if any(one.key == "override_profile" for one in own):
+        override = override_thresholds(changed.model_copy(update={"debate_override": None}))
+    if thresholds:
+        try:
+            laid_over = OverrideThresholds.model_validate(
+                {
+                    **override.model_dump(include=set(OverrideThresholds.model_fields)),
+                    **thresholds,
+                }
+            )
+        except ValidationError as error:
+            raise _mistakes(error, OverrideThresholds, own) from error
+        override = override_thresholds(changed.model_copy(update={"debate_override": laid_over}))
+    return panel.model_copy(update={"params": changed, "override": override})
+
+
+def _deliberation(panel: DeliberationPanel, overrides: Iterable[Override]) -> DeliberationPanel:
+    own = [
+        Override(SYMBOLS.get(one.key, one.key), one.value, one.origin)
+        for one in _own(panel, overrides)
+    ]
+    given = {one.key: one.value for one in own}
+    theta = given.pop("theta", panel.params.theta)
+    quorum = given.pop("quorum", panel.quorum)
+    _check_quorum(quorum, len(panel.debaters), own)
+    if theta not in list(Theta):
+        origin = next(one.origin for one in own if one.key == "theta")
+        raise BadInput(f"{origin}: {name_unknown('regime', str(theta), Theta)}")
+    try:
+        params = _regime(panel.params, Theta(str(theta)), given)
+        return DeliberationPanel.model_validate({**dict(panel), "params": params, "quorum": quorum})
+    except ValidationError as error:
+        raise _mistakes(error, RegimeOverrides, own) from error
+
+
+def _regime(params: RegimeParams, theta: Theta, given: Mapping[str, object]) -> RegimeParams:
+    """Another regime has another dimension and another cap, unless they are named."""
+    kept = params.model_dump(exclude={"theta"})
+    if theta is not params.theta:
+        del kept["d_min"], kept["max_iterations"]
+    return params_for(theta, RegimeOverrides.model_validate({**kept, **given}))
+
+
+def _check_quorum(quorum: object, seats: int, own: Sequence[Override]) -> None:
+    if isinstance(quorum, int) and quorum > seats:
+        origin = next((one.origin for one in own if one.key == "quorum"), "quorum")
+        raise BadInput(f"{origin}: {quorum} of {seats} personas can never speak")
+
+
+def _mistakes(error: ValidationError, schema: type, own: Sequence[Override]) -> BadInput:
+    origins = {one.key.rpartition(".")[2]: one.origin for one in own}
+    lines = explain(
+        error, schema, lambda place: origins.get(str(place[-1]) if place else "", "the recording")
+    )
+    return BadInput("\n".join(lines))
+
+
+def _range(text: str) -> list[Decimal]:
+    ends, _, step = text.partition(":")
+    first, last = (Decimal(one) for one in ends.split(".."))
+    by = Decimal(step) if step else Decimal(1)
+    if by <= 0 or last < first or not (first.is_finite() and last.is_finite()):
+        return []
+    count = int((last - first) / by) + 1
+    return [first + by * number for number in range(min(count, _MOST_POINTS + 1))]
+
+
+def _number(value: Decimal) -> float | int:
+    return (
+        int(value)
+        if value == value.to_integral_value() and value.as_tuple().exponent == 0
+        else float(value)
+    )

@@ -1,0 +1,118 @@
+"""What is true of the debated inputs, from a file: JSON Lines or CSV, one input a line."""
+
+import csv
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+from parley.bus.contracts.panel import AbsaPanel
+from parley.bus.errors import BadInput
+from parley.bus.subjects import DebateRef
+from parley.configs.files import read_text
+from parley.coordinator.absa.polarity import canonical
+from parley.coordinator.endings import Answer, Tuples
+from parley.coordinator.state import DebateState
+
+IDS = ("id", "debate_id", "text_id", "uid", "file", "image", "name")
+LABELS = ("gold", "verdict", "label", "polarity", "sentence_polarity", "conclusion")
+TUPLES = ("tuples", "aspects")
+TERMS = ("aspect_ref", "aspect_term", "term", "aspect")
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """`tuples` wins where both are given: it says more."""
+
+    label: str | None
+    tuples: Tuples | None
+
+    def confirms(self, answer: Answer) -> bool | None:
+        """None where it says nothing about such an answer."""
+        if self.tuples is not None and answer.tuples is not None:
+            return self.tuples == answer.tuples
+        if self.label is None:
+            return None
+        return self.label == _folded(answer.label)
+
+
+class Gold:
+    def __init__(self, truths: Mapping[str, Truth]) -> None:
+        self._truths = truths
+
+    def __bool__(self) -> bool:
+        return bool(self._truths)
+
+    def of(self, ref: DebateRef, state: DebateState) -> Truth | None:
+        """By the debate's id, the sentence's id, or the name of the image."""
+        names = [str(ref), ref.id]
+        if isinstance(state.panel, AbsaPanel):
+            names += [state.panel.sample.text_id, state.panel.sample.uid]
+        names += [state.input.text, Path(state.input.text[:255]).stem]
+        return next((self._truths[name] for name in names if name in self._truths), None)
+
+
+NO_GOLD = Gold({})
+
+
+def read_gold(path: Path | None) -> Gold:
+    """Raises BadInput with one line for each mistake."""
+    if path is None:
+        return NO_GOLD
+    truths: dict[str, Truth] = {}
+    mistakes = []
+    for number, line in _lines(path):
+        place = f"{path}: line {number}"
+        if not isinstance(line, Mapping):
+            mistakes.append(f"{place}: should be an object with an id and a label")
+            continue
+        name, truth = _first(line, IDS), _truth(line)
+        if not name:
+            mistakes.append(f"{place}: no id ({', '.join(IDS)})")
+        elif truth is None:
+            mistakes.append(f"{place}: neither a label ({', '.join(LABELS)}) nor tuples")
+        elif truths.setdefault(name, truth) != truth:
+            mistakes.append(f"{place}: {name} stands twice, with different labels")
+    if mistakes:
+        raise BadInput("\n".join(mistakes))
+    return Gold(truths)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, object]]:
+    text = read_text(path).removeprefix("\ufeff")
+    if path.suffix.lower() == ".csv":
+        for row in (reader := csv.DictReader(StringIO(text))):
+            yield reader.line_num, row
+        return
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            try:
+                yield number, json.loads(line)
+            except (ValueError, RecursionError):
+                yield number, None
+
+
+def _first(line: Mapping[str, object], keys: tuple[str, ...]) -> str:
+    found = (line[key] for key in keys if isinstance(line.get(key), str | int))
+    return str(next(found, "")).strip()
+
+
+def _truth(line: Mapping[str, object]) -> Truth | None:
+    label = _folded(_first(line, LABELS)) or None
+    listed = next((line[key] for key in TUPLES if isinstance(line.get(key), list)), None)
+    tuples = _tuples(listed) if isinstance(listed, list) else None
+    return None if label is None and tuples is None else Truth(label, tuples)
+
+
+def _tuples(listed: list[object]) -> Tuples:
+    pairs = [
+        (_first(one, TERMS), _folded(str(one.get("polarity", ""))))
+        for one in listed
+        if isinstance(one, Mapping)
+    ]
+    return frozenset((term, canonical(polarity) or polarity) for term, polarity in pairs)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.lower().split())

@@ -1,0 +1,121 @@
+"""One line a debate: how it ended, what it cost, and whether it was right."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from parley.bus.contracts.base import Contract
+from parley.bus.contracts.facts import Status
+from parley.bus.contracts.panel import AbsaPanel
+from parley.console.logbook import Log
+from parley.console.reports.gold import Gold
+from parley.console.text import one_line
+from parley.coordinator.endings import Answer, Ending, ending_of
+from parley.coordinator.state import DebateState
+from parley.coordinator.tally import errors_of, usage_of
+
+TOPIC_WIDTH = 200
+
+
+class DebateRow(Contract):
+    """
+    `before` is what a vote before the debate would have said, or Stage 1.
+
+    Saved calls are those that the panel's limit of rounds would have cost on top.
+    """
+
+    debate_id: str
+    panel: str
+    # Of a batch with several; empty otherwise.
+    variant: str
+    protocol: str
+    topic: str
+    status: str
+    reason: str
+    rounds: int
+    answer: str | None
+    confidence: float | None
+    before: str | None
+    changed_by_debate: bool | None
+    correct: bool | None
+    correct_before: bool | None
+    calls: int
+    calls_without_early_stop: int
+    model_calls: int
+    tokens: int
+    cost: float
+    # From the first fact to the last, by the server's clock.
+    seconds: float
+    missed_turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    log: Log
+    ending: Ending
+    row: DebateRow
+
+    @property
+    def subject(self) -> str:
+        """What variants of a run have in common: the sentence, the question, the image."""
+        panel, about = self.log.state.panel, self.log.state.input
+        if isinstance(panel, AbsaPanel) and panel.sample.text_id:
+            return panel.sample.text_id
+        return about.text or ",".join(ref.sha256 for ref in about.blobs.values())
+
+
+def outcomes_of(logs: Sequence[Log], gold: Gold, variant: str = "") -> tuple[Outcome, ...]:
+    return tuple(_outcome(log, gold, variant) for log in logs)
+
+
+def _outcome(log: Log, gold: Gold, variant: str) -> Outcome:
+    state = log.state
+    ending, usage = ending_of(state), usage_of(state)
+    truth = gold.of(log.ref, state)
+
+    whole = ending.status is Status.COMPLETED
+
+    def judged(answer: Answer | None) -> bool | None:
+        return truth.confirms(answer) if truth and answer and whole else None
+
+    row = DebateRow(
+        debate_id=log.ref.id,
+        panel=log.ref.panel,
+        variant=variant,
+        protocol=state.running_panel.protocol,
+        topic=one_line(state.input.text, TOPIC_WIDTH),
+        status=ending.status.value if ending.status else "open",
+        reason=_reason(state, ending),
+        rounds=ending.rounds,
+        answer=ending.answer.label if ending.answer else None,
+        confidence=ending.confidence,
+        before=ending.before.label if ending.before else None,
+        changed_by_debate=_changed(ending) if whole else None,
+        correct=judged(ending.answer),
+        correct_before=judged(ending.before),
+        calls=ending.calls,
+        calls_without_early_stop=ending.calls_without_early_stop,
+        model_calls=usage.model_calls,
+        tokens=usage.input_tokens + usage.output_tokens,
+        cost=usage.cost,
+        seconds=_seconds(log),
+        missed_turns=len(errors_of(state)),
+    )
+    return Outcome(log, ending, row)
+
+
+def _reason(state: DebateState, ending: Ending) -> str:
+    """Why it terminated; of a debate that failed later on, why it closed."""
+    if state.closed is not None and state.closed.status is Status.FAILED:
+        return one_line(state.closed.reason, TOPIC_WIDTH)
+    return ending.reason or "open"
+
+
+def _changed(ending: Ending) -> bool | None:
+    if ending.answer is None or ending.before is None:
+        return None
+    return ending.answer != ending.before
+
+
+def _seconds(log: Log) -> float:
+    times = [one.time_ns for one in log.recorded]
+    return round((max(times) - min(times)) / 1e9, 3)
