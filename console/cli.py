@@ -34,6 +34,7 @@ class Commands(LazyGroup):
             "up": Lazy(f"{_AT}.up", "Run everything on this machine: server, coordinator, agents."),
             "coordinator": Lazy(f"{_AT}.coordinator", "Run a coordinator."),
             "agent": Lazy(f"{_AT}.agent", "Run agents: one process for one or more personas."),
+            "serve": Lazy(f"{_AT}.serve", "Serve the web page and the HTTP interface."),
         },
         "Use it": {
             "submit": Lazy(f"{_AT}.submit", "Submit a debate to a running system."),

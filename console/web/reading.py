@@ -1,0 +1,162 @@
+"""What can be looked at: the list, one debate at any moment of it, its facts."""
+
+from collections.abc import AsyncGenerator
+
+import anyio
+import anyio.to_thread
+from pydantic import SerializeAsAny
+from starlette.requests import Request
+from starlette.responses import Response
+
+from parley.bus.contracts.base import Contract
+from parley.bus.errors import NotFound, Unavailable
+from parley.bus.journal import Logged
+from parley.bus.subjects import DebateRef
+from parley.console.web.asking import (
+    BAD_REQUEST,
+    FactsQuery,
+    ListQuery,
+    MomentQuery,
+    OneDebate,
+    answer,
+    debate_of,
+    query_of,
+)
+from parley.console.web.hub import Hub
+from parley.console.web.problems import Refusal
+from parley.console.web.rows import Entry, Row, Wanted
+from parley.console.web.sse import HEARTBEAT, HEARTBEAT_S, EventStream, event
+from parley.console.web.telling import ToldFact, placed, tell_all
+from parley.coordinator.reducer import fold
+from parley.coordinator.results import Result, result_of
+
+LISTED_WITHIN_S = 20.0
+# Rows change faster than anybody reads: each is sent as it stands after this time.
+CONFLATED_S = 0.2
+
+
+class DebateList(Contract):
+    debates: tuple[Row, ...]
+    # How many match, on all pages.
+    total: int
+    # For `before`; null on the last page.
+    next: str | None
+
+
+class FactList(Contract):
+    facts: tuple[ToldFact, ...]
+
+
+class Shown(Contract):
+    row: Row
+    # How many facts there are, and how many of them `view` and `result` rest on.
+    facts: int
+    at: int
+    view: None
+    result: SerializeAsAny[Result] | None
+
+
+class Health(Contract):
+    status: str
+    debates: int
+    rebuilt_in_s: float | None
+    viewers: int
+
+
+class Reading:
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    async def health(self, _request: Request) -> Response:
+        up = self._hub.journal.bus.link.up
+        status = "not connected to the server" if not up else "ok"
+        health = Health(
+            status=status if self._hub.rebuilt.is_set() else "rebuilding",
+            debates=len(self._hub.rows),
+            rebuilt_in_s=self._hub.rebuilt_in_s,
+            viewers=sum(channel.viewers for channel in self._hub.channels.values()),
+        )
+        return answer(health, 200 if health.status == "ok" else 503)
+
+    async def list_debates(self, request: Request) -> Response:
+        query = query_of(request, ListQuery)
+        await self._listed()
+        wanted = Wanted(query.panel, query.state, query.reason, query.text)
+        before = int(query.before) if query.before is not None else None
+        page = self._hub.rows.page(wanted, query.limit, before)
+        following = str(page.following) if page.following is not None else None
+        return answer(
+            DebateList.model_construct(debates=tuple(page.rows), total=page.total, next=following)
+        )
+
+    async def changes(self, request: Request) -> EventStream:
+        query_of(request, OneDebate)
+        return EventStream(self._changes(), self._hub.stop)
+
+    async def show(self, request: Request) -> Response:
+        query = query_of(request, MomentQuery)
+        ref, logged = await self._facts_of(request, query)
+        at = len(logged) if query.at is None else query.at
+        if at > len(logged):
+            raise Refusal(BAD_REQUEST, f"at: the debate has {len(logged)} facts, not {at}")
+        row = self._hub.rows.row(ref)
+        if row is None:
+            raise Unavailable(f"{ref} is not listed yet")
+        return await anyio.to_thread.run_sync(_shown, ref, logged, at, row)
+
+    async def facts(self, request: Request) -> Response:
+        query = query_of(request, FactsQuery)
+        _, logged = await self._facts_of(request, query)
+        told = tuple(one.fact for one in tell_all(logged) if one.ordinal > query.after)
+        return answer(FactList.model_construct(facts=told), without_none=True)
+
+    async def _facts_of(self, request: Request, query: OneDebate) -> tuple[DebateRef, list[Logged]]:
+        ref = await debate_of(self._hub, request, query)
+        logged = placed((await self._hub.journal.read(ref))[0])
+        if not logged:
+            self._hub.rows.forget(ref)
+            raise NotFound(f"the log no longer holds {ref}")
+        return ref, logged
+
+    async def _listed(self) -> None:
+        with anyio.move_on_after(LISTED_WITHIN_S):
+            await self._hub.rebuilt.wait()
+            return
+        raise Unavailable("the list of debates is still being rebuilt from the log")
+
+    async def _changes(self) -> AsyncGenerator[bytes]:
+        changed: dict[DebateRef, Entry] = {}
+        wake = anyio.Event()
+
+        def note(entry: Entry) -> None:
+            changed[entry.ref] = entry
+            wake.set()
+
+        self._hub.rows.listeners.append(note)
+        try:
+            while True:
+                with anyio.move_on_after(HEARTBEAT_S):
+                    await wake.wait()
+                if not changed:
+                    yield HEARTBEAT
+                    continue
+                rows = [one.row() for one in changed.values()]
+                changed.clear()
+                wake = anyio.Event()
+                yield b"".join(event("row", row.model_dump_json().encode()) for row in rows)
+                await anyio.sleep(CONFLATED_S)
+        finally:
+            self._hub.rows.listeners.remove(note)
+
+
+def _shown(ref: DebateRef, logged: list[Logged], at: int, row: Row) -> Response:
+    state = fold(one.fact for one in logged[:at])
+    return answer(
+        Shown.model_construct(
+            row=row,
+            facts=len(logged),
+            at=at,
+            view=None,
+            result=result_of(ref, state) if state.closed is not None else None,
+        )
+    )

@@ -1,0 +1,88 @@
+"""The web server as a part of a process of ours: its own socket, our signals, our logs."""
+
+import socket
+from collections.abc import AsyncIterator, Generator
+from contextlib import asynccontextmanager, contextmanager
+
+import anyio
+import structlog
+import uvicorn
+from typing_extensions import override
+
+from parley.bus.errors import BadInput
+from parley.bus.journal import Journal
+from parley.console.web.app import make_app
+from parley.console.web.hub import Hub
+
+# What a viewer that does not read can hold up in the kernel, and for how long.
+SEND_BUFFER_BYTES = 256 * 1024
+UNREAD_MS = 15_000
+# For what still runs when the process is told to stop.
+GRACE_S = 3
+BACKLOG = 1024
+
+log = structlog.get_logger()
+
+
+class _Server(uvicorn.Server):
+    """Leaves the signals to whoever runs the process."""
+
+    @override
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+@asynccontextmanager
+async def web_server(journal: Journal, host: str, port: int) -> AsyncIterator[str]:
+    """The page's address; it is served while the context lasts. Port 0 takes a free one."""
+    listener = listen_at(host, port)
+    hub = Hub(journal)
+    config = uvicorn.Config(
+        make_app(hub),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        timeout_graceful_shutdown=GRACE_S,
+    )
+    server = _Server(config)
+    served = anyio.Event()
+
+    async def serve() -> None:
+        await server.serve([listener])
+        served.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(hub.run)
+        tasks.start_soon(serve)
+        url = f"http://{_shown(host)}:{listener.getsockname()[1]}"
+        log.info("web_ready", url=url)
+        yield url
+        hub.stop.set()
+        server.should_exit = True
+        await served.wait()
+        tasks.cancel_scope.cancel()
+
+
+def listen_at(host: str, port: int) -> socket.socket:
+    """Raises BadInput for an address that cannot be had."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_MS)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except OSError as error:
+        raise BadInput(f"web: cannot listen at {host}:{port}: {error.strerror}") from error
+    return listener
+
+
+def _shown(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,59 @@
+"""
+Frames for many viewers, encoded once.
+
+A strip is a growing run of frames; a viewer is a place on it. Nobody has a queue of their own, so
+that a slow viewer costs nothing: one that falls behind what the strip still holds is let go, and
+comes back with the id of its last event.
+"""
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+import anyio
+
+from parley.bus.subjects import DebateRef
+
+
+class Frame(NamedTuple):
+    sequence: int
+    ref: DebateRef
+    data: bytes
+
+
+class Strip:
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most
+        self._frames: list[Frame] = []
+        # How many frames left the strip at its beginning.
+        self._gone = 0
+        self._changed = anyio.Event()
+
+    def append(self, frame: Frame) -> None:
+        self._frames.append(frame)
+        if self._most is not None and len(self._frames) > 2 * self._most:
+            self._gone += len(self._frames) - self._most
+            del self._frames[: -self._most]
+        self.wake()
+
+    def wake(self) -> None:
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
+
+    @property
+    def end(self) -> int:
+        return self._gone + len(self._frames)
+
+    def place_after(self, sequence: int) -> int:
+        """The place of the first frame behind this one of the log."""
+        return self._gone + bisect_right(self._frames, sequence, key=lambda one: one.sequence)
+
+    def since(self, place: int) -> list[Frame] | None:
+        """None if the strip no longer holds that place."""
+        return self._frames[place - self._gone :] if place >= self._gone else None
+
+    async def change(self, within_s: float) -> bool:
+        """Whether anything happened in this time."""
+        changed = self._changed
+        with anyio.move_on_after(within_s):
+            await changed.wait()
+        return changed.is_set()
