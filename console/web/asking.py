@@ -17,13 +17,17 @@ from parley.console.web.rows import State
 
 Asked = TypeVar("Asked", bound=BaseModel)
 
-BAD_REQUEST = 400
+BAD_REQUEST, UNSUPPORTED, UNPROCESSABLE = 400, 415, 422
 LAST_EVENT_ID = "last-event-id"
 # No log comes near it; a larger number is no sequence.
 LARGEST_SEQUENCE = 2**63 - 1
 
 Sequence = Annotated[int, Field(ge=0, le=LARGEST_SEQUENCE)]
 Cursor = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,19}$")]
+
+
+class Nothing(Contract):
+    """No query at all."""
 
 
 class OneDebate(Contract):
@@ -62,6 +66,19 @@ def query_of(request: Request, schema: type[Asked]) -> Asked:
         return schema.model_validate(given)
     except ValidationError as error:
         raise Refusal(BAD_REQUEST, "the query cannot be used", mistakes_in(error)) from error
+
+
+async def body_of(request: Request, schema: type[Asked]) -> Asked:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Refusal(UNSUPPORTED, "send application/json")
+    data = await request.body()
+    try:
+        return schema.model_validate_json(data)
+    except ValidationError as error:
+        broken = any(one["type"] == "json_invalid" for one in error.errors())
+        status = BAD_REQUEST if broken else UNPROCESSABLE
+        raise Refusal(status, "the request cannot be used", mistakes_in(error)) from error
 
 
 def resume_point(request: Request, query: EventsQuery) -> int | None:

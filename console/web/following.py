@@ -1,12 +1,11 @@
-"""Streams of events: one debate from its beginning, or all of them from this moment on."""
+"""Streams of events: one debate from its beginning, all of them, or the list as it changes."""
 
-from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 
 from starlette.requests import Request
 
-from parley.console.web.asking import EventsQuery, debate_of, query_of, resume_point
-from parley.console.web.channels import Channel
+from parley.console.web.asking import EventsQuery, Nothing, debate_of, query_of, resume_point
+from parley.console.web.changes import changes_of
 from parley.console.web.hub import Hub
 from parley.console.web.sse import EventStream
 
@@ -19,12 +18,24 @@ class Following:
         query = query_of(request, EventsQuery)
         after = resume_point(request, query) or 0
         ref = await debate_of(self._hub, request, query)
-        stack = AsyncExitStack()
-        channel = await stack.enter_async_context(self._hub.watching(ref))
-        return EventStream(_until_left(stack, channel, after), self._hub.stop)
+        async with AsyncExitStack() as stack:
+            stack.enter_context(self._hub.seat())
+            channel = await stack.enter_async_context(self._hub.watching(ref))
+            seat = stack.pop_all()
+        return EventStream(channel.frames(after), self._hub.stop, seat)
 
+    async def all_debates(self, request: Request) -> EventStream:
+        query = query_of(request, EventsQuery)
+        after = resume_point(request, query)
+        wire = self._hub.wire
+        frames = wire.frames(wire.last if after is None else after, query.panel)
+        seat = AsyncExitStack()
+        seat.enter_context(self._hub.seat())
+        return EventStream(frames, self._hub.stop, seat)
 
-async def _until_left(stack: AsyncExitStack, channel: Channel, after: int) -> AsyncGenerator[bytes]:
-    async with stack:
-        async for frame in channel.frames(after):
-            yield frame
+    async def changes(self, request: Request) -> EventStream:
+        query_of(request, Nothing)
+        seat = AsyncExitStack()
+        seat.enter_context(self._hub.seat())
+        changes = seat.enter_context(changes_of(self._hub.rows))
+        return EventStream(changes.frames(), self._hub.stop, seat)

@@ -7,8 +7,8 @@ all of them.
 """
 
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 
 import anyio
@@ -16,15 +16,20 @@ import structlog
 from pydantic import ValidationError
 
 from parley.bus.contracts.partial import Partial
-from parley.bus.errors import NotFound
+from parley.bus.errors import NotFound, Unavailable
 from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
 from parley.console.web.channels import Channel
-from parley.console.web.rows import Rows
+from parley.console.web.problems import Refusal
+from parley.console.web.rows import Entry, Row, Rows
+from parley.console.web.wire import Wire
 
 # A log whose last records were deleted never comes to its last sequence.
 QUIET_S = 1.0
+LISTED_WITHIN_S = 5.0
+MOST_VIEWERS = 1000
+TOO_MANY = 429
 
 log = structlog.get_logger()
 
@@ -33,29 +38,44 @@ class Hub:
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.rows = Rows()
+        self.wire = Wire(journal)
         # Set once the list of debates is complete.
         self.rebuilt = anyio.Event()
         self.rebuilt_in_s: float | None = None
         # Set when every stream has to end: viewers come back to the next process.
         self.stop = anyio.Event()
-        self.channels: dict[DebateRef, Channel] = {}
-        self.last = 0
+        self.viewers = 0
+        self._channels: dict[DebateRef, Channel] = {}
         self._read = 0
-        self._heard_at = 0.0
+        self._target = 0
+        self._caught_up = anyio.Event()
 
     async def run(self) -> None:
         """Until cancelled."""
         bus, subjects = self.journal.bus, self.journal.subjects
+        self._target = await bus.last_sequence()
+        filters = (*subjects.facts(), subjects.redrives())
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._report_rebuild, await bus.last_sequence())
+            tasks.start_soon(self._report_rebuild)
+            tasks.start_soon(self.wire.run)
             tasks.start_soon(bus.listen, subjects.partials(), self._on_partial)
-            filters = (*subjects.facts(), subjects.redrives())
             tasks.start_soon(partial(bus.tail, filters, start=1, on=self._on_record))
+
+    @contextmanager
+    def seat(self) -> Iterator[None]:
+        """A place among the viewers. Raises Refusal when all are taken."""
+        if self.viewers >= MOST_VIEWERS:
+            raise Refusal(TOO_MANY, f"{MOST_VIEWERS} viewers are here already", Retry_After="5")
+        self.viewers += 1
+        try:
+            yield
+        finally:
+            self.viewers -= 1
 
     @asynccontextmanager
     async def watching(self, ref: DebateRef) -> AsyncIterator[Channel]:
         """Raises NotFound for a debate that is not there."""
-        channel = self.channels.setdefault(ref, Channel(self.journal, ref))
+        channel = self._channels.setdefault(ref, Channel(self.journal, ref))
         channel.viewers += 1
         try:
             await channel.open()
@@ -65,24 +85,45 @@ class Hub:
         finally:
             channel.viewers -= 1
             if not channel.viewers:
-                self.channels.pop(ref, None)
+                self._channels.pop(ref, None)
+
+    async def row_of(self, ref: DebateRef) -> Row:
+        """Of a debate that stands in the log; the reader may be a moment behind."""
+        seen = anyio.Event()
+
+        def note(entry: Entry) -> None:
+            if entry.ref == ref:
+                seen.set()
+
+        self.rows.listeners.append(note)
+        try:
+            row = self.rows.row(ref)
+            if row is None:
+                with anyio.move_on_after(LISTED_WITHIN_S):
+                    await seen.wait()
+                row = self.rows.row(ref)
+        finally:
+            self.rows.listeners.remove(note)
+        if row is None:
+            raise Unavailable(f"{ref} is not listed yet")
+        return row
 
     def _on_record(self, record: Record) -> None:
-        self.last = record.sequence
         self._read += 1
-        self._heard_at = time.monotonic()
+        if record.sequence >= self._target and not self._caught_up.is_set():
+            self._caught_up.set()
         address = self.journal.subjects.parse(record.subject)
-        if address is None:
-            return
-        ref, tail = address
-        self.rows.take(ref, tail, record)
-        channel = self.channels.get(ref)
-        if channel is not None:
-            channel.take(record)
+        if address is not None:
+            ref, tail = address
+            self.rows.take(ref, tail, record)
+            channel = self._channels.get(ref)
+            if channel is not None:
+                channel.take(record)
+        self.wire.take(record)
 
     def _on_partial(self, subject: str, data: bytes) -> None:
         ref = self.journal.subjects.parse_partial(subject)
-        channel = self.channels.get(ref) if ref is not None else None
+        channel = self._channels.get(ref) if ref is not None else None
         if channel is None:
             return
         try:
@@ -90,10 +131,13 @@ class Hub:
         except ValidationError:
             log.info("partial_left_out", subject=subject)
 
-    async def _report_rebuild(self, last: int) -> None:
-        started = self._heard_at = time.monotonic()
-        while self.last < last and time.monotonic() - self._heard_at < QUIET_S:
-            await anyio.sleep(0.01)
+    async def _report_rebuild(self) -> None:
+        started = time.monotonic()
+        read = -1
+        while self._target and not self._caught_up.is_set() and read != self._read:
+            read = self._read
+            with anyio.move_on_after(QUIET_S):
+                await self._caught_up.wait()
         self.rebuilt_in_s = round(time.monotonic() - started, 3)
         log.info(
             "debates_listed", debates=len(self.rows), records=self._read, seconds=self.rebuilt_in_s

@@ -1,7 +1,5 @@
 """What can be looked at: the list, one debate at any moment of it, its facts."""
 
-from collections.abc import AsyncGenerator
-
 import anyio
 import anyio.to_thread
 from pydantic import SerializeAsAny
@@ -24,15 +22,13 @@ from parley.console.web.asking import (
 )
 from parley.console.web.hub import Hub
 from parley.console.web.problems import Refusal
-from parley.console.web.rows import Entry, Row, Wanted
-from parley.console.web.sse import HEARTBEAT, HEARTBEAT_S, EventStream, event
+from parley.console.web.rows import Row, Wanted
 from parley.console.web.telling import ToldFact, placed, tell_all
+from parley.console.web.views import DebateView, view_of
 from parley.coordinator.reducer import fold
 from parley.coordinator.results import Result, result_of
 
 LISTED_WITHIN_S = 20.0
-# Rows change faster than anybody reads: each is sent as it stands after this time.
-CONFLATED_S = 0.2
 
 
 class DebateList(Contract):
@@ -52,7 +48,7 @@ class Shown(Contract):
     # How many facts there are, and how many of them `view` and `result` rest on.
     facts: int
     at: int
-    view: None
+    view: DebateView
     result: SerializeAsAny[Result] | None
 
 
@@ -74,7 +70,7 @@ class Reading:
             status=status if self._hub.rebuilt.is_set() else "rebuilding",
             debates=len(self._hub.rows),
             rebuilt_in_s=self._hub.rebuilt_in_s,
-            viewers=sum(channel.viewers for channel in self._hub.channels.values()),
+            viewers=self._hub.viewers,
         )
         return answer(health, 200 if health.status == "ok" else 503)
 
@@ -89,19 +85,13 @@ class Reading:
             DebateList.model_construct(debates=tuple(page.rows), total=page.total, next=following)
         )
 
-    async def changes(self, request: Request) -> EventStream:
-        query_of(request, OneDebate)
-        return EventStream(self._changes(), self._hub.stop)
-
     async def show(self, request: Request) -> Response:
         query = query_of(request, MomentQuery)
         ref, logged = await self._facts_of(request, query)
-        at = len(logged) if query.at is None else query.at
+        at = len(logged) if query.at is None else max(1, query.at)
         if at > len(logged):
             raise Refusal(BAD_REQUEST, f"at: the debate has {len(logged)} facts, not {at}")
-        row = self._hub.rows.row(ref)
-        if row is None:
-            raise Unavailable(f"{ref} is not listed yet")
+        row = await self._hub.row_of(ref)
         return await anyio.to_thread.run_sync(_shown, ref, logged, at, row)
 
     async def facts(self, request: Request) -> Response:
@@ -124,30 +114,6 @@ class Reading:
             return
         raise Unavailable("the list of debates is still being rebuilt from the log")
 
-    async def _changes(self) -> AsyncGenerator[bytes]:
-        changed: dict[DebateRef, Entry] = {}
-        wake = anyio.Event()
-
-        def note(entry: Entry) -> None:
-            changed[entry.ref] = entry
-            wake.set()
-
-        self._hub.rows.listeners.append(note)
-        try:
-            while True:
-                with anyio.move_on_after(HEARTBEAT_S):
-                    await wake.wait()
-                if not changed:
-                    yield HEARTBEAT
-                    continue
-                rows = [one.row() for one in changed.values()]
-                changed.clear()
-                wake = anyio.Event()
-                yield b"".join(event("row", row.model_dump_json().encode()) for row in rows)
-                await anyio.sleep(CONFLATED_S)
-        finally:
-            self._hub.rows.listeners.remove(note)
-
 
 def _shown(ref: DebateRef, logged: list[Logged], at: int, row: Row) -> Response:
     state = fold(one.fact for one in logged[:at])
@@ -156,7 +122,7 @@ def _shown(ref: DebateRef, logged: list[Logged], at: int, row: Row) -> Response:
             row=row,
             facts=len(logged),
             at=at,
-            view=None,
+            view=view_of(ref, logged, at),
             result=result_of(ref, state) if state.closed is not None else None,
         )
     )

@@ -24,7 +24,6 @@ VERDICT_WIDTH = 80
 # Beyond this the oldest rows are left out of the list; the debates stay in the log.
 MOST_ROWS = 100_000
 
-OPEN = "open"
 Status = Literal["open", "completed", "failed", "cancelled"]
 # `closed` is every debate that is over, however it ended.
 State = Literal["open", "closed", "completed", "failed", "cancelled"]
@@ -139,7 +138,7 @@ class Entry:
         self.round: int | None = None
         self.verdict: str | None = None
         self.reason: str | None = None
-        self.status: Status = OPEN
+        self.status: Status = "open"
         self.tokens = self.calls = 0
         self.cost = 0.0
         self.closed_ns: int | None = None
@@ -175,7 +174,7 @@ class Entry:
         )
 
     def _is_in(self, state: State) -> bool:
-        return self.status != OPEN if state == "closed" else self.status == state
+        return self.status != "open" if state == "closed" else self.status == state
 
     def _mentions(self, text: str) -> bool:
         return text in self.topic.casefold() or text in self.ref.id.casefold()

@@ -11,6 +11,8 @@ from typing_extensions import override
 
 from parley.bus.errors import BadInput
 from parley.bus.journal import Journal
+from parley.configs.settings import Settings, WebSettings
+from parley.console.web.access import Tokens, is_loopback
 from parley.console.web.app import make_app
 from parley.console.web.hub import Hub
 
@@ -34,12 +36,14 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def web_server(journal: Journal, host: str, port: int) -> AsyncIterator[str]:
+async def web_server(journal: Journal, settings: Settings, port: int) -> AsyncIterator[str]:
     """The page's address; it is served while the context lasts. Port 0 takes a free one."""
+    host = settings.web.host
+    tokens = tokens_of(settings.web)
     listener = listen_at(host, port)
     hub = Hub(journal)
     config = uvicorn.Config(
-        make_app(hub),
+        make_app(hub, tokens, settings.panels),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -64,6 +68,22 @@ async def web_server(journal: Journal, host: str, port: int) -> AsyncIterator[st
         server.should_exit = True
         await served.wait()
         tasks.cancel_scope.cancel()
+
+
+def tokens_of(web: WebSettings) -> Tokens:
+    """Raises BadInput where anybody in the network could do anything."""
+    tokens = Tokens(
+        web.read_token.get_secret_value() if web.read_token is not None else None,
+        web.operator_token.get_secret_value() if web.operator_token is not None else None,
+    )
+    if not tokens.are_needed and not is_loopback(web.host):
+        raise BadInput(
+            f"web: {web.host} is open to others: set a token first"
+            " (PARLEY_WEB__READ_TOKEN, PARLEY_WEB__OPERATOR_TOKEN)"
+        )
+    if tokens.reader is not None and tokens.reader == tokens.operator:
+        raise BadInput("web: the read token and the operator token are the same")
+    return tokens
 
 
 def listen_at(host: str, port: int) -> socket.socket:

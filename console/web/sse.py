@@ -6,11 +6,13 @@ viewer comes back with the id of the last event it got.
 """
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 
 import anyio
 import structlog
 from starlette.types import Receive, Scope, Send
+
+from parley.bus.errors import BusError
 
 # A comment that keeps proxies and the viewer's own timers content.
 HEARTBEAT_S = 10.0
@@ -29,13 +31,24 @@ def event(name: str, data: bytes, number: int | None = None) -> bytes:
 
 
 class EventStream:
-    """An answer that goes on until `frames` ends, the viewer is gone or `stop` is set."""
+    """
+    An answer that goes on until `frames` ends, the viewer is gone or `stop` is set.
 
-    def __init__(self, frames: AsyncGenerator[bytes], stop: anyio.Event) -> None:
+    `seat` is what the viewer holds while it lasts.
+    """
+
+    def __init__(
+        self, frames: AsyncGenerator[bytes], stop: anyio.Event, seat: AsyncExitStack
+    ) -> None:
         self._frames = frames
         self._stop = stop
+        self._seat = seat
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._seat, aclosing(self._frames):
+            await self._answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = [
             (b"content-type", b"text/event-stream; charset=utf-8"),
             (b"cache-control", b"no-store"),
@@ -43,7 +56,7 @@ class EventStream:
         ]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         dropped = False
-        async with aclosing(self._frames), anyio.create_task_group() as tasks:
+        async with anyio.create_task_group() as tasks:
             tasks.start_soon(_notice_departure, receive, tasks.cancel_scope)
             tasks.start_soon(_notice_stop, self._stop, tasks.cancel_scope)
             dropped = scope["method"] != "HEAD" and not await self._send_all(send)
@@ -54,12 +67,15 @@ class EventStream:
     async def _send_all(self, send: Send) -> bool:
         """False if the viewer had to be dropped: then there is no way to end it politely."""
         await send({"type": "http.response.body", "body": HELLO, "more_body": True})
-        async for frame in self._frames:
-            with anyio.move_on_after(SENT_WITHIN_S) as patience:
-                await send({"type": "http.response.body", "body": frame, "more_body": True})
-            if patience.cancelled_caught:
-                log.info("viewer_dropped", reason="it does not read")
-                return False
+        try:
+            async for frame in self._frames:
+                with anyio.move_on_after(SENT_WITHIN_S) as patience:
+                    await send({"type": "http.response.body", "body": frame, "more_body": True})
+                if patience.cancelled_caught:
+                    log.info("viewer_dropped", reason="it does not read")
+                    return False
+        except BusError as error:
+            log.info("viewer_dropped", reason=str(error))
         return True
 
 

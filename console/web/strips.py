@@ -21,7 +21,10 @@ class Frame(NamedTuple):
 
 
 class Strip:
-    def __init__(self, most: int | None = None) -> None:
+    """Holds every frame behind the sequence `floor`, or the last `most` of them."""
+
+    def __init__(self, most: int | None = None, floor: int = 0) -> None:
+        self.floor = floor
         self._most = most
         self._frames: list[Frame] = []
         # How many frames left the strip at its beginning.
@@ -31,8 +34,10 @@ class Strip:
     def append(self, frame: Frame) -> None:
         self._frames.append(frame)
         if self._most is not None and len(self._frames) > 2 * self._most:
-            self._gone += len(self._frames) - self._most
-            del self._frames[: -self._most]
+            leaving = self._frames[: -self._most]
+            self.floor = leaving[-1].sequence
+            self._gone += len(leaving)
+            del self._frames[: len(leaving)]
         self.wake()
 
     def wake(self) -> None:

@@ -17,19 +17,27 @@ from parley.coordinator.reducer import apply, pass_over
 from parley.coordinator.state import DebateState, Phase
 
 
-class ToldFact(Contract):
+class _Head(Contract):
     """`ordinal` counts the debate's facts from 0, `sequence` is the place in the whole log."""
 
     ordinal: int
     sequence: int
     time: str
-    fact: Annotated[Fact, Field(discriminator="type")]
+    # The fact in words.
     lines: tuple[str, ...]
 
 
-class FactEvent(ToldFact):
+class _EventHead(_Head):
     id: str
     panel: str
+
+
+class ToldFact(_Head):
+    fact: Annotated[Fact, Field(discriminator="type")]
+
+
+class FactEvent(_EventHead):
+    fact: Annotated[Fact, Field(discriminator="type")]
 
 
 class Told(NamedTuple):
@@ -81,7 +89,7 @@ def placed(logged: Iterable[Logged]) -> list[Logged]:
 
 def event_json(ref: DebateRef, told: Told) -> bytes:
     """A `FactEvent` on one line; the fact as the log has it, without what is empty."""
-    head = FactEvent.model_construct(
+    head = _EventHead(
         id=ref.id,
         panel=ref.panel,
         ordinal=told.ordinal,
@@ -89,5 +97,4 @@ def event_json(ref: DebateRef, told: Told) -> bytes:
         time=iso(told.logged.time_ns),
         lines=told.lines,
     )
-    start = head.model_dump_json(include={"id", "panel", "ordinal", "sequence", "time", "lines"})
-    return start.encode()[:-1] + b',"fact":' + encode(told.logged.fact) + b"}"
+    return head.model_dump_json().encode()[:-1] + b',"fact":' + encode(told.logged.fact) + b"}"
