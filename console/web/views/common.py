@@ -7,9 +7,10 @@ from parley.bus.contracts.facts import Asked, Closed, Terminated, TurnTaken
 from parley.bus.subjects import DebateRef
 from parley.console.story import WHY
 from parley.console.text import clean, one_line
+from parley.console.web.moments import iso
 from parley.console.web.views.checks import declared
 from parley.console.web.views.parts import Costs, Declared, PersonaCost
-from parley.console.web.views.transcript import Walked, iso
+from parley.console.web.views.transcript import Walked
 from parley.coordinator.state import DebateState, Phase
 from parley.coordinator.tally import errors_of, usage_of
 

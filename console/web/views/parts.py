@@ -13,6 +13,8 @@ EntryKind = Literal[
     "submitted",
     "opened",
     "step",
+    # A step within the part that began before it.
+    "note",
     "turn",
     "missed",
     "failed",

@@ -1,7 +1,6 @@
 """The facts of a debate, each as one entry, told with the state before and after it."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from parley.bus.contracts.facts import (
@@ -22,6 +21,7 @@ from parley.bus.errors import ProtocolError
 from parley.bus.journal import Logged
 from parley.console.story import tell
 from parley.console.text import clean
+from parley.console.web.moments import iso
 from parley.console.web.views.parts import Entry, EntryKind
 from parley.coordinator.reducer import apply, pass_over
 from parley.coordinator.state import DebateState, Phase
@@ -95,10 +95,6 @@ def entries(walked: Sequence[Walked], voice: Voice) -> tuple[Entry, ...]:
     return tuple(found)
 
 
-def iso(time_ns: int) -> str:
-    return datetime.fromtimestamp(time_ns / 1e9, UTC).isoformat(timespec="milliseconds")
-
-
 def _carries_declaration(fact: Fact) -> bool:
     return isinstance(fact, Terminated) or (
         isinstance(fact, Asked) and fact.declaration is not None
@@ -114,30 +110,29 @@ def _entry(one: Walked, voice: Voice) -> Entry:
         )
     if isinstance(fact, TurnTaken):
         return _spoken(place, one, fact, voice)
-    headline, points = _told(one, fact)
+    told = _told(one, fact)
+    beginning = bool(told) and not told[0].startswith(" ")
+    kind = _KINDS.get(type(fact), "finding")
+    headline, *points = [line.strip() for line in told] or [""]
     return place.model_copy(
         update={
-            "kind": _KINDS.get(type(fact), "finding"),
+            "kind": "note" if kind == "step" and not beginning else kind,
             "step": fact.step if isinstance(fact, Asked | Abstained | DeadlineFired) else "",
             "persona": fact.persona if isinstance(fact, Abstained) else "",
             "headline": headline,
-            "points": points,
+            "points": tuple(points),
         }
     )
 
 
-def _told(one: Walked, fact: Fact) -> tuple[str, tuple[str, ...]]:
+def _told(one: Walked, fact: Fact) -> list[str]:
     """The story without the declarations, which the page shows in a form of their own."""
+    if isinstance(fact, Opened):
+        return ["the debate is open"]
     if isinstance(fact, Asked):
         fact = fact.model_copy(update={"declaration": None})
-    lines = [
-        line.strip()
-        for line in tell(fact, one.before, one.after)
-        if not line.strip().startswith("=>")
-    ]
-    if not lines:
-        return ("the debate is open" if isinstance(fact, Opened) else ""), ()
-    return lines[0], tuple(lines[1:])
+    lines = tell(fact, one.before, one.after)
+    return [line for line in lines if not line.lstrip().startswith("=>")]
 
 
 def _spoken(place: Entry, one: Walked, turn: TurnTaken, voice: Voice) -> Entry:
