@@ -3,9 +3,10 @@ import { html } from './vendor/htm-preact.js';
 import { Card, Chip, Meter } from './parts.js';
 import { glyph, share, spoken, tone } from './words.js';
 
-export function Absa({ view }) {
+export const AbsaHero = ({ view }) => html`<${Sentences} view=${view} />`;
+
+export function AbsaSide({ view }) {
   return html`
-    <${Sentences} view=${view} />
     ${view.edits.length > 0 && html`<${Edits} edits=${view.edits} />`}
     ${(view.gate.length > 0 || view.adoption) && html`<${Gate} view=${view} />`}
     ${view.moderator && html`<${Moderator} moderator=${view.moderator} />`}`;

@@ -33,69 +33,74 @@ export function Agents({ wire }) {
     };
   }, []);
   if (!roll) return error ? html`<${Problem} error=${error} />` : html`<p class="muted">The agents are being called…</p>`;
-  const panels = Map.groupBy ? Map.groupBy(roll.agents, (one) => one.panel ?? '') : grouped(roll.agents);
-  const seated = [...panels.keys()].filter(Boolean);
+  const agents = roll.agents.filter((one) => one.panel !== null);
+  const seats = seatsOf(agents, roll.queues);
+  const panels = [...new Set(seats.map((seat) => seat.panel))];
+  const others = roll.agents.filter((one) => one.panel === null);
   return html`
-    <div class="headline"><h1>Agents</h1><span class="muted" role="status">${many(roll.agents.length, 'process', 'processes')} answered</span></div>
+    <div class="headline"><h1>Agents</h1><span class="muted" role="status">${many(agents.length, 'agent')} alive, ${many(others.length, 'coordinator')}</span></div>
     ${error && html`<${Problem} error=${error} />`}
     <div class="board">
-      <div class="panels">
-        ${seated.map((name) => html`<${Panel} key=${name} name=${name} agents=${panels.get(name)} queues=${roll.queues} />`)}
-        ${seated.length === 0 && html`<div class="card nothing">No agent answers. Start some with parley up or parley agent.</div>`}
-        ${panels.get('')?.length > 0 && html`<${Others} agents=${panels.get('')} />`}
+      <div class="stack">
+        ${panels.map((name) => html`<${Panel} key=${name} name=${name} seats=${seats.filter((seat) => seat.panel === name)} />`)}
+        ${panels.length === 0 && html`<div class="card nothing">No agent answers. Start some with parley up or parley agent.</div>`}
       </div>
-      <div class="panels">
-        <${Queues} queues=${roll.queues} />
+      <div class="stack">
         <${Dead} dead=${roll.dead} />
+        <${Others} agents=${others} />
       </div>
     </div>`;
 }
 
-function grouped(agents) {
-  const found = new Map();
-  for (const one of agents) found.set(one.panel ?? '', [...(found.get(one.panel ?? '') ?? []), one]);
-  return found;
+// A persona has a seat if it is alive or if its queue is there; both is as it should be.
+function seatsOf(agents, queues) {
+  const seats = new Map();
+  for (const one of agents) {
+    const key = `${one.panel}-${one.persona}`;
+    const seat = seats.get(key) ?? { panel: one.panel, persona: one.persona, replicas: [], queue: null };
+    seat.replicas.push(one);
+    seats.set(key, seat);
+  }
+  for (const queue of queues) {
+    const seat = seats.get(queue.name);
+    if (seat) seat.queue = queue;
+    else seats.set(queue.name, { panel: 'Queues that nobody serves', persona: queue.name, replicas: [], queue });
+  }
+  return [...seats.values()];
 }
 
-function Panel({ name, agents, queues }) {
-  const personas = [...new Set(agents.map((one) => one.persona))];
-  const voice = voices(personas);
-  const depth = (persona) => queues.find((one) => one.name === `${name}-${persona}`);
+function Panel({ name, seats }) {
+  const voice = voices(seats.map((seat) => seat.persona));
   return html`
-    <${Card} title=${name} about=${many(personas.length, 'persona')}>
-      <ul class="seats">${personas.map((persona) => {
-        const replicas = agents.filter((one) => one.persona === persona);
-        const queue = depth(persona);
-        return html`<li class="seat" key=${persona}><${Avatar} name=${persona} voice=${voice(persona)} />
-          <div><div class="name">${persona}<${Chip} label=${many(replicas.length, 'replica')} as="good" mark="●" /></div>
-            <div class="muted small">${replicas[0].labels.brain ?? ''}</div>
-            <div class="muted small">${figures(replicas)}${queue ? ` · ${queue.pending} waiting, ${queue.in_flight} in flight` : ''}</div>
-          </div></li>`;
-      })}</ul>
+    <${Card} title=${name} about=${many(seats.length, 'persona')}>
+      <div class="scroll"><table>
+        <thead><tr><th scope="col">Persona</th><th scope="col">Alive</th><th scope="col">Brain</th><th scope="col" class="number">Turns</th>
+          <th scope="col" class="number">Waiting</th><th scope="col" class="number">In flight</th><th scope="col" class="number">Failures</th><th scope="col" class="number">Again</th></tr></thead>
+        <tbody>${seats.map((seat) => html`<${Seat} key=${seat.persona} seat=${seat} voice=${voice} />`)}</tbody>
+      </table></div>
     </${Card}>`;
 }
 
-const KNOWN = { requests: 'asks', asked: 'asks', turns: 'turns', failures: 'failures', errors: 'failures', failed: 'failures' };
-
-function figures(replicas) {
-  const sums = new Map();
-  for (const one of replicas) {
-    for (const [name, value] of Object.entries(one.figures)) sums.set(name, (sums.get(name) ?? 0) + value);
-  }
-  return [...sums].map(([name, value]) => `${KNOWN[name] ?? name.replaceAll('_', ' ')} ${Number.isInteger(value) ? count(value) : value.toFixed(2)}`).join(', ');
+function Seat({ seat, voice }) {
+  const { persona, replicas, queue } = seat;
+  const failures = total(replicas, 'failures');
+  return html`
+    <tr><th scope="row"><span class="name row"><${Avatar} name=${persona} voice=${voice(persona)} />${persona}</span></th>
+      <td>${replicas.length ? html`<${Chip} label=${many(replicas.length, 'replica')} as="good" mark="●" />` : html`<${Chip} label="nobody" as="bad" mark="✗" />`}</td>
+      <td class="muted small">${[...new Set(replicas.map((one) => one.labels.brain))].join(', ')}</td>
+      <td class="number">${count(total(replicas, 'turns'))}</td>
+      <td class="number">${queue ? count(queue.pending) : '–'}</td><td class="number">${queue ? count(queue.in_flight) : count(total(replicas, 'in_flight'))}</td>
+      <td class="number">${failures > 0 ? html`<span class="change yes">${count(failures)}</span>` : 0}</td><td class="number">${queue ? count(queue.redelivered) : '–'}</td></tr>`;
 }
+
+const total = (replicas, figure) => replicas.reduce((sum, one) => sum + (one.figures[figure] ?? 0), 0);
+
+const figures = (one) => Object.entries(one.figures).map(([name, value]) => `${name.replaceAll('_', ' ')} ${count(value)}`).join(', ');
 
 const Others = ({ agents }) => html`
   <${Card} title="Coordinators" about=${many(agents.length, 'process', 'processes')}>
     <div class="scroll"><table><thead><tr><th scope="col">Role</th><th scope="col">Id</th><th scope="col">Version</th><th scope="col">Figures</th></tr></thead>
-      <tbody>${agents.map((one) => html`<tr key=${one.id}><th scope="row">${one.role}</th><td class="mono">${one.id.slice(0, 12)}</td><td>${one.version}</td><td class="muted small">${figures([one])}</td></tr>`)}</tbody></table></div>
-  </${Card}>`;
-
-const Queues = ({ queues }) => html`
-  <${Card} title="Queues" about="what waits to be answered">
-    ${queues.length === 0 ? html`<p class="muted">No queue is known.</p>` : html`
-    <div class="scroll"><table><thead><tr><th scope="col">Queue</th><th scope="col" class="number">Waiting</th><th scope="col" class="number">In flight</th><th scope="col" class="number">Again</th></tr></thead>
-      <tbody>${queues.map((one) => html`<tr key=${one.name}><th scope="row">${one.name}</th><td class="number">${count(one.pending)}</td><td class="number">${count(one.in_flight)}</td><td class="number">${count(one.redelivered)}</td></tr>`)}</tbody></table></div>`}
+      <tbody>${agents.map((one) => html`<tr key=${one.id}><th scope="row">${one.role}</th><td class="mono">${one.id.slice(0, 12)}</td><td>${one.version}</td><td class="muted small">${figures(one)}</td></tr>`)}</tbody></table></div>
   </${Card}>`;
 
 function Dead({ dead }) {

@@ -4,6 +4,9 @@ import { Avatar, Card, Chip, Meter, Share } from './parts.js';
 import { count, many, money, share, span, spoken, tone } from './words.js';
 
 const LONG_LABEL = 40;
+const WIDE_COLUMNS = 4;
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
+const LONG_RATIONALE = 260;
 
 export function Outcome({ view }) {
   const outcome = view.outcome;
@@ -23,10 +26,17 @@ export function Outcome({ view }) {
         ${outcome.confidence !== null && html`<${Share} value=${outcome.confidence} as=${tone(outcome.label)} />`}
         <span class="end muted small">${view.reason && `${spoken(view.reason)}: ${view.reason_words}`}</span>
       </div>
-      ${outcome.rationale && html`<p>${outcome.rationale}</p>`}
+      ${outcome.rationale && html`<${Rationale} text=${outcome.rationale} />`}
       <div class="notes">${outcome.notes.map((note) => html`<span class="chip">${note}</span>`)}</div>
       ${view.errors.length > 0 && html`<${Missed} errors=${view.errors} />`}
     </section>`;
+}
+
+// The first sentence says it; the others are there for whoever wants them.
+function Rationale({ text }) {
+  const cut = text.length > LONG_RATIONALE ? text.indexOf('. ', 40) + 1 : 0;
+  if (cut <= 0 || cut > LONG_RATIONALE) return html`<p>${text}</p>`;
+  return html`<p>${text.slice(0, cut)}</p><details><summary>The whole rationale</summary><p>${text.slice(cut).trim()}</p></details>`;
 }
 
 const Missed = ({ errors }) => html`
@@ -36,6 +46,7 @@ const Missed = ({ errors }) => html`
 export function Matrix({ view, voice }) {
   const { columns, rows } = view.matrix;
   if (columns.length === 0) return null;
+  const keys = lettered(view.matrix);
   const read = (ordinal) => {
     const line = document.getElementById(`fact-${ordinal}`);
     line?.scrollIntoView({ block: 'center', behavior: 'smooth' });
@@ -45,29 +56,38 @@ export function Matrix({ view, voice }) {
   };
   return html`
     <${Card} title="Who stood where" about=${view.protocol === 'absa' ? 'what each speaker’s turns amount to' : 'after each round'}>
-      <div class="scroll"><table class="matrix">
+      <div class="scroll"><table class=${`matrix ${keys ? 'dense' : ''}`}>
         <thead><tr><th class="who" scope="col"><span class="unseen">Persona</span></th>
-          ${columns.map((column) => html`<th key=${column} scope="col">${column}</th>`)}</tr></thead>
+          ${columns.map((column) => html`<th key=${column} scope="col">${keys ? brief(column) : column}</th>`)}</tr></thead>
         <tbody>${rows.map((row) => html`
           <tr key=${row.persona}>
             <th class="who" scope="row"><span class="name"><${Avatar} name=${row.persona} voice=${voice(row.persona)} />${row.persona}</span></th>
-            ${row.cells.map((cell, at) => html`<td key=${at}><${Cell} cell=${cell} read=${read} /></td>`)}
+            ${row.cells.map((cell, at) => html`<td key=${at}><${Cell} cell=${cell} read=${read} keys=${keys} /></td>`)}
           </tr>`)}</tbody>
       </table></div>
+      ${keys && html`<ul class="keys">${[...keys].map(([words, key]) => html`<li key=${key}><span class=${`key tone-${tone(words)}`}>${key}</span>${spoken(words)}</li>`)}</ul>`}
     </${Card}>`;
 }
 
+// Many rounds leave no room for words: each verdict gets a letter, which is explained below.
+function lettered({ columns, rows }) {
+  if (columns.length <= WIDE_COLUMNS) return null;
+  const words = new Set(rows.flatMap((row) => row.cells.map((cell) => cell.verdict)).filter(Boolean));
+  return new Map([...words].map((one, at) => [one, LETTERS[at % LETTERS.length]]));
+}
+const brief = (column) => html`${column.replace(/^(round|iteration) /, '')}<span class="unseen"> ${column}</span>`;
+
 const MARKS = { thinking: '… thinking', missed: '✗ missed', failed: '✗ failed', 'not asked': 'not asked' };
 
-function Cell({ cell, read }) {
+function Cell({ cell, read, keys }) {
   const mark = MARKS[cell.mark];
   if (!cell.verdict) return html`<div class="cell blank">${mark ?? 'silent'}</div>`;
   return html`
     <button type="button" class=${`cell tone-${tone(cell.verdict)} ${cell.changed ? 'changed' : ''}`}
       disabled=${cell.ordinal === null} onClick=${() => read(cell.ordinal)}>
-      <span class="said">${spoken(cell.verdict)}</span>
+      <span class="said">${keys ? html`<span aria-hidden="true">${keys.get(cell.verdict)}</span><span class="unseen">${spoken(cell.verdict)}</span>` : spoken(cell.verdict)}</span>
       ${cell.confidence !== null && html`<span class="sure"><${Meter} value=${cell.confidence} as=${tone(cell.verdict)} />${share(cell.confidence)}</span>`}
-      ${cell.changed && html`<span class="flag">⇄ changed</span>`}
+      ${cell.changed && html`<span class="flag">⇄<span class=${keys ? 'unseen' : ''}> changed</span></span>`}
       ${mark && html`<span class="flag">${mark}</span>`}
     </button>`;
 }

@@ -1,11 +1,11 @@
 // One debate: what is said, where everybody stands, why it goes on or ended; at any moment of it.
 import { html, useEffect, useReducer, useRef, useState } from './vendor/htm-preact.js';
-import { Absa } from './absa.js';
+import { AbsaHero, AbsaSide } from './absa.js';
 import { Costs, Declarations, Matrix, Outcome } from './board.js';
 import { Charts } from './charts.js';
-import { Deliberation } from './deliberation.js';
+import { DeliberationHero, DeliberationSide } from './deliberation.js';
 import { Fact } from './fact.js';
-import { Forensic } from './forensic.js';
+import { ForensicHero, ForensicSide } from './forensic.js';
 import { Cancel } from './list.js';
 import { Moments } from './moments.js';
 import { Chip, Problem } from './parts.js';
@@ -13,7 +13,9 @@ import { Replay } from './replay.js';
 import { Transcript } from './transcript.js';
 import { date, span, voices } from './words.js';
 
-const HEROES = { verdicts: Forensic, absa: Absa, deliberation: Deliberation };
+// What stands beside the transcript, and above it, by protocol.
+const HEROES = { verdicts: ForensicHero, absa: AbsaHero, deliberation: DeliberationHero };
+const SIDES = { verdicts: ForensicSide, absa: AbsaSide, deliberation: DeliberationSide };
 const LONG_TOPIC = 90;
 
 export function Debate({ id, query, wire }) {
@@ -44,19 +46,21 @@ export function Debate({ id, query, wire }) {
   };
   const voice = voices(view.personas.map((seat) => seat.name));
   const Hero = HEROES[view.protocol];
+  const Side = SIDES[view.protocol];
   return html`
     <${Head} id=${id} moments=${moments} view=${view} />
     ${moments.error && html`<${Problem} error=${moments.error} />`}
     <${Outcome} view=${view} live=${moments.isLive} />
     <div class="board">
       <div class="stack">
-        <${Hero} view=${view} path=${moments.path} voice=${voice} />
+        <${Hero} view=${view} path=${moments.path} />
         <${Transcript} view=${view} partials=${moments.isLive ? [...moments.partials.values()] : []}
           live=${moments.isLive} voice=${voice} open=${setOpened} />
       </div>
       <div class="stack">
         <${Matrix} view=${view} voice=${voice} />
         <${Charts} charts=${view.charts} voices=${view.personas.map((seat) => seat.name)} />
+        <${Side} view=${view} />
         <${Declarations} view=${view} open=${setOpened} />
         <${Costs} view=${view} voice=${voice} />
       </div>

@@ -3,9 +3,10 @@ import { html } from './vendor/htm-preact.js';
 import { Card, Chip, Share } from './parts.js';
 import { many, share } from './words.js';
 
-export function Deliberation({ view }) {
+export const DeliberationHero = ({ view }) => view.iterations.length > 0 && html`<${Axes} view=${view} />`;
+
+export function DeliberationSide({ view }) {
   return html`
-    ${view.iterations.length > 0 && html`<${Axes} view=${view} />`}
     ${view.candidates.length > 0 && html`<${Candidates} view=${view} />`}
     ${view.dissent.length > 0 && html`
       <${Card} title="Dissent"><ul class="stack">${view.dissent.map((one) => html`

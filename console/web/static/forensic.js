@@ -7,11 +7,10 @@ import { share, spoken, tone } from './words.js';
 const ANALYSED_PIXELS = 2_000_000;
 const NO_PLACE = new Set(['spectrum']);
 
-export function Forensic({ view, path, voice }) {
-  return html`
-    ${view.image && html`<${Evidence} view=${view} path=${path} />`}
-    ${view.evidence.some((one) => Object.keys(one.belief).length) && html`<${Beliefs} view=${view} voice=${voice} />`}`;
-}
+export const ForensicHero = ({ view, path }) => view.image && html`<${Evidence} view=${view} path=${path} />`;
+
+export const ForensicSide = ({ view }) =>
+  view.evidence.some((one) => Object.keys(one.belief).length) && html`<${Beliefs} view=${view} />`;
 
 function Evidence({ view, path }) {
   const [name, setName] = useState('');
@@ -66,7 +65,7 @@ const Boxes = ({ regions, size }) => html`
         <rect class="box inner" x=${one.x} y=${one.y} width=${one.width} height=${one.height} /></g>`)}
   </svg>`;
 
-function Beliefs({ view, voice }) {
+function Beliefs({ view }) {
   return html`
     <${Card} title="What each agent measured" about="its own evidence, before anybody was heard">
       <ul class="beliefs">${view.evidence.map((one) => html`

@@ -168,6 +168,7 @@ function Row({ row, at, top }) {
 }
 
 const moment = (row) => {
+  if (row.phase === 'closed' && row.round != null) return many(row.round, 'round');
   if (row.phase !== 'running' || row.round == null) return row.phase;
   return row.round === 0 ? 'opening' : `round ${row.round}`;
 };

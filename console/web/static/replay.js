@@ -39,18 +39,18 @@ export function Replay({ moments, look, link }) {
   const fact = moments.facts[at - 1];
   return html`
     <section class="replay" aria-label="Replay">
-      <button class="button bare icon" type="button" onClick=${() => move(at - 1)} disabled=${at <= 1} aria-label="One fact back"><span aria-hidden="true">⏮</span></button>
-      <button class="button icon" type="button" onClick=${play} aria-label=${playing ? 'Pause' : 'Play'}><span aria-hidden="true">${playing ? '❚❚' : '▶'}</span></button>
-      <button class="button bare icon" type="button" onClick=${() => move(at + 1)} disabled=${at >= total} aria-label="One fact on"><span aria-hidden="true">⏭</span></button>
+      <button class="button bare icon" type="button" onClick=${() => move(at - 1)} disabled=${at <= 1} aria-label="One fact back"><span aria-hidden="true">‹</span></button>
+      <button class="button icon" type="button" onClick=${play} aria-label=${playing ? 'Pause' : 'Play'}><span aria-hidden="true">${playing ? '❙❙' : '▶'}</span></button>
+      <button class="button bare icon" type="button" onClick=${() => move(at + 1)} disabled=${at >= total} aria-label="One fact on"><span aria-hidden="true">›</span></button>
       <div class="track">
         <${Ticks} facts=${moments.facts} total=${total} />
         <input type="range" min="1" max=${Math.max(1, total)} value=${at} aria-label="Moment of the debate"
           aria-valuetext=${`fact ${at} of ${total}: ${view.moment}`} style=${{ '--filled': `${total > 1 ? ((at - 1) / (total - 1)) * 100 : 100}%` }}
           onInput=${(event) => move(Number(event.target.value))} />
       </div>
-      <div class="where"><b>fact ${at} of ${total}</b><br />${fact ? `${clock(fact.time)} · ${spoken(fact.fact.type)}` : '…'}</div>
+      <div class="where"><b>fact ${at} of ${total}</b><span class="unseen">, </span><br />${fact ? `${clock(fact.time)} · ${spoken(fact.fact.type)}` : '…'}</div>
       ${isLive
-        ? html`<span class="chip tone-good">${view.closed_at ? 'the end' : html`<i class="pulse tone-good" aria-hidden="true"></i><span>live</span>`}</span>`
+        ? html`<span class="chip tone-good state">${view.closed_at ? 'the end' : html`<i class="pulse tone-good" aria-hidden="true"></i><span>live</span>`}</span>`
         : html`<button class="button tiny" type="button" onClick=${() => move(null)}>${view.closed_at ? 'To the end' : 'Follow live'}</button>`}
       <button class="button" type="button" onClick=${copy}>Share moment</button>
       <div role="status" aria-live="polite">${toast && html`<div class="toast">${toast}</div>`}</div>

@@ -8,7 +8,7 @@ const EXAMPLES = {
   question: `question: Should the library open at night?
 options:
   - {id: staffed, text: Open until midnight with staff}
-  - {id: card, text: Open at night by card, without staff}
+  - {id: card, text: "Open at night by card, without staff"}
   - {id: keep, text: Keep the present hours}
 criteria:
   - {name: operating cost, weight: 0.8}

@@ -97,11 +97,15 @@ function Event({ entry, heading, open }) {
   const last = entry.kind === 'terminated' || entry.kind === 'closed' || entry.kind === 'decided';
   return html`
     <div class=${`event ${last ? 'end-of-debate' : ''}`}>
-      <span>${sentence(entry.headline)}
-        ${entry.points.length > 0 && html`<ul class="muted small">${entry.points.map((point) => html`<li>${point}</li>`)}</ul>`}</span>
-      <span class="end row"><span class="muted small nowrap">${clock(entry.time)}</span><${Ordinal} entry=${entry} open=${open} /></span>
+      <div class="told"><span>${sentence(entry.headline)}</span>
+        ${entry.points.length > 0 && (entry.kind === 'decided'
+          ? html`<details><summary>why</summary><${Points} points=${entry.points} /></details>`
+          : html`<${Points} points=${entry.points} />`)}</div>
+      <span class="end"><span class="muted small nowrap">${clock(entry.time)}</span><${Ordinal} entry=${entry} open=${open} /></span>
     </div>`;
 }
+
+const Points = ({ points }) => html`<ul class="muted small">${points.map((point) => html`<li>${point}</li>`)}</ul>`;
 
 const Ordinal = ({ entry, open }) => html`
   <button class="ordinal" type="button" onClick=${() => open(entry.ordinal)}

@@ -57,5 +57,6 @@ export const voices = (names) => {
 };
 export const initials = (name) => {
   const parts = String(name).split(/[-_ ]+/).filter(Boolean);
+  if (String(name).length <= 3) return String(name).toUpperCase();
   return (parts.length > 1 ? parts[0][0] + parts[1][0] : String(name).slice(0, 2)).toUpperCase();
 };

@@ -35,6 +35,8 @@ from parley.coordinator.verdicts.result import VerdictResult, result_of
 from parley.coordinator.verdicts.turns import DebateTurn, turns_of
 
 IMAGE = "image"
+# The skill whose business it is to say where.
+LOCATOR = "spatial"
 
 
 class EvidenceMap(Contract):
@@ -84,6 +86,7 @@ class Evidence(Contract):
     model_config = ConfigDict(extra="ignore")
 
     agent: str
+    skill: str = ""
     belief: dict[str, Share] = Field(default_factory=dict)
     trust: Share | None = None
     measurements: tuple[Measured, ...] = ()
@@ -320,10 +323,8 @@ def _regions(state: DebateState, evidence: tuple[Evidence, ...]) -> tuple[tuple[
         content = heard.said.content if isinstance(heard.said, TurnTaken) else None
         if isinstance(content, Localization) and content.regions:
             return content.regions, f"{heard.said.persona}, asked after the debate"
-    for one in evidence:
-        if one.regions:
-            return one.regions, f"{one.agent}, in its opening statement"
-    return (), ""
+    found = sorted((one for one in evidence if one.regions), key=lambda one: one.skill != LOCATOR)
+    return (found[0].regions, f"{found[0].agent}, in its opening statement") if found else ((), "")
 
 
 def _challenges(state: DebateState) -> tuple[Challenge, ...]:
