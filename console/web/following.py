@@ -27,6 +27,7 @@ class Following:
     async def all_debates(self, request: Request) -> EventStream:
         query = query_of(request, EventsQuery)
         after = resume_point(request, query)
+        await self._hub.up_to_date()
         wire = self._hub.wire
         frames = wire.frames(wire.last if after is None else after, query.panel)
         seat = AsyncExitStack()
@@ -35,6 +36,7 @@ class Following:
 
     async def changes(self, request: Request) -> EventStream:
         query_of(request, Nothing)
+        await self._hub.up_to_date()
         seat = AsyncExitStack()
         seat.enter_context(self._hub.seat())
         changes = seat.enter_context(changes_of(self._hub.rows))

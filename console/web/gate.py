@@ -1,5 +1,6 @@
 """What every request passes on its way in, and every answer on its way out."""
 
+import anyio
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -11,6 +12,8 @@ TOO_LARGE, BAD_REQUEST = 413, 400
 # The largest image, and a little for the fields around it.
 LARGEST_UPLOAD_BYTES = 20_000_000 + 256 * 1024
 LARGEST_BODY_BYTES = 1 << 20
+READ_OFF_BYTES = 99_999_999
+READ_OFF_S = 10.0
 
 _SAFE = frozenset({"GET", "HEAD"})
 _HEADERS = {
@@ -39,6 +42,8 @@ class Gate:
         try:
             self._check(scope)
         except Refusal as refusal:
+            if refusal.status == TOO_LARGE:
+                await _read_off(scope, receive)
             await on_refusal(Request(scope), refusal)(scope, receive, sealed)
             return
         await self._app(scope, _limited(scope, receive), sealed)
@@ -80,10 +85,29 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
         message = await receive()
         got += len(message.get("body", b""))
         if got > most:
+            await _read_off(scope, receive)
             raise _too_large(most)
         return message
 
     return receive_some
+
+
+async def _read_off(scope: Scope, receive: Receive) -> None:
+    """
+    Who is still sending does not see our answer, if we hang up meanwhile.
+
+    What is only somewhat too large is read and thrown away; nobody is waited for.
+    """
+    announced = Headers(scope=scope).get("content-length", "0")
+    if len(announced) > len(str(READ_OFF_BYTES)):
+        return
+    got = 0
+    with anyio.move_on_after(READ_OFF_S):
+        while got < READ_OFF_BYTES:
+            message = await receive()
+            got += len(message.get("body", b""))
+            if not message.get("more_body", False):
+                return
 
 
 def _too_large(most: int) -> Refusal:

@@ -28,6 +28,7 @@ from parley.console.web.wire import Wire
 # A log whose last records were deleted never comes to its last sequence.
 QUIET_S = 1.0
 LISTED_WITHIN_S = 5.0
+REBUILT_WITHIN_S = 20.0
 MOST_VIEWERS = 1000
 TOO_MANY = 429
 
@@ -60,6 +61,13 @@ class Hub:
             tasks.start_soon(self.wire.run)
             tasks.start_soon(bus.listen, subjects.partials(), self._on_partial)
             tasks.start_soon(partial(bus.tail, filters, start=1, on=self._on_record))
+
+    async def up_to_date(self) -> None:
+        """Once everything was read that stood in the log at the start. Raises Unavailable."""
+        with anyio.move_on_after(REBUILT_WITHIN_S):
+            await self.rebuilt.wait()
+            return
+        raise Unavailable("the list of debates is still being rebuilt from the log")
 
     @contextmanager
     def seat(self) -> Iterator[None]:

@@ -71,6 +71,11 @@ def on_http_error(_request: Request, error: Exception) -> Response:
     )
 
 
+def on_bug(_request: Request, _error: Exception) -> Response:
+    """The log says what happened; whoever asked does not need to know our insides."""
+    return problem_response(_FAILED, Problem(error="something went wrong here; the log says what"))
+
+
 def mistakes_in(error: ValidationError) -> tuple[str, ...]:
     """Without the values: a request may hold secrets."""
     items = error.errors(include_url=False, include_context=False, include_input=False)

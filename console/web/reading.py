@@ -1,13 +1,12 @@
 """What can be looked at: the list, one debate at any moment of it, its facts."""
 
-import anyio
 import anyio.to_thread
 from pydantic import SerializeAsAny
 from starlette.requests import Request
 from starlette.responses import Response
 
 from parley.bus.contracts.base import Contract
-from parley.bus.errors import NotFound, Unavailable
+from parley.bus.errors import NotFound
 from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
 from parley.console.web.asking import (
@@ -27,8 +26,6 @@ from parley.console.web.telling import ToldFact, placed, tell_all
 from parley.console.web.views import DebateView, view_of
 from parley.coordinator.reducer import fold
 from parley.coordinator.results import Result, result_of
-
-LISTED_WITHIN_S = 20.0
 
 
 class DebateList(Contract):
@@ -76,7 +73,7 @@ class Reading:
 
     async def list_debates(self, request: Request) -> Response:
         query = query_of(request, ListQuery)
-        await self._listed()
+        await self._hub.up_to_date()
         wanted = Wanted(query.panel, query.state, query.reason, query.text)
         before = int(query.before) if query.before is not None else None
         page = self._hub.rows.page(wanted, query.limit, before)
@@ -107,12 +104,6 @@ class Reading:
             self._hub.rows.forget(ref)
             raise NotFound(f"the log no longer holds {ref}")
         return ref, logged
-
-    async def _listed(self) -> None:
-        with anyio.move_on_after(LISTED_WITHIN_S):
-            await self._hub.rebuilt.wait()
-            return
-        raise Unavailable("the list of debates is still being rebuilt from the log")
 
 
 def _shown(ref: DebateRef, logged: list[Logged], at: int, row: Row) -> Response:

@@ -90,10 +90,12 @@ class _Submission(_Excerpt):
 
 
 class _Turn(_Excerpt):
+    step: str
     usage: Usage = Usage()
 
 
 class _Reason(_Excerpt):
+    decided_at: int
     reason: str
 
 
@@ -115,6 +117,7 @@ class _Moderation(_Excerpt):
 
 
 class _Closing(_Excerpt):
+    decided_at: int
     status: Literal["completed", "failed", "cancelled"]
     reason: str
 

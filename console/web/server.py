@@ -1,5 +1,6 @@
 """The web server as a part of a process of ours: its own socket, our signals, our logs."""
 
+import logging
 import socket
 from collections.abc import AsyncIterator, Generator
 from contextlib import asynccontextmanager, contextmanager
@@ -35,6 +36,15 @@ class _Server(uvicorn.Server):
         yield
 
 
+class _Forward(logging.Handler):
+    """What the library has to say, in our log."""
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        failure = record.exc_info if record.exc_info and record.exc_info[0] else None
+        log.log(record.levelno, "web_server", said=record.getMessage(), exc_info=failure)
+
+
 @asynccontextmanager
 async def web_server(journal: Journal, settings: Settings, port: int) -> AsyncIterator[str]:
     """The page's address; it is served while the context lasts. Port 0 takes a free one."""
@@ -51,6 +61,7 @@ async def web_server(journal: Journal, settings: Settings, port: int) -> AsyncIt
         ws="none",
         timeout_graceful_shutdown=GRACE_S,
     )
+    _adopt_logs()
     server = _Server(config)
     served = anyio.Event()
 
@@ -58,16 +69,24 @@ async def web_server(journal: Journal, settings: Settings, port: int) -> AsyncIt
         await server.serve([listener])
         served.set()
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(hub.run)
-        tasks.start_soon(serve)
-        url = f"http://{_shown(host)}:{listener.getsockname()[1]}"
-        log.info("web_ready", url=url)
-        yield url
-        hub.stop.set()
-        server.should_exit = True
-        await served.wait()
-        tasks.cancel_scope.cancel()
+    with listener:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(hub.run)
+            tasks.start_soon(serve)
+            url = f"http://{_shown(host)}:{listener.getsockname()[1]}"
+            log.info("web_ready", url=url)
+            yield url
+            hub.stop.set()
+            server.should_exit = True
+            await served.wait()
+            tasks.cancel_scope.cancel()
+
+
+def _adopt_logs() -> None:
+    library = logging.getLogger("uvicorn")
+    library.handlers = [_Forward()]
+    library.propagate = False
+    library.setLevel(logging.WARNING)
 
 
 def tokens_of(web: WebSettings) -> Tokens:
