@@ -11,7 +11,7 @@ from parley.bus.errors import DecodeError
 from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
-from parley.console.web.sse import HEARTBEAT, HEARTBEAT_S, event
+from parley.console.web.sse import HEARTBEAT, event
 from parley.console.web.strips import Frame, Strip
 from parley.console.web.telling import Teller, event_json
 
@@ -90,6 +90,7 @@ class Channel:
         """Every fact behind `after`, in order, each once; ends with the debate."""
         place = self.strip.place_after(after)
         said = 0
+        beats = self.strip.beats
         while True:
             told = self.strip.since(place) or []
             place += len(told)
@@ -101,8 +102,11 @@ class Channel:
                 return
             if chunk:
                 yield chunk
-            elif not await self.strip.change(HEARTBEAT_S):
+            elif beats != self.strip.beats:
+                beats = self.strip.beats
                 yield HEARTBEAT
+            else:
+                await self.strip.change()
 
     def _tell(self, record: Record) -> None:
         if record.sequence <= self._last:

@@ -18,26 +18,24 @@ class Following:
         query = query_of(request, EventsQuery)
         after = resume_point(request, query) or 0
         ref = await debate_of(self._hub, request, query)
-        async with AsyncExitStack() as stack:
-            stack.enter_context(self._hub.seat())
-            channel = await stack.enter_async_context(self._hub.watching(ref))
-            seat = stack.pop_all()
-        return EventStream(channel.frames(after), self._hub.stop, seat)
+        self._hub.audience.check_room()
+        held = AsyncExitStack()
+        channel = await held.enter_async_context(self._hub.watching(ref))
+        return EventStream(channel.frames(after), self._hub.audience, held)
 
     async def all_debates(self, request: Request) -> EventStream:
         query = query_of(request, EventsQuery)
         after = resume_point(request, query)
         await self._hub.up_to_date()
+        self._hub.audience.check_room()
         wire = self._hub.wire
         frames = wire.frames(wire.last if after is None else after, query.panel)
-        seat = AsyncExitStack()
-        seat.enter_context(self._hub.seat())
-        return EventStream(frames, self._hub.stop, seat)
+        return EventStream(frames, self._hub.audience)
 
     async def changes(self, request: Request) -> EventStream:
         query_of(request, Nothing)
         await self._hub.up_to_date()
-        seat = AsyncExitStack()
-        seat.enter_context(self._hub.seat())
-        changes = seat.enter_context(changes_of(self._hub.rows))
-        return EventStream(changes.frames(), self._hub.stop, seat)
+        self._hub.audience.check_room()
+        held = AsyncExitStack()
+        changes = held.enter_context(changes_of(self._hub.rows))
+        return EventStream(changes.frames(), self._hub.audience, held)

@@ -85,7 +85,8 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
         message = await receive()
         got += len(message.get("body", b""))
         if got > most:
-            await _read_off(scope, receive)
+            if message.get("more_body", False):
+                await _read_off(scope, receive)
             raise _too_large(most)
         return message
 

@@ -7,8 +7,8 @@ all of them.
 """
 
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 
 import anyio
@@ -21,16 +21,14 @@ from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
 from parley.console.web.channels import Channel
-from parley.console.web.problems import Refusal
 from parley.console.web.rows import Entry, Row, Rows
+from parley.console.web.sse import HEARTBEAT_S, Audience
 from parley.console.web.wire import Wire
 
 # A log whose last records were deleted never comes to its last sequence.
 QUIET_S = 1.0
 LISTED_WITHIN_S = 5.0
 REBUILT_WITHIN_S = 20.0
-MOST_VIEWERS = 1000
-TOO_MANY = 429
 
 log = structlog.get_logger()
 
@@ -43,9 +41,7 @@ class Hub:
         # Set once the list of debates is complete.
         self.rebuilt = anyio.Event()
         self.rebuilt_in_s: float | None = None
-        # Set when every stream has to end: viewers come back to the next process.
-        self.stop = anyio.Event()
-        self.viewers = 0
+        self.audience = Audience()
         self._channels: dict[DebateRef, Channel] = {}
         self._read = 0
         self._target = 0
@@ -59,6 +55,8 @@ class Hub:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._report_rebuild)
             tasks.start_soon(self.wire.run)
+            tasks.start_soon(self.audience.look_after)
+            tasks.start_soon(self._beat)
             tasks.start_soon(bus.listen, subjects.partials(), self._on_partial)
             tasks.start_soon(partial(bus.tail, filters, start=1, on=self._on_record))
 
@@ -68,17 +66,6 @@ class Hub:
             await self.rebuilt.wait()
             return
         raise Unavailable("the list of debates is still being rebuilt from the log")
-
-    @contextmanager
-    def seat(self) -> Iterator[None]:
-        """A place among the viewers. Raises Refusal when all are taken."""
-        if self.viewers >= MOST_VIEWERS:
-            raise Refusal(TOO_MANY, f"{MOST_VIEWERS} viewers are here already", Retry_After="5")
-        self.viewers += 1
-        try:
-            yield
-        finally:
-            self.viewers -= 1
 
     @asynccontextmanager
     async def watching(self, ref: DebateRef) -> AsyncIterator[Channel]:
@@ -138,6 +125,13 @@ class Hub:
             channel.take_partial(Partial.model_validate_json(data))
         except ValidationError:
             log.info("partial_left_out", subject=subject)
+
+    async def _beat(self) -> None:
+        while True:
+            await anyio.sleep(HEARTBEAT_S)
+            self.wire.beat()
+            for channel in self._channels.values():
+                channel.strip.beat()
 
     async def _report_rebuild(self) -> None:
         started = time.monotonic()

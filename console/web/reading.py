@@ -67,7 +67,7 @@ class Reading:
             status=status if self._hub.rebuilt.is_set() else "rebuilding",
             debates=len(self._hub.rows),
             rebuilt_in_s=self._hub.rebuilt_in_s,
-            viewers=self._hub.viewers,
+            viewers=len(self._hub.audience),
         )
         return answer(health, 200 if health.status == "ok" else 503)
 

@@ -76,7 +76,7 @@ async def web_server(journal: Journal, settings: Settings, port: int) -> AsyncIt
             url = f"http://{_shown(host)}:{listener.getsockname()[1]}"
             log.info("web_ready", url=url)
             yield url
-            hub.stop.set()
+            hub.audience.dismiss()
             server.should_exit = True
             await served.wait()
             tasks.cancel_scope.cancel()

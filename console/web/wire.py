@@ -16,7 +16,7 @@ from parley.bus.errors import BusError, DecodeError
 from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
-from parley.console.web.sse import HEARTBEAT, HEARTBEAT_S, event
+from parley.console.web.sse import HEARTBEAT, event
 from parley.console.web.strips import Frame, Strip
 from parley.console.web.telling import Teller, event_json
 
@@ -86,6 +86,9 @@ class Wire:
         self._tellers = Tellers(self._journal)
         self._strip = Strip(MOST_FRAMES, self.last)
 
+    def beat(self) -> None:
+        self._strip.beat()
+
     def take(self, record: Record) -> None:
         self.last = record.sequence
         if not self._viewers:
@@ -124,6 +127,7 @@ class Wire:
         self, after: int, strip: Strip, panel: str | None
     ) -> AsyncGenerator[bytes]:
         place = strip.place_after(after)
+        beats = strip.beats
         while strip is self._strip:
             told = strip.since(place)
             if told is None:
@@ -132,8 +136,11 @@ class Wire:
             chunk = b"".join(one.data for one in told if panel in (None, one.ref.panel))
             if chunk:
                 yield chunk
-            elif not await strip.change(HEARTBEAT_S):
+            elif beats != strip.beats:
+                beats = strip.beats
                 yield HEARTBEAT
+            elif place == strip.end:
+                await strip.change()
 
     async def _missed(
         self, after: int, strip: Strip, panel: str | None
