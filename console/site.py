@@ -14,14 +14,18 @@ DEFAULT_PORT = 8090
 WebServer = Callable[[Journal, Settings, int], AbstractAsyncContextManager[str]]
 
 
-def server_of_the_web() -> WebServer:
-    """Raises BadInput where the packages of the extra `web` are missing."""
+def server_of_the_web(settings: Settings) -> WebServer:
+    """
+    Raises BadInput where the packages of the extra `web` are missing, and where anybody in the
+    network could do anything.
+    """
     try:
-        from parley.console.web.server import web_server  # noqa: PLC0415 - an optional extra
+        from parley.console.web.server import tokens_of, web_server  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
         raise BadInput(
             f"the web page needs {error.name}: pip install 'parley-debate[web]'"
         ) from error
+    tokens_of(settings.web)
     return web_server
 
 
@@ -29,7 +33,7 @@ def server_of_the_web() -> WebServer:
 async def served(journal: Journal, settings: Settings) -> AsyncIterator[str | None]:
     """Its address, at the usual port or else a free one; None, with a warning, without the extra."""
     try:
-        web_server = server_of_the_web()
+        web_server = server_of_the_web(settings)
     except BadInput as error:
         warn([str(error)])
         yield None

@@ -68,7 +68,7 @@ def _token(path: Path | None) -> str | None:
 
 
 async def _serve(settings: Settings, stop: anyio.Event) -> None:
-    web_server = server_of_the_web()
+    web_server = server_of_the_web(settings)
     port = settings.web.port if settings.web.port is not None else DEFAULT_PORT
     async with (
         open_journal(settings, create=True) as journal,

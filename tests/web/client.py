@@ -75,7 +75,7 @@ class Client:
             status, got = await read_head(buffered)
             assert status == 200, (status, await _body(buffered, got))
             assert got["content-type"].startswith("text/event-stream")
-            yield _events(buffered)
+            yield read_events(buffered)
 
     async def collect(self, path: str, **headers: str) -> list[Event]:
         """Every event up to the end of the stream, which `end` announces."""
@@ -121,7 +121,7 @@ async def _chunks(stream: BufferedByteReceiveStream) -> AsyncIterator[bytes]:
             return
 
 
-async def _events(stream: BufferedByteReceiveStream) -> AsyncIterator[Event]:
+async def read_events(stream: BufferedByteReceiveStream) -> AsyncIterator[Event]:
     rest = b""
     async for chunk in _chunks(stream):
         *blocks, rest = (rest + chunk).split(b"\n\n")

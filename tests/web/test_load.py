@@ -151,13 +151,15 @@ async def measure(nats: NatsServer, home: Path, debates: int) -> Figures:
             found = (await client.get("/debates?text=no%20such%20text")).json
             searched = time.perf_counter() - began
             health = (await client.get("/healthz")).json
+            worked = served.cpu_s
             grown = await settled(served) - empty
     assert (listed["total"], len(listed["debates"]), found["total"]) == (debates, 100, 0)
     assert health["debates"] == debates
     report(
         f"{debates} debates x {len(facts)} facts: written in {filled:.1f} s, rebuilt in"
         f" {health['rebuilt_in_s']} s, first list {first * 1e3:.0f} ms, a search"
-        f" {searched * 1e3:.0f} ms, {empty:.0f} MB + {grown:.1f} MB"
+        f" {searched * 1e3:.0f} ms, {empty:.0f} MB + {grown:.1f} MB,"
+        f" {worked:.1f} s of a processor since the start of the process"
     )
     return Figures(health["rebuilt_in_s"], first, grown)
 
