@@ -15,7 +15,7 @@ export class Listing {
     this.places = new Map();
     this.pending = new Map();
     this.changed = changed;
-    this.wasLost = false;
+    this.asked = 0;
     this.closed = false;
     this.load();
     this.close_ = follow('/debates/changes', { row: (row) => this.take(row) }, (state) => this.heard(state, wire));
@@ -26,11 +26,10 @@ export class Listing {
     this.close_();
   }
 
-  // The stream may skip rows while it is broken, so that the list is read anew after a break.
+  // The stream tells only what changes from now on: the list is read anew whenever it begins.
   heard(state, wire) {
     wire(state);
-    if (state === 'on' && this.wasLost) this.load();
-    this.wasLost = state === 'lost';
+    if (state === 'on') this.load();
   }
 
   async load() {
@@ -52,15 +51,18 @@ export class Listing {
   }
 
   fetch(before, use) {
+    this.asked += 1;
+    const mine = this.asked;
     const asked = (async () => {
       try {
         const page = await call(`/debates${query({ ...this.filter, limit: PAGE, before })}`);
-        if (this.closed) return;
+        if (this.closed || mine !== this.asked) return;
         use(page);
         this.total = page.total;
         this.next = page.next;
         this.error = null;
       } catch (error) {
+        if (mine !== this.asked) return;
         this.error = error;
       }
       this.loaded = true;

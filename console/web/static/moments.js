@@ -3,6 +3,8 @@ import { call, follow, query } from './api.js';
 
 const MOST_KEPT = 80;
 const BREATH_MS = 100;
+// After a failure that may pass.
+const PAUSE_MS = 1000;
 
 export class Moments {
   constructor(id, panel, changed, wire) {
@@ -103,14 +105,15 @@ export class Moments {
       this.error = error;
     }
     this.changed();
+    const passing = this.error !== null && (this.error.status === 0 || this.error.status >= 500);
     setTimeout(() => {
       this.busy = false;
       const behind = this.isLive && !this.error && this.facts.length > (this.view?.at ?? 0);
-      if (!this.closed && (this.again || behind)) {
+      if (!this.closed && (this.again || behind || passing)) {
         this.again = false;
         this.refresh();
       }
-    }, BREATH_MS);
+    }, passing ? PAUSE_MS : BREATH_MS);
   }
 
   // What the first facts amount to never changes, so that a moment seen once is not asked for again.

@@ -8,7 +8,8 @@ const TOAST_MS = 2500;
 export function Replay({ moments, look, link }) {
   const [playing, setPlaying] = useState(false);
   const [toast, setToast] = useState('');
-  const { at, total, isLive, view } = moments;
+  const { at, total, isLive, view, row } = moments;
+  const over = row && row.status !== 'open';
   useEffect(() => {
     if (!playing) return undefined;
     const timer = setTimeout(() => {
@@ -51,7 +52,7 @@ export function Replay({ moments, look, link }) {
       <div class="where"><b>fact ${at} of ${total}</b><span class="unseen">, </span><br />${fact ? `${clock(fact.time)} · ${spoken(fact.fact.type)}` : '…'}</div>
       ${isLive
         ? html`<span class="chip tone-good state">${view.closed_at ? 'the end' : html`<i class="pulse tone-good" aria-hidden="true"></i><span>live</span>`}</span>`
-        : html`<button class="button tiny" type="button" onClick=${() => move(null)}>${view.closed_at ? 'To the end' : 'Follow live'}</button>`}
+        : html`<button class="button tiny" type="button" onClick=${() => move(null)}>${over ? 'To the end' : 'Follow live'}</button>`}
       <button class="button" type="button" onClick=${copy}>Share moment</button>
       <div role="status" aria-live="polite">${toast && html`<div class="toast">${toast}</div>`}</div>
     </section>`;
