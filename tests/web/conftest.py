@@ -4,6 +4,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+import structlog
 
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
@@ -46,3 +47,10 @@ def nats(tmp_path: Path) -> Iterator[NatsServer]:
     server = NatsServer(tmp_path).start()
     yield server
     server.stop()
+
+
+@pytest.fixture(autouse=True)
+def _own_logging() -> Iterator[None]:
+    """A command called here writes its log to where the test captures it, which ends with it."""
+    yield
+    structlog.reset_defaults()

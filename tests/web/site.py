@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
 
 from parley.bus.codec import encode
 from parley.bus.contracts.facts import Fact
@@ -19,16 +19,19 @@ REPLAY = Path(__file__).parents[1] / "replay"
 RECORDINGS = sorted(REPLAY.rglob("*.jsonl"))
 READ, OPERATE = "a-token-to-look-at", "a-token-to-operate"
 
+NOTHING_SET: Mapping[str, str] = MappingProxyType({})
 OpenLog = Callable[[], AbstractAsyncContextManager[Journal]]
 
 
 @asynccontextmanager
 async def site(
-    journal: Journal, headers: Mapping[str, str] | None = None, port: int = 0, **web: Any
+    journal: Journal,
+    web: Mapping[str, str] = NOTHING_SET,
+    headers: Mapping[str, str] = NOTHING_SET,
 ) -> AsyncIterator[Client]:
-    settings = Settings(web=WebSettings(**web))
-    async with web_server(journal, settings, port) as url:
-        yield Client(url, headers or {})
+    settings = Settings(web=WebSettings.model_validate(web))
+    async with web_server(journal, settings, 0) as url:
+        yield Client(url, headers)
 
 
 def recorded(path: Path | str) -> list[Fact]:

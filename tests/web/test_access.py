@@ -14,7 +14,7 @@ SUBMISSION = {"panel": "absa", "text": "The soup was cold."}
 
 
 async def test_roles(log: OpenLog):
-    async with log() as journal, site(journal, **TOKENS) as client:
+    async with log() as journal, site(journal, TOKENS) as client:
         statuses = {}
         for name, headers in (
             ("nobody", {}),
@@ -48,13 +48,13 @@ CLOSED = (
 
 
 async def test_everything_but_the_page_is_closed(log: OpenLog):
-    async with log() as journal, site(journal, **TOKENS) as client:
+    async with log() as journal, site(journal, TOKENS) as client:
         answers = {path: (await client.get(path)).status for path in CLOSED}
         assert answers == dict.fromkeys(CLOSED, 401)
 
 
 async def test_the_page_is_open_and_cannot_be_framed_or_scripted(log: OpenLog):
-    async with log() as journal, site(journal, **TOKENS) as client:
+    async with log() as journal, site(journal, TOKENS) as client:
         for path in ("/", "/session", "/healthz", "/openapi.json"):
             answer = await client.get(path)
             assert answer.status == 200, path
@@ -74,7 +74,7 @@ def _check_headers(answer: Answer) -> None:
 
 async def test_a_browser_trades_its_token_for_a_cookie(log: OpenLog):
     async with log() as journal:
-        async with site(journal, **TOKENS) as client:
+        async with site(journal, TOKENS) as client:
             assert (await client.get("/session")).json == {"role": "nobody", "token_needed": True}
             wrong = await client.post("/session", {"token": "none of them at all"})
             assert (wrong.status, "set-cookie" in wrong.headers) == (401, False)
@@ -89,9 +89,9 @@ async def test_a_browser_trades_its_token_for_a_cookie(log: OpenLog):
             assert (await client.post("/debates", SUBMISSION, Cookie=cookie)).status == 403
             out = await client.ask("DELETE", "/session", headers={"Cookie": cookie})
             assert out.headers["set-cookie"].startswith(f'{COOKIE}=""')
-        async with site(journal, **TOKENS) as another:
+        async with site(journal, TOKENS) as another:
             assert (await another.get("/debates", Cookie=cookie)).status == 200
-        async with site(journal, operator_token=OPERATE) as changed:
+        async with site(journal, {"operator_token": OPERATE}) as changed:
             assert (await changed.get("/debates", Cookie=cookie)).status == 401
 
 
@@ -166,7 +166,7 @@ def test_others_are_let_in_only_with_a_token():
 
 async def test_with_only_a_read_token_nobody_acts(log: OpenLog):
     headers = {"Authorization": f"Bearer {READ}"}
-    async with log() as journal, site(journal, headers, read_token=READ) as client:
+    async with log() as journal, site(journal, {"read_token": READ}, headers) as client:
         assert (await client.get("/debates")).status == 200
         assert (await client.post("/debates", SUBMISSION)).status == 403
 

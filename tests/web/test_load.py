@@ -17,16 +17,19 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import anyio
+from typing_extensions import override
 
+from parley.bus.codec import encode
 from parley.bus.contracts.facts import Fact
 from parley.bus.journal import Journal
-from parley.bus.subjects import DebateRef
+from parley.bus.port import Entry
+from parley.bus.subjects import DebateRef, tail_of
 from tests.bus.worlds import NatsServer
 from tests.debates import STALEMATE, panel, play
 from tests.processes import open_journal
 from tests.web.client import Client
 from tests.web.served import Served, serving
-from tests.web.site import entry, recorded, write
+from tests.web.site import recorded, write
 
 VIEWERS = 200
 ONE = DebateRef("forensic", "one")
@@ -47,10 +50,12 @@ class Viewer(asyncio.Protocol):
         self.joined = asyncio.Event()
         self.ended = asyncio.Event()
 
+    @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         transport.write(self._request)
 
+    @override
     def data_received(self, data: bytes) -> None:
         now = time.perf_counter()
         self.joined.set()
@@ -103,6 +108,8 @@ async def test_two_hundred_viewers_miss_nothing(nats: NatsServer, tmp_path: Path
 
 async def join(page: str, count: int) -> list[Viewer]:
     address = urlsplit(page)
+    assert address.hostname is not None
+    assert address.port is not None
     request = f"GET /debates/one/events HTTP/1.1\r\nHost: {address.netloc}\r\n\r\n".encode()
     loop = asyncio.get_running_loop()
     viewers = []
@@ -120,7 +127,7 @@ def report(line: str) -> None:
 
 
 async def test_many_debates_are_listed_soon(nats: NatsServer, tmp_path: Path):
-    figures = await measure(nats, tmp_path, 2000)
+    figures = await measure(nats, tmp_path, 1000)
     assert figures.rebuilt_s < 15
     assert figures.first_list_s < 1
     assert figures.grown_mb < 30
@@ -172,9 +179,17 @@ async def settled(served: Served) -> float:
 
 
 async def fill(journal: Journal, debates: int, facts: Sequence[Fact]) -> None:
+    written = [(tail_of(fact), encode(fact)) for fact in facts]
+    subjects = journal.subjects
     for start in range(0, debates, BATCH):
         refs = [DebateRef("absa", f"d{n}") for n in range(start, min(start + BATCH, debates))]
-        await journal.bus.append(*(entry(journal, ref, fact) for ref in refs for fact in facts))
+        await journal.bus.append(
+            *(
+                Entry(subjects.at(ref, tail), data, f"{ref.id}.{tail}")
+                for ref in refs
+                for tail, data in written
+            )
+        )
 
 
 async def main(debates: int) -> None:

@@ -4,7 +4,7 @@ import hashlib
 import json
 from pathlib import Path
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from parley.bus.contracts.facts import Submitted
