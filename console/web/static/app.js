@@ -7,10 +7,18 @@ import { Debates } from './list.js';
 import { Dialog, Problem } from './parts.js';
 
 function route() {
-  const [path, search = ''] = decodeURI(location.hash.replace(/^#/, '')).split('?');
+  const [path, search = ''] = decoded(location.hash.slice(1)).split('?');
   const query = Object.fromEntries(new URLSearchParams(search));
   const [view, id] = path.split('/').filter(Boolean);
   return { view: view === 'agents' ? 'agents' : id ? 'debate' : 'debates', id, query };
+}
+
+function decoded(hash) {
+  try {
+    return decodeURI(hash);
+  } catch {
+    return hash;
+  }
 }
 
 function App() {

@@ -47,6 +47,7 @@ export function Matrix({ view, voice }) {
   const { columns, rows } = view.matrix;
   if (columns.length === 0) return null;
   const keys = lettered(view.matrix);
+  const roles = new Map(view.personas.map((seat) => [seat.name, [seat.role, seat.speciality].filter(Boolean).join(': ')]));
   const read = (ordinal) => {
     const line = document.getElementById(`fact-${ordinal}`);
     line?.scrollIntoView({ block: 'center', behavior: 'smooth' });
@@ -61,7 +62,7 @@ export function Matrix({ view, voice }) {
           ${columns.map((column) => html`<th key=${column} scope="col">${keys ? brief(column) : column}</th>`)}</tr></thead>
         <tbody>${rows.map((row) => html`
           <tr key=${row.persona}>
-            <th class="who" scope="row"><span class="name"><${Avatar} name=${row.persona} voice=${voice(row.persona)} />${row.persona}</span></th>
+            <th class="who" scope="row"><span class="name" title=${roles.get(row.persona)}><${Avatar} name=${row.persona} voice=${voice(row.persona)} />${row.persona}</span></th>
             ${row.cells.map((cell, at) => html`<td key=${at}><${Cell} cell=${cell} read=${read} keys=${keys} /></td>`)}
           </tr>`)}</tbody>
       </table></div>

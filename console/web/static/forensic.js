@@ -1,7 +1,7 @@
 // An image, what can be made visible in it, and what each agent measured.
 import { html, useEffect, useState } from './vendor/htm-preact.js';
 import { Card } from './parts.js';
-import { share, spoken, tone } from './words.js';
+import { glyph, share, spoken, tone } from './words.js';
 
 // Larger images are analysed in a crop around their centre, of this many pixels.
 const ANALYSED_PIXELS = 2_000_000;
@@ -65,13 +65,19 @@ const Boxes = ({ regions, size }) => html`
         <rect class="box inner" x=${one.x} y=${one.y} width=${one.width} height=${one.height} /></g>`)}
   </svg>`;
 
+// A narrow part has room for its sign and number only.
+const worded = (name, value) => {
+  if (value > 0.36) return `${glyph(name)} ${spoken(name)} ${share(value)}`;
+  return value > 0.11 ? `${glyph(name)} ${share(value)}` : '';
+};
+
 function Beliefs({ view }) {
   return html`
     <${Card} title="What each agent measured" about="its own evidence, before anybody was heard">
       <ul class="beliefs">${view.evidence.map((one) => html`
         <li key=${one.agent}><b>${one.agent}</b>
           <div><div class="stacked" role="img" aria-label=${Object.entries(one.belief).map(([name, value]) => `${spoken(name)} ${share(value)}`).join(', ')}>
-            ${Object.entries(one.belief).map(([name, value]) => html`<i key=${name} class=${`tone-${tone(name)}`} style=${{ width: `${value * 100}%` }} title=${`${spoken(name)} ${share(value)}`}>${value > 0.16 ? `${spoken(name)} ${share(value)}` : ''}</i>`)}</div>
+            ${Object.entries(one.belief).map(([name, value]) => html`<i key=${name} class=${`tone-${tone(name)}`} style=${{ width: `${value * 100}%` }} title=${`${spoken(name)} ${share(value)}`}>${worded(name, value)}</i>`)}</div>
             ${one.measurements.length > 0 && html`<details><summary>${one.measurements.length} measurements${one.trust === null ? '' : `, trust ${share(one.trust)}`}</summary>
               <div class="scroll"><table><thead><tr><th scope="col">Measurement</th><th scope="col" class="number">Value</th><th scope="col">Meaning</th></tr></thead>
                 <tbody>${one.measurements.map((figure) => html`<tr key=${figure.name}><th scope="row">${figure.name}</th><td class="number nowrap">${share(figure.value)} ${figure.unit}</td><td class="muted small">${figure.meaning}</td></tr>`)}</tbody></table></div></details>`}

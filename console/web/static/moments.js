@@ -93,6 +93,7 @@ export class Moments {
     }
     this.busy = true;
     const wanted = this.pin;
+    const before = this.view?.at;
     try {
       const found = await call(`${this.path}${query({ panel: this.panel, at: wanted })}`);
       if (this.closed) return;
@@ -108,7 +109,7 @@ export class Moments {
     const passing = this.error !== null && (this.error.status === 0 || this.error.status >= 500);
     setTimeout(() => {
       this.busy = false;
-      const behind = this.isLive && !this.error && this.facts.length > (this.view?.at ?? 0);
+      const behind = this.isLive && !this.error && this.view.at !== before && this.facts.length > this.view.at;
       if (!this.closed && (this.again || behind || passing)) {
         this.again = false;
         this.refresh();
