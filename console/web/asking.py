@@ -1,7 +1,10 @@
 """What a request says, checked: queries, bodies, cursors, and which debate is meant."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, TypeVar
 
+import anyio
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,7 +20,8 @@ from parley.console.web.rows import State
 
 Asked = TypeVar("Asked", bound=BaseModel)
 
-BAD_REQUEST, UNSUPPORTED, UNPROCESSABLE = 400, 415, 422
+BAD_REQUEST, TIMED_OUT, UNSUPPORTED, UNPROCESSABLE = 400, 408, 415, 422
+READ_WITHIN_S = 60.0
 LAST_EVENT_ID = "last-event-id"
 # No log comes near it; a larger number is no sequence.
 LARGEST_SEQUENCE = 2**63 - 1
@@ -68,11 +72,22 @@ def query_of(request: Request, schema: type[Asked]) -> Asked:
         raise Refusal(BAD_REQUEST, "the query cannot be used", mistakes_in(error)) from error
 
 
+@contextmanager
+def in_time() -> Iterator[None]:
+    """For whoever reads a body: one that trickles in must not hold a place for ever."""
+    try:
+        with anyio.fail_after(READ_WITHIN_S):
+            yield
+    except TimeoutError as error:
+        raise Refusal(TIMED_OUT, "the request took too long to arrive") from error
+
+
 async def body_of(request: Request, schema: type[Asked]) -> Asked:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise Refusal(UNSUPPORTED, "send application/json")
-    data = await request.body()
+    with in_time():
+        data = await request.body()
     try:
         return schema.model_validate_json(data)
     except ValidationError as error:

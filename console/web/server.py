@@ -23,6 +23,9 @@ UNREAD_MS = 15_000
 # For what still runs when the process is told to stop.
 GRACE_S = 3
 BACKLOG = 1024
+MOST_CONNECTIONS = 3000
+# What the library says of a stream that ends because its viewer does not read.
+UNFINISHED = "ASGI callable returned without completing response."
 
 log = structlog.get_logger()
 
@@ -41,6 +44,8 @@ class _Forward(logging.Handler):
 
     @override
     def emit(self, record: logging.LogRecord) -> None:
+        if record.msg == UNFINISHED:
+            return
         failure = record.exc_info if record.exc_info and record.exc_info[0] else None
         log.log(record.levelno, "web_server", said=record.getMessage(), exc_info=failure)
 
@@ -59,6 +64,7 @@ async def web_server(journal: Journal, settings: Settings, port: int) -> AsyncIt
         server_header=False,
         lifespan="off",
         ws="none",
+        limit_concurrency=MOST_CONNECTIONS,
         timeout_graceful_shutdown=GRACE_S,
     )
     _adopt_logs()

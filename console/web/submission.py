@@ -33,6 +33,7 @@ from parley.console.web.asking import (
     UNSUPPORTED,
     answer,
     body_of,
+    in_time,
 )
 from parley.console.web.hub import Hub
 from parley.console.web.images import usable_image
@@ -123,10 +124,14 @@ async def _content(request: Request) -> tuple[Submission, Image | None]:
     if kind != "multipart/form-data":
         raise Refusal(UNSUPPORTED, "send application/json or multipart/form-data")
     try:
-        async with request.form(
-            max_files=1, max_fields=MOST_FIELDS, max_part_size=4 * LONGEST_TEXT
-        ) as form:
+        with in_time():
+            form = await request.form(
+                max_files=1, max_fields=MOST_FIELDS, max_part_size=4 * LONGEST_TEXT
+            )
+        try:
             return _fields(form), await _image(form)
+        finally:
+            await form.close()
     except HTTPException as error:
         raise Refusal(BAD_REQUEST, f"the form cannot be read: {error.detail}") from error
 

@@ -18,7 +18,7 @@ from parley.bus.port import Queue
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings
 from parley.console.system import staffed
-from parley.console.web import gate, submission
+from parley.console.web import asking, gate, submission
 from tests.debates import STALEMATE, panel, play
 from tests.web.client import Answer, Client
 from tests.web.site import OpenLog, site, write
@@ -350,3 +350,15 @@ async def test_every_malformed_question_gets_a_clear_answer(log: OpenLog):
             for method in ("PUT", "PATCH", "DELETE", "TRACE"):
                 assert (await client.ask(method, "/debates")).status == 405
             assert (await client.get("/debates")).status == 200
+
+
+async def test_what_trickles_in_does_not_hold_a_place_for_ever(
+    log: OpenLog, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(asking, "READ_WITHIN_S", 0.1)
+    async with log() as journal, site(journal) as client:
+        for kind in ("application/json", "multipart/form-data; boundary=b"):
+            headers = {"Content-Type": kind, "Content-Length": "1000"}
+            answer = await client.ask("POST", "/debates", b"--b\r\n", headers)
+            assert answer.status == 408, kind
+        assert (await client.post("/debates", {"panel": "absa", "text": "Cold."})).status == 201
