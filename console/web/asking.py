@@ -14,9 +14,9 @@ from parley.bus.errors import BadInput, NotFound
 from parley.bus.subjects import DebateRef
 from parley.console.text import is_token
 from parley.console.watching import find
+from parley.console.web.entries import State
 from parley.console.web.hub import Hub
 from parley.console.web.problems import Refusal, mistakes_in
-from parley.console.web.rows import State
 
 Asked = TypeVar("Asked", bound=BaseModel)
 

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 import anyio
 
 from parley.bus.subjects import DebateRef
-from parley.console.web.rows import Entry, Rows
+from parley.console.web.entries import Entry
+from parley.console.web.rows import Rows
 from parley.console.web.sse import HEARTBEAT, HEARTBEAT_S, event
 
 # Rows change faster than anybody reads: each is sent as it stands after this time.

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import TurnTaken
@@ -59,6 +60,8 @@ class Channel:
                 return
             for record in await self._journal.bus.read(self._journal.subjects.debate(self.ref)):
                 self._tell(record)
+                # A long debate must not make the others wait.
+                await checkpoint()
             early, self._early = self._early, None
             for record in early:
                 self._tell(record)

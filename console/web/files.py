@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from parley.bus.contracts.base import BlobRef, Contract
+from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Submitted
 from parley.bus.errors import NotFound
 from parley.bus.journal import Logged
@@ -15,8 +15,8 @@ from parley.console.inputs import IMAGE_BLOB
 from parley.console.web.asking import OneDebate, answer, debate_of, query_of
 from parley.console.web.hub import Hub
 from parley.console.web.images import media_type_of
+from parley.console.web.map_form import DrawnMap
 from parley.console.web.maps import Maps
-from parley.console.web.telling import placed
 
 # Named by its content: it can never be another one.
 FOR_EVER = "private, max-age=31536000, immutable"
@@ -36,7 +36,7 @@ class MapList(Contract):
 class Files:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
-        self._maps = Maps()
+        self._maps = Maps(hub.journal.bus)
 
     async def export(self, request: Request) -> Response:
         ref, logged = await self._facts_of(request)
@@ -64,37 +64,33 @@ class Files:
         return Response(data, headers=headers, media_type=media_type)
 
     async def map_list(self, request: Request) -> Response:
-        drawings = await self._maps.of(*await self._image_of(request))
         maps = tuple(
-            MapInfo(name=one.name, title=one.title, caption=one.caption) for one in drawings
+            MapInfo(name=one.name, title=one.title, caption=one.caption)
+            for one in await self._maps_of(request)
         )
         return answer(MapList(maps=maps))
 
     async def map(self, request: Request) -> Response:
         wanted = request.path_params["name"]
-        for one in await self._maps.of(*await self._image_of(request)):
+        for one in await self._maps_of(request):
             if one.name == wanted:
                 return Response(
                     one.png, headers={"Cache-Control": FOR_EVER}, media_type="image/png"
                 )
         raise NotFound("no such picture of the evidence")
 
-    async def _image_of(self, request: Request) -> tuple[str, bytes]:
-        """With its hash; of a debate whose input has one."""
+    async def _maps_of(self, request: Request) -> tuple[DrawnMap, ...]:
         _, logged = await self._facts_of(request)
         submitted = logged[0].fact
         assert isinstance(submitted, Submitted)
-        image: BlobRef | None = submitted.input.blobs.get(IMAGE_BLOB)
+        image = submitted.input.blobs.get(IMAGE_BLOB)
         if image is None:
             raise NotFound("this debate is not about an image")
-        return image.sha256, await self._hub.journal.bus.get_blob(image)
+        return await self._maps.of(image)
 
     async def _facts_of(self, request: Request) -> tuple[DebateRef, list[Logged]]:
         ref = await debate_of(self._hub, request, query_of(request, OneDebate))
-        logged = placed((await self._hub.journal.read(ref))[0])
-        if not logged:
-            raise NotFound(f"the log no longer holds {ref}")
-        return ref, logged
+        return ref, await self._hub.facts_of(ref)
 
     async def _lines(self, ref: DebateRef, logged: list[Logged]) -> AsyncIterator[str]:
         for line in fact_lines(ref, [Recorded(one.fact, one.time_ns) for one in logged]):

@@ -17,12 +17,14 @@ from pydantic import ValidationError
 
 from parley.bus.contracts.partial import Partial
 from parley.bus.errors import NotFound, Unavailable
-from parley.bus.journal import Journal
+from parley.bus.journal import Journal, Logged
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
 from parley.console.web.channels import Channel
-from parley.console.web.rows import Entry, Row, Rows
+from parley.console.web.entries import Entry, Row
+from parley.console.web.rows import Rows
 from parley.console.web.sse import HEARTBEAT_S, Audience
+from parley.console.web.telling import placed
 from parley.console.web.wire import Wire
 
 # A log whose last records were deleted never comes to its last sequence.
@@ -81,6 +83,14 @@ class Hub:
             channel.viewers -= 1
             if not channel.viewers:
                 self._channels.pop(ref, None)
+
+    async def facts_of(self, ref: DebateRef) -> list[Logged]:
+        """From its submission on. Raises NotFound for a debate that the log no longer holds."""
+        logged = placed((await self.journal.read(ref))[0])
+        if not logged:
+            self.rows.forget(ref)
+            raise NotFound(f"the log no longer holds {ref}")
+        return logged
 
     async def row_of(self, ref: DebateRef) -> Row:
         """Of a debate that stands in the log; the reader may be a moment behind."""

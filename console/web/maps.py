@@ -11,7 +11,9 @@ from subprocess import DEVNULL, PIPE
 import anyio
 from pydantic import ValidationError
 
+from parley.bus.contracts.base import BlobRef
 from parley.bus.errors import NotFound
+from parley.bus.port import Bus
 from parley.console.web.map_form import Drawn, DrawnMap
 
 WORKER = "parley.console.web.map_worker"
@@ -20,20 +22,26 @@ MOST_KEPT_BYTES = 48 << 20
 
 
 class Maps:
-    def __init__(self) -> None:
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
         # One at a time: the analysis keeps a processor busy for a second or two.
         self._drawing = anyio.Lock()
         # By the image's hash, the one looked at last at the end.
         self._kept: OrderedDict[str, Drawn] = OrderedDict()
 
-    async def of(self, sha256: str, image: bytes) -> tuple[DrawnMap, ...]:
+    async def of(self, image: BlobRef) -> tuple[DrawnMap, ...]:
         """Raises NotFound, with the reason, where nothing can be drawn."""
-        async with self._drawing:
-            drawn = self._kept.get(sha256) or await _draw(image)
-            self._keep(sha256, drawn)
+        drawn = self._kept.get(image.sha256) or await self._draw(image)
+        self._keep(image.sha256, drawn)
         if drawn.problem is not None:
             raise NotFound(f"no pictures of the evidence: {drawn.problem}")
         return drawn.maps
+
+    async def _draw(self, image: BlobRef) -> Drawn:
+        async with self._drawing:
+            # Somebody else may have waited for the same image.
+            known = self._kept.get(image.sha256)
+            return known or await _drawn(await self._bus.get_blob(image))
 
     def _keep(self, sha256: str, drawn: Drawn) -> None:
         self._kept[sha256] = drawn
@@ -42,7 +50,7 @@ class Maps:
             self._kept.popitem(last=False)
 
 
-async def _draw(image: bytes) -> Drawn:
+async def _drawn(image: bytes) -> Drawn:
     command = [sys.executable, "-m", WORKER]
     with anyio.move_on_after(DRAWN_WITHIN_S):
         ended = await anyio.run_process(

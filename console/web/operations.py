@@ -5,6 +5,7 @@ from pathlib import Path
 from parley.console.web.access import Tokens
 from parley.console.web.asking import EventsQuery, FactsQuery, ListQuery, MomentQuery, OneDebate
 from parley.console.web.channels import PartialEvent
+from parley.console.web.entries import Row
 from parley.console.web.files import Files, MapList
 from parley.console.web.following import Following
 from parley.console.web.hub import Hub
@@ -19,7 +20,6 @@ from parley.console.web.operating import (
 )
 from parley.console.web.reading import DebateList, FactList, Health, Reading, Shown
 from parley.console.web.roll import Roll, RollCall
-from parley.console.web.rows import Row
 from parley.console.web.submission import Submission, Submitting
 from parley.console.web.telling import FactEvent
 

@@ -6,7 +6,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from parley.bus.contracts.base import Contract
-from parley.bus.errors import NotFound
 from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
 from parley.console.web.asking import (
@@ -14,15 +13,14 @@ from parley.console.web.asking import (
     FactsQuery,
     ListQuery,
     MomentQuery,
-    OneDebate,
     answer,
     debate_of,
     query_of,
 )
+from parley.console.web.entries import Row, Wanted
 from parley.console.web.hub import Hub
 from parley.console.web.problems import Refusal
-from parley.console.web.rows import Row, Wanted
-from parley.console.web.telling import ToldFact, placed, tell_all
+from parley.console.web.telling import ToldFact, tell_all
 from parley.console.web.views import DebateView, view_of
 from parley.coordinator.reducer import fold
 from parley.coordinator.results import Result, result_of
@@ -84,7 +82,8 @@ class Reading:
 
     async def show(self, request: Request) -> Response:
         query = query_of(request, MomentQuery)
-        ref, logged = await self._facts_of(request, query)
+        ref = await debate_of(self._hub, request, query)
+        logged = await self._hub.facts_of(ref)
         at = len(logged) if query.at is None else max(1, query.at)
         if at > len(logged):
             raise Refusal(BAD_REQUEST, f"at: the debate has {len(logged)} facts, not {at}")
@@ -93,17 +92,13 @@ class Reading:
 
     async def facts(self, request: Request) -> Response:
         query = query_of(request, FactsQuery)
-        _, logged = await self._facts_of(request, query)
-        told = tuple(one.fact for one in tell_all(logged) if one.ordinal > query.after)
-        return answer(FactList.model_construct(facts=told), without_none=True)
+        logged = await self._hub.facts_of(await debate_of(self._hub, request, query))
+        return await anyio.to_thread.run_sync(_told, logged, query.after)
 
-    async def _facts_of(self, request: Request, query: OneDebate) -> tuple[DebateRef, list[Logged]]:
-        ref = await debate_of(self._hub, request, query)
-        logged = placed((await self._hub.journal.read(ref))[0])
-        if not logged:
-            self._hub.rows.forget(ref)
-            raise NotFound(f"the log no longer holds {ref}")
-        return ref, logged
+
+def _told(logged: list[Logged], after: int) -> Response:
+    told = tuple(one.fact for one in tell_all(logged) if one.ordinal > after)
+    return answer(FactList.model_construct(facts=told), without_none=True)
 
 
 def _shown(ref: DebateRef, logged: list[Logged], at: int, row: Row) -> Response:

@@ -6,13 +6,14 @@ longer absence is brought up to date from the log, piece by piece, and then join
 """
 
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from functools import partial
 
 import anyio
 import structlog
 
 from parley.bus.contracts.facts import Submitted
-from parley.bus.errors import BusError, DecodeError
+from parley.bus.errors import BusError, DecodeError, NotFound, Unavailable
 from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
@@ -150,6 +151,7 @@ class Wire:
         while after < strip.floor:
             records = await self._piece(after + 1, strip.floor)
             if not records:
+                await self._check_gone(strip.floor)
                 return
             for record in records:
                 frame = await tellers.frame(record)
@@ -172,6 +174,12 @@ class Wire:
 
             await partial(self._journal.bus.tail, filters, start=start, on=on)()
         return records
+
+    async def _check_gone(self, sequence: int) -> None:
+        """Raises Unavailable if the log still holds it: then the server is merely slow."""
+        with suppress(NotFound):
+            await self._journal.bus.record(sequence)
+            raise Unavailable("the log cannot be read in time")
 
     async def _tell_pending(self) -> None:
         strip = self._strip

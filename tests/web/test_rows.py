@@ -9,7 +9,8 @@ from parley.bus.contracts.base import Usage
 from parley.bus.contracts.facts import Fact, TurnTaken
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef, Subjects, tail_of
-from parley.console.web.rows import Row, Rows, Wanted
+from parley.console.web.entries import Row, Wanted
+from parley.console.web.rows import Rows
 from parley.coordinator.reducer import fold
 from parley.coordinator.tally import usage_of
 from tests.debates import STALEMATE, panel, play
