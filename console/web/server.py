@@ -69,11 +69,12 @@ async def web_server(journal: Journal, settings: Settings, port: int) -> AsyncIt
     )
     _adopt_logs()
     server = _Server(config)
-    served = anyio.Event()
 
     async def serve() -> None:
-        await server.serve([listener])
-        served.set()
+        # Whatever ends us, requests under way are ended in order, and soon.
+        with anyio.CancelScope(shield=True):
+            await server.serve([listener])
+        tasks.cancel_scope.cancel()
 
     with listener:
         async with anyio.create_task_group() as tasks:
@@ -81,11 +82,11 @@ async def web_server(journal: Journal, settings: Settings, port: int) -> AsyncIt
             tasks.start_soon(serve)
             url = f"http://{_shown(host)}:{listener.getsockname()[1]}"
             log.info("web_ready", url=url)
-            yield url
-            hub.audience.dismiss()
-            server.should_exit = True
-            await served.wait()
-            tasks.cancel_scope.cancel()
+            try:
+                yield url
+            finally:
+                hub.audience.dismiss()
+                server.should_exit = True
 
 
 def _adopt_logs() -> None:

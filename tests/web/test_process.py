@@ -1,5 +1,6 @@
 """`parley serve` and `parley up` as people start them, and what is left when they are killed."""
 
+import signal
 import socket
 import subprocess
 import sys
@@ -78,19 +79,22 @@ def test_short_tokens_and_missing_files_are_refused(
     assert "secret-15-chars" not in said
 
 
-def test_up_brings_the_page_along(tmp_path: Path):
+def test_up_brings_the_page_along_and_both_end_with_it(tmp_path: Path):
     command = [sys.executable, "-m", "parley", "up", "--port", str(free_port())]
-    command += ["--store", str(tmp_path)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
+    command += ["--store", str(tmp_path / "store")]
+    complaints = tmp_path / "complaints"
+    with (
+        complaints.open("wb") as errors,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
+    ):
         assert process.stdout is not None
         try:
             line = next(line for line in process.stdout if "The web page is at" in line)
-            anyio.run(_submit_and_follow, line.split()[-1])
+            anyio.run(_use, line.split()[-1], process)
         finally:
-            process.terminate()
-            assert process.wait(20) == 0
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 130
+    assert '"level": "error"' not in complaints.read_text()
 
 
 def free_port() -> int:
@@ -99,7 +103,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-async def _submit_and_follow(page: str) -> None:
+async def _use(page: str, process: subprocess.Popen[str]) -> None:
     client = Client(page, {})
     home = await client.get("/")
     assert (home.status, home.headers["content-type"]) == (200, "text/html; charset=utf-8")
@@ -108,6 +112,10 @@ async def _submit_and_follow(page: str) -> None:
         events = await client.collect(f"/debates/{row['id']}/events")
     assert events[-1].name == "end"
     assert (await client.get(f"/debates/{row['id']}")).json["row"]["status"] == "completed"
+    async with client.events("/events") as events_of_all:
+        process.send_signal(signal.SIGINT)
+        with anyio.fail_after(5):
+            assert [one async for one in events_of_all] == []
 
 
 async def test_without_the_extra_there_is_no_page_but_one_clear_line(
