@@ -99,7 +99,7 @@ class Visit:
             for page in context.pages:
                 self.troubles += await page.evaluate("() => window.violations")
             await context.close()
-        assert self.troubles == []
+        assert self.troubles == [], self.stage.web.log.read_text()[-4000:]
 
     def _on_console(self, message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"} and not self.forgives:
