@@ -25,6 +25,8 @@ from tests import debates
 from tests.processes import Deployment, Role, deployment, open_journal, until_recorded
 
 IN_ONE_LOOP = pytest.mark.asyncio(loop_scope="session")
+READ_TOKEN = "a-token-for-those-who-look"
+OPERATOR_TOKEN = "a-token-for-those-who-act"
 CHROMIUM = Path("/usr/bin/chromium-headless-shell")
 # Notes every violation of the page's policy where a test can read it.
 WATCH = """
@@ -39,10 +41,16 @@ class Stage:
     deployed: Deployment
     web: Role
     port: int
+    # The port of a second web process, which asks for a token.
+    guarded_port: int
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def guarded_url(self) -> str:
+        return f"http://127.0.0.1:{self.guarded_port}"
 
     @asynccontextmanager
     async def journal(self) -> AsyncIterator[Journal]:
@@ -52,17 +60,24 @@ class Stage:
 
 @contextmanager
 def opened_stage(home: Path) -> Iterator[Stage]:
-    port = _free_port()
+    port, guarded_port = _free_port(), _free_port()
+    (home / "read").write_text(READ_TOKEN)
+    (home / "operate").write_text(OPERATOR_TOKEN)
+    tokens = (
+        "--read-token-file", str(home / "read"), "--operator-token-file", str(home / "operate"),
+    )  # fmt: skip
     with deployment(home) as deployed:
         up = Role(("up", "--no-web"), deployed.nats.url, home / "up.log", "Parley is up")
         serve = ("serve", "--port", str(port))
         web = Role(serve, deployed.nats.url, home / "web.log", "debates_listed")
-        deployed.roles += [up, web]
-        for role in (up, web):
+        serve = ("serve", "--port", str(guarded_port), *tokens)
+        guarded = Role(serve, deployed.nats.url, home / "guarded.log", "debates_listed")
+        deployed.roles += [up, web, guarded]
+        for role in deployed.roles:
             role.launch()
-        for role in (up, web):
+        for role in deployed.roles:
             role.await_ready()
-        yield Stage(deployed, web, port)
+        yield Stage(deployed, web, port, guarded_port)
 
 
 def _free_port() -> int:
@@ -106,9 +121,9 @@ class Visit:
             self.troubles.append(f"{message.type}: {message.text}")
 
     def _on_request(self, request: Request) -> None:
-        ours = urlsplit(self.stage.url).netloc
+        ours = (urlsplit(self.stage.url).netloc, urlsplit(self.stage.guarded_url).netloc)
         parts = urlsplit(request.url)
-        if parts.netloc != ours and parts.scheme not in {"data", "blob"}:
+        if parts.netloc not in ours and parts.scheme not in {"data", "blob"}:
             self.troubles.append(f"asked {request.url}")
 
     async def _on_dialog(self, dialog: Dialog) -> None:

@@ -191,11 +191,23 @@ async def test_the_list_hears_of_new_debates_and_cancels_them(stage: Stage, visi
     assert ref.id == "b-cancel"
 
 
-async def test_the_agents_that_are_alive_are_listed_with_their_queues(visit: Visit):
+async def test_the_agents_that_are_alive_are_listed_with_what_nobody_could_do(
+    stage: Stage, visit: Visit
+):
     page = await visit.page("/#/agents")
     await expect(page.get_by_role("heading", level=1)).to_have_text("Agents")
     panel = page.get_by_role("region", name="forensic")
     row = panel.get_by_role("row").filter(has_text="spatial")
     await expect(row).to_contain_text("1 replica")
-    await expect(page.get_by_role("region", name="Dead letters")).to_contain_text("None.")
     await expect(page.get_by_role("region", name="Coordinators")).to_contain_text("coordinator")
+    dead = page.get_by_role("region", name="Dead letters")
+    await expect(dead).to_contain_text("None.")
+    async with stage.journal() as journal:
+        await submit(journal, "b-dead", theatre(), "Somebody cannot read this")
+        await journal.bus.bury(await journal.bus.last_sequence(), "unreadable for a test")
+        await expect(dead).to_contain_text("unreadable for a test")
+        await dead.get_by_role("button", name="Redrive").click()
+        await expect(dead.get_by_role("status")).to_contain_text("not an ask")
+        for letter in await journal.bus.dead_letters():
+            await journal.bus.forget_dead(letter.number)
+    await expect(dead).to_contain_text("None.")
