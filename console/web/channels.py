@@ -95,12 +95,12 @@ class Channel:
         said = 0
         beats = self.strip.beats
         while True:
-            told = self.strip.since(place) or []
-            place += len(told)
+            told = self.strip.since(place, after) or []
+            place = self.strip.end
             fresh = sorted(one for one in self._partials.values() if one[0] > said)
             said = self._said
             chunk = b"".join([*(one.data for one in told), *(frame for _, frame in fresh)])
-            if self.is_over and place == self.strip.end:
+            if self.is_over:
                 yield chunk + END
                 return
             if chunk:

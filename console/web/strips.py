@@ -58,9 +58,15 @@ class Strip:
         """The place of the first frame behind this one of the log."""
         return self._gone + bisect_right(self._frames, sequence, key=lambda one: one.sequence)
 
-    def since(self, place: int) -> list[Frame] | None:
-        """None if the strip no longer holds that place."""
-        return self._frames[place - self._gone :] if place >= self._gone else None
+    def since(self, place: int, after: int) -> list[Frame] | None:
+        """
+        From that place to the end, without those that a viewer with `after` has already: it may
+        know more than we do, from a process that was ahead of us. None if the place is gone.
+        """
+        if place < self._gone:
+            return None
+        frames = self._frames[place - self._gone :]
+        return [one for one in frames if one.sequence > after]
 
     async def change(self) -> None:
         await self._changed.wait()

@@ -130,17 +130,17 @@ class Wire:
         place = strip.place_after(after)
         beats = strip.beats
         while strip is self._strip:
-            told = strip.since(place)
+            told = strip.since(place, after)
             if told is None:
                 return
-            place += len(told)
+            place = strip.end
             chunk = b"".join(one.data for one in told if panel in (None, one.ref.panel))
             if chunk:
                 yield chunk
             elif beats != strip.beats:
                 beats = strip.beats
                 yield HEARTBEAT
-            elif place == strip.end:
+            else:
                 await strip.change()
 
     async def _missed(

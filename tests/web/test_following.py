@@ -11,10 +11,11 @@ from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef, Subjects
-from parley.console.web import wire
+from parley.console.web import changes, hub, wire
+from parley.console.web.sse import HEARTBEAT
 from tests.bus.worlds import NatsServer, until
 from tests.debates import STALEMATE, panel, play
-from tests.web.client import Client, Event
+from tests.web.client import Client, Event, send
 from tests.web.site import OpenLog, recorded, site, write
 
 ONE = DebateRef("forensic", "one")
@@ -112,12 +113,32 @@ async def test_no_gap_and_no_duplicate_over_a_restart_of_the_server(nats: NatsSe
         async with site(journal) as client, client.events("/debates/one/events") as events:
             got = [await anext(events) for _ in range(3)]
             nats.kill()
+            with anyio.fail_after(5):
+                while (health := await client.get("/healthz")).status != 503:  # noqa: ASYNC110
+                    await anyio.sleep(0.02)
+            assert health.json["status"] == "not connected to the server"
+            assert (await client.get("/debates")).json["total"] == 1
             nats.start()
             await write(journal, ONE, FACTS[3:])
             with anyio.fail_after(20):
                 got += [one async for one in events]
             assert ordinals(got) == list(range(len(FACTS)))
             assert (await client.get("/debates")).json["debates"][0]["status"] == "completed"
+
+
+async def test_silence_is_filled(log: OpenLog, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(hub, "HEARTBEAT_S", 0.05)
+    monkeypatch.setattr(changes, "HEARTBEAT_S", 0.05)
+    async with log() as journal:
+        await write(journal, ONE, FACTS[:1])
+        async with site(journal) as client:
+            for path in ("/debates/one/events", "/events", "/debates/changes"):
+                async with client.connected() as stream:
+                    await send(stream, "GET", path, b"", {"Host": client.host})
+                    got = b""
+                    with anyio.fail_after(5):
+                        while got.count(HEARTBEAT) < 2:
+                            got += await stream.receive()
 
 
 async def test_words_that_are_being_spoken(log: OpenLog):
