@@ -52,7 +52,8 @@ class Client:
             )
             buffered = BufferedByteReceiveStream(stream)
             status, got = await read_head(buffered)
-            return Answer(status, got, await _body(buffered, got))
+            body = b"" if method == "HEAD" else await _body(buffered, got)
+            return Answer(status, got, body)
 
     @property
     def host(self) -> str:
