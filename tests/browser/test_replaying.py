@@ -74,6 +74,14 @@ async def test_a_shared_link_opens_the_exact_moment(closed: DebateRef, visit: Vi
     await expect(other.get_by_text(f"fact {OPENING_TURNS} of")).to_be_visible()
 
 
+async def test_a_link_beyond_the_end_opens_the_end(closed: DebateRef, visit: Visit):
+    visit.forgives = True
+    page = await visit.page(f"/#/debates/{closed.id}?at=9999")
+    await expect(page.get_by_role("log")).to_contain_text("Closed: completed")
+    await page.goto(f"/#/debates/{closed.id}?at=0")
+    await expect(lines(page)).to_have_count(1)
+
+
 async def test_playing_arrives_at_the_end(closed: DebateRef, visit: Visit):
     page = await visit.page(f"/#/debates/{closed.id}")
     log = page.get_by_role("log")

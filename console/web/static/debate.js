@@ -59,9 +59,9 @@ export function Debate({ id, query, wire }) {
       </div>
       <div class="stack">
         <${Matrix} view=${view} voice=${voice} />
+        <${Declarations} view=${view} open=${setOpened} />
         <${Charts} charts=${view.charts} voices=${view.personas.map((seat) => seat.name)} />
         <${Side} view=${view} />
-        <${Declarations} view=${view} open=${setOpened} />
         <${Costs} view=${view} voice=${voice} />
       </div>
     </div>

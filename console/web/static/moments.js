@@ -3,6 +3,8 @@ import { call, follow, query } from './api.js';
 
 const MOST_KEPT = 80;
 const BREATH_MS = 100;
+// A server that takes long to answer is asked less often.
+const PATIENCE = 2;
 // After a failure that may pass.
 const PAUSE_MS = 1000;
 
@@ -27,7 +29,7 @@ export class Moments {
   }
 
   open(pin) {
-    this.pin = pin;
+    this.pin = pin === null ? null : Math.max(1, pin);
     this.refresh();
     this.stop = follow(
       `${this.path}/events${query({ panel: this.panel })}`,
@@ -94,6 +96,7 @@ export class Moments {
     this.busy = true;
     const wanted = this.pin;
     const before = this.view?.at;
+    const asked = performance.now();
     try {
       const found = await call(`${this.path}${query({ panel: this.panel, at: wanted })}`);
       if (this.closed) return;
@@ -103,18 +106,24 @@ export class Moments {
       if (wanted === this.pin) this.view = found.view;
       else this.again = true;
     } catch (error) {
-      this.error = error;
+      // A link may name a moment that the debate has not come to.
+      if (error.status === 400 && wanted !== null) {
+        this.pin = null;
+        this.again = true;
+      } else {
+        this.error = error;
+      }
     }
     this.changed();
     const passing = this.error !== null && (this.error.status === 0 || this.error.status >= 500);
     setTimeout(() => {
       this.busy = false;
-      const behind = this.isLive && !this.error && this.view.at !== before && this.facts.length > this.view.at;
+      const behind = this.isLive && !this.error && this.view?.at !== before && this.facts.length > (this.view?.at ?? 0);
       if (!this.closed && (this.again || behind || passing)) {
         this.again = false;
         this.refresh();
       }
-    }, passing ? PAUSE_MS : BREATH_MS);
+    }, passing ? PAUSE_MS : Math.max(BREATH_MS, PATIENCE * (performance.now() - asked)));
   }
 
   // What the first facts amount to never changes, so that a moment seen once is not asked for again.
