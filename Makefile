@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo eval-absa eval-forensic test test-model check simulate chaos chaos-cluster bench clean
+.PHONY: help demo eval-absa eval-forensic test test-model check simulate chaos chaos-cluster bench screenshots clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -32,7 +32,20 @@ eval-absa: $(VENV)/ready  ## set up, then measure the aspect-sentiment pipeline 
 eval-forensic: $(VENV)/installed  ## set up, then measure the forensic agents on labelled images, if there are any (10 minutes)
 	$(BIN)/python -m parley.console.eval_forensic --data ../shared/data/forensic
 
-test: $(VENV)/ready  ## set up, then run all tests
+# The browser of the tests in tests/browser: Debian's, since nobody else packages it for offline use.
+CHROMIUM := /usr/bin/chromium-headless-shell
+INSTALL_DEBIAN = apt-get update -qq && \
+	DEBIAN_FRONTEND=noninteractive apt-get install --yes -qq --no-install-recommends
+
+$(CHROMIUM):
+	@if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+		echo "The browser tests need $(CHROMIUM)." >&2; \
+		echo "On Debian: sudo apt-get install chromium-headless-shell; elsewhere link a headless Chromium to this path." >&2; \
+		exit 1; \
+	fi
+	$(INSTALL_DEBIAN) chromium-headless-shell
+
+test: $(VENV)/ready | $(CHROMIUM)  ## set up, then run all tests
 	$(BIN)/python -m pytest
 
 # llama-cpp-python is built from source, once (10 minutes of CPU time); tuning it to the building
@@ -62,6 +75,12 @@ chaos: $(VENV)/ready  ## 500 debates in real processes that are killed, frozen a
 
 chaos-cluster: $(VENV)/ready  ## the same on three servers, whose leader is killed
 	$(BIN)/python -m tests.chaos --cluster --debates 300
+
+# Fonts of the pictures, Korean included; the page itself uses what the reader's machine has.
+FONTS := fonts-inter fonts-nanum
+screenshots: $(VENV)/ready | $(CHROMIUM)  ## take the README's pictures of the page from real debates
+	dpkg --status $(FONTS) >/dev/null 2>&1 || { $(INSTALL_DEBIAN) $(FONTS); }
+	$(BIN)/python -m tests.browser.screenshots -o console/web/screenshots
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -39,6 +39,8 @@ from parley.configs.model import ModelSettings
 DEFAULT_FILE = Path("parley.yaml")
 _ENV_PREFIX = "PARLEY_"
 _ENV_DELIMITER = "__"
+# Of the tokens that the web asks for: too many to be guessed.
+SHORTEST_TOKEN = 16
 _SCHEMES = ("nats", "tls", "ws", "wss")
 
 
@@ -71,6 +73,15 @@ def _existing_file(path: Path) -> Path:
 ServerUrl = Annotated[str, AfterValidator(_server_address)]
 MonitorUrl = Annotated[str, AfterValidator(_monitoring_address)]
 ExistingFile = Annotated[Path, AfterValidator(_existing_file)]
+
+
+def _long_enough(token: SecretStr) -> SecretStr:
+    if len(token.get_secret_value()) < SHORTEST_TOKEN:
+        raise ValueError(f"should have at least {SHORTEST_TOKEN} characters")
+    return token
+
+
+WebToken = Annotated[SecretStr, AfterValidator(_long_enough)]
 
 
 class Block(BaseModel):
@@ -147,6 +158,18 @@ class HealthSettings(Block):
     host: str = "127.0.0.1"
 
 
+class WebSettings(Block):
+    """The page and the HTTP interface. Without tokens they are for this machine only."""
+
+    host: str = "127.0.0.1"
+    # None: 8090 for `parley serve`, a free one for `parley up`.
+    port: Annotated[int, Field(ge=0, le=65535)] | None = None
+    # Lets its bearer look.
+    read_token: WebToken | None = Field(default=None, repr=False)
+    # Lets its bearer act as well: submit, cancel, redrive.
+    operator_token: WebToken | None = Field(default=None, repr=False)
+
+
 class LogSettings(Block):
     level: Literal["debug", "info", "warning", "error"] = "info"
     # `auto` writes for people on a terminal and JSON everywhere else.
@@ -169,6 +192,7 @@ class Settings(BaseSettings):
     agent: AgentSettings = AgentSettings()
     coordinator: CoordinatorSettings = CoordinatorSettings()
     health: HealthSettings = HealthSettings()
+    web: WebSettings = WebSettings()
     log: LogSettings = LogSettings()
     model: ModelSettings = ModelSettings()
     # The user's own panels, beside the ones that come with Parley.

@@ -31,9 +31,13 @@ class Commands(LazyGroup):
             "eval": Lazy(f"{_AT}.eval_absa", "Measure the aspect-sentiment pipeline on MAMS."),
         },
         "Run it": {
-            "up": Lazy(f"{_AT}.up", "Run everything on this machine: server, coordinator, agents."),
+            "up": Lazy(
+                f"{_AT}.up",
+                "Run everything on this machine: server, coordinator, agents, web page.",
+            ),
             "coordinator": Lazy(f"{_AT}.coordinator", "Run a coordinator."),
             "agent": Lazy(f"{_AT}.agent", "Run agents: one process for one or more personas."),
+            "serve": Lazy(f"{_AT}.serve", "Serve the web page and the HTTP interface."),
         },
         "Use it": {
             "submit": Lazy(f"{_AT}.submit", "Submit a debate to a running system."),

@@ -14,6 +14,7 @@ from parley.console.health import probed
 from parley.console.options import Brain, Config, NatsOrPrivate, Panels, example
 from parley.console.output import print_line
 from parley.console.serving import serve
+from parley.console.site import served
 from parley.console.system import Seats, open_journal, private_server, run_async, staffed
 
 DEFAULT_PORT = 4222
@@ -30,12 +31,13 @@ def up(
         typer.Option("--store", metavar="DIR", help="Where debates are kept; .parley otherwise."),
     ] = None,
     brain: Brain = "auto",
+    web: Annotated[bool, typer.Option("--web/--no-web", help="Serve the web page, too.")] = True,
     nats: NatsOrPrivate = None,
     panels_dir: Panels = None,
     config: Config = None,
 ) -> None:
     """
-    Run everything on this machine: server, coordinator, agents.
+    Run everything on this machine: server, coordinator, agents, web page.
 
     Debates stay in the store and go on where they were at the next start.
     """
@@ -44,7 +46,7 @@ def up(
     choice = parse_brain(brain)
     seats = _everybody(settings.panels)
     raise typer.Exit(
-        run_async(lambda: serve(lambda stop: _up(settings, port, seats, choice, stop)))
+        run_async(lambda: serve(lambda stop: _up(settings, port, seats, choice, stop, web=web)))
     )
 
 
@@ -58,7 +60,13 @@ def _everybody(panels_dir: Path | None) -> Seats:
 
 
 async def _up(
-    settings: Settings, port: int, seats: Seats, choice: BrainChoice, stop: anyio.Event
+    settings: Settings,
+    port: int,
+    seats: Seats,
+    choice: BrainChoice,
+    stop: anyio.Event,
+    *,
+    web: bool,
 ) -> None:
     async with AsyncExitStack() as stack:
         own_server = not settings.names_a_server
@@ -71,11 +79,12 @@ async def _up(
         brain = await stack.enter_async_context(open_brain(choice, settings, seats, journal))
         staff = await stack.enter_async_context(staffed(journal, settings, seats, brain))
         await stack.enter_async_context(probed(settings.health, journal.bus, staff, stop))
-        _explain(settings, port, own_server=own_server)
+        page = await stack.enter_async_context(served(journal, settings)) if web else None
+        _explain(settings, port, page, own_server=own_server)
         await stop.wait()
 
 
-def _explain(settings: Settings, port: int, *, own_server: bool) -> None:
+def _explain(settings: Settings, port: int, page: str | None, *, own_server: bool) -> None:
     usual = port == DEFAULT_PORT or not own_server
     where = "" if usual else f" --nats nats://127.0.0.1:{port}"
     if own_server:
@@ -85,6 +94,8 @@ def _explain(settings: Settings, port: int, *, own_server: bool) -> None:
     print_line(f"  parley submit forensic photo.jpg{where}")
     print_line(f"  parley watch{where}")
     print_line(f"  parley list{where}")
+    if page is not None:
+        print_line(f"The web page is at {page}")
     if own_server:
         print_line(f"Debates are kept in {settings.embedded.store or DEFAULT_STORE}.")
     print_line("Ctrl-C stops it.")

@@ -1,0 +1,157 @@
+"""
+What the web knows of the log: one reader for the whole process, and everybody who watches.
+
+The reader starts at the log's beginning, which rebuilds the list of debates, and then goes on.
+Whatever it reads goes to the list, to the debates that somebody watches, and to those who watch
+all of them.
+"""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+import anyio
+import structlog
+from pydantic import ValidationError
+
+from parley.bus.contracts.partial import Partial
+from parley.bus.errors import NotFound, Unavailable
+from parley.bus.journal import Journal, Logged
+from parley.bus.port import Record
+from parley.bus.subjects import DebateRef
+from parley.console.web.channels import Channel
+from parley.console.web.entries import Entry, Row
+from parley.console.web.rows import Rows
+from parley.console.web.sse import HEARTBEAT_S, Audience
+from parley.console.web.telling import placed
+from parley.console.web.wire import Wire
+
+# A log whose last records were deleted never comes to its last sequence.
+QUIET_S = 1.0
+LISTED_WITHIN_S = 5.0
+REBUILT_WITHIN_S = 20.0
+
+log = structlog.get_logger()
+
+
+class Hub:
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self.rows = Rows()
+        self.wire = Wire(journal)
+        # Set once the list of debates is complete.
+        self.rebuilt = anyio.Event()
+        self.rebuilt_in_s: float | None = None
+        self.audience = Audience()
+        self._channels: dict[DebateRef, Channel] = {}
+        self._read = 0
+        self._target = 0
+        self._caught_up = anyio.Event()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        bus, subjects = self.journal.bus, self.journal.subjects
+        self._target = await bus.last_sequence()
+        filters = (*subjects.facts(), subjects.redrives())
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._report_rebuild)
+            tasks.start_soon(self.wire.run)
+            tasks.start_soon(self.audience.look_after)
+            tasks.start_soon(self._beat)
+            tasks.start_soon(bus.listen, subjects.partials(), self._on_partial)
+            tasks.start_soon(partial(bus.tail, filters, start=1, on=self._on_record))
+
+    async def up_to_date(self) -> None:
+        """Once everything was read that stood in the log at the start. Raises Unavailable."""
+        with anyio.move_on_after(REBUILT_WITHIN_S):
+            await self.rebuilt.wait()
+            return
+        raise Unavailable("the list of debates is still being rebuilt from the log")
+
+    @asynccontextmanager
+    async def watching(self, ref: DebateRef) -> AsyncIterator[Channel]:
+        """Raises NotFound for a debate that is not there."""
+        channel = self._channels.setdefault(ref, Channel(self.journal, ref))
+        channel.viewers += 1
+        try:
+            await channel.open()
+            if not channel.is_known:
+                raise NotFound(f"no debate {ref}")
+            yield channel
+        finally:
+            channel.viewers -= 1
+            if not channel.viewers:
+                self._channels.pop(ref, None)
+
+    async def facts_of(self, ref: DebateRef) -> list[Logged]:
+        """From its submission on. Raises NotFound for a debate that the log no longer holds."""
+        logged = placed((await self.journal.read(ref))[0])
+        if not logged:
+            self.rows.forget(ref)
+            raise NotFound(f"the log no longer holds {ref}")
+        return logged
+
+    async def row_of(self, ref: DebateRef) -> Row:
+        """Of a debate that stands in the log; the reader may be a moment behind."""
+        seen = anyio.Event()
+
+        def note(entry: Entry) -> None:
+            if entry.ref == ref:
+                seen.set()
+
+        self.rows.listeners.append(note)
+        try:
+            row = self.rows.row(ref)
+            if row is None:
+                with anyio.move_on_after(LISTED_WITHIN_S):
+                    await seen.wait()
+                row = self.rows.row(ref)
+        finally:
+            self.rows.listeners.remove(note)
+        if row is None:
+            raise Unavailable(f"{ref} is not listed yet")
+        return row
+
+    def _on_record(self, record: Record) -> None:
+        self._read += 1
+        if record.sequence >= self._target and not self._caught_up.is_set():
+            self._caught_up.set()
+        address = self.journal.subjects.parse(record.subject)
+        if address is not None:
+            ref, tail = address
+            self.rows.take(ref, tail, record)
+            channel = self._channels.get(ref)
+            if channel is not None:
+                channel.take(record)
+        self.wire.take(record)
+
+    def _on_partial(self, subject: str, data: bytes) -> None:
+        ref = self.journal.subjects.parse_partial(subject)
+        channel = self._channels.get(ref) if ref is not None else None
+        if channel is None:
+            return
+        try:
+            channel.take_partial(Partial.model_validate_json(data))
+        except ValidationError:
+            log.info("partial_left_out", subject=subject)
+
+    async def _beat(self) -> None:
+        while True:
+            await anyio.sleep(HEARTBEAT_S)
+            self.wire.beat()
+            for channel in self._channels.values():
+                channel.strip.beat()
+
+    async def _report_rebuild(self) -> None:
+        started = time.monotonic()
+        read = -1
+        while self._target and not self._caught_up.is_set() and read != self._read:
+            read = self._read
+            with anyio.move_on_after(QUIET_S):
+                await self._caught_up.wait()
+        self.rebuilt_in_s = round(time.monotonic() - started, 3)
+        log.info(
+            "debates_listed", debates=len(self.rows), records=self._read, seconds=self.rebuilt_in_s
+        )
+        self.rebuilt.set()

@@ -1,0 +1,118 @@
+"""Every way to ask, in one table: the routes and their description are made from it."""
+
+from pathlib import Path
+
+from parley.console.web.access import Tokens
+from parley.console.web.asking import EventsQuery, FactsQuery, ListQuery, MomentQuery, OneDebate
+from parley.console.web.channels import PartialEvent
+from parley.console.web.entries import Row
+from parley.console.web.files import Files, MapList
+from parley.console.web.following import Following
+from parley.console.web.hub import Hub
+from parley.console.web.openapi import Operation
+from parley.console.web.operating import (
+    Cancellation,
+    Done,
+    Operating,
+    PanelList,
+    Session,
+    SignIn,
+)
+from parley.console.web.reading import DebateList, FactList, Health, Reading, Shown
+from parley.console.web.roll import Roll, RollCall
+from parley.console.web.submission import Submission, Submitting
+from parley.console.web.telling import FactEvent
+
+STREAM = "text/event-stream"
+_FACTS = (("fact", FactEvent), ("partial", PartialEvent))
+
+
+def operations_of(hub: Hub, tokens: Tokens, panels_dir: Path | None) -> list[Operation]:
+    roll = Roll(hub.journal)
+    reading, following, files = Reading(hub), Following(hub), Files(hub)
+    operating = Operating(hub, roll, tokens, panels_dir)
+    submitting = Submitting(hub, roll, panels_dir)
+    return [
+        Operation(
+            "GET", "/debates", reading.list_debates, "The debates, newest first.",
+            DebateList, query=ListQuery, problems=(400, 401, 503),
+        ),
+        Operation(
+            "POST", "/debates", submitting.submit, "Submit a debate.",
+            Row, body=Submission, status=201, takes_image=True,
+            problems=(400, 401, 403, 413, 415, 422, 429, 503),
+        ),
+        Operation(
+            "GET", "/debates/changes", following.changes, "Rows of the list as they change.",
+            STREAM, events=(("row", Row),), problems=(401, 429),
+        ),
+        Operation(
+            "GET", "/debates/{id}", reading.show, "A debate as it stood after any number of facts.",
+            Shown, query=MomentQuery, problems=(400, 401, 404, 503),
+        ),
+        Operation(
+            "GET", "/debates/{id}/facts", reading.facts, "A debate's facts.",
+            FactList, query=FactsQuery, problems=(400, 401, 404, 503),
+        ),
+        Operation(
+            "GET", "/debates/{id}/events", following.one_debate,
+            "A debate's facts as they happen, from its beginning or behind Last-Event-ID.",
+            STREAM, query=EventsQuery, events=_FACTS, problems=(400, 401, 404, 429, 503),
+        ),
+        Operation(
+            "GET", "/events", following.all_debates,
+            "The facts of all debates as they happen, or behind Last-Event-ID.",
+            STREAM, query=EventsQuery, events=_FACTS[:1], problems=(400, 401, 429),
+        ),
+        Operation(
+            "POST", "/debates/{id}/cancel", operating.cancel, "Cancel a debate.",
+            Done, query=OneDebate, body=Cancellation, status=202,
+            problems=(400, 401, 403, 404, 409, 415, 422, 503),
+        ),
+        Operation(
+            "GET", "/debates/{id}/export", files.export,
+            "A debate with its blobs as JSON Lines, as `parley export` writes them.",
+            "application/jsonl", query=OneDebate, problems=(401, 404, 503),
+        ),
+        Operation(
+            "GET", "/debates/{id}/blobs/{sha256}", files.blob, "A blob that a fact names.",
+            "application/octet-stream", query=OneDebate, problems=(401, 404, 503),
+        ),
+        Operation(
+            "GET", "/debates/{id}/maps", files.map_list, "Which pictures of the evidence there are.",
+            MapList, query=OneDebate, problems=(401, 404, 503),
+        ),
+        Operation(
+            "GET", "/debates/{id}/maps/{name}.png", files.map, "One picture of the evidence.",
+            "image/png", query=OneDebate, problems=(401, 404, 503),
+        ),
+        Operation(
+            "GET", "/agents", operating.agents, "Who is there, what waits, what was given up.",
+            RollCall, problems=(401, 503),
+        ),
+        Operation(
+            "POST", "/dead-letters/{number:int}/redrive", operating.redrive,
+            "Ask the persona of a dead letter once more.",
+            Done, problems=(401, 403, 404, 503),
+        ),
+        Operation(
+            "GET", "/panels", operating.panels, "The panels, and what they debate.",
+            PanelList, problems=(401,),
+        ),
+        Operation(
+            "GET", "/session", operating.session, "What the bearer of this request may do.",
+            Session, is_open=True,
+        ),
+        Operation(
+            "POST", "/session", operating.sign_in, "Trade a token for a cookie.",
+            Session, body=SignIn, problems=(400, 401, 415, 422), is_open=True,
+        ),
+        Operation(
+            "DELETE", "/session", operating.sign_out, "Give the cookie back.",
+            Session, is_open=True,
+        ),
+        Operation(
+            "GET", "/healthz", reading.health, "Whether the server can answer.",
+            Health, problems=(503,), is_open=True,
+        ),
+    ]  # fmt: skip

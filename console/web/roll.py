@@ -1,0 +1,145 @@
+"""Who is there, what waits for them, and what nobody could do: the operators' view."""
+
+import anyio
+
+from parley.bus.contracts.base import Contract
+from parley.bus.jetstream.bus import JetStreamBus
+from parley.bus.journal import Journal
+from parley.bus.port import Presence
+from parley.console.dead import Letter, letters
+from parley.console.web.moments import iso
+
+ANSWER_WITHIN_S = 0.4
+# Those who ask within this time get the same answer.
+FRESH_S = 1.0
+# Somebody busy may miss a call; who misses all of them for this long is gone.
+GONE_AFTER_S = 5.0
+OURS = "parley-"
+MODEL = "model"
+
+
+class Agent(Contract):
+    """`panel` and `persona` are null for a coordinator."""
+
+    panel: str | None
+    persona: str | None
+    role: str
+    id: str
+    version: str
+    labels: dict[str, str]
+    figures: dict[str, float]
+
+
+class QueueFigures(Contract):
+    """`pending` waits to be handed out, `in_flight` is being thought about."""
+
+    name: str
+    pending: int
+    in_flight: int
+    redelivered: int
+
+
+class DeadRow(Contract):
+    """`queue` is null for a record that a reader of the log could not use."""
+
+    number: int
+    sequence: int
+    queue: str | None
+    reason: str
+    attempts: int
+    time: str
+    subject: str | None
+    debate_id: str | None
+    panel: str | None
+    persona: str | None
+    step: str | None
+
+
+class RollCall(Contract):
+    agents: tuple[Agent, ...]
+    queues: tuple[QueueFigures, ...]
+    dead: tuple[DeadRow, ...]
+
+
+class Roll:
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._calling = anyio.Lock()
+        # Who answered, and when, by their ids.
+        self._heard: dict[str, tuple[float, Presence]] = {}
+        self._called_at = -FRESH_S
+
+    async def call(self) -> RollCall:
+        present = await self.present()
+        return RollCall(
+            agents=tuple(sorted(map(_agent, present), key=_place)),
+            queues=tuple(await self._queues()),
+            dead=tuple(_dead(one) for one in await letters(self._journal)),
+        )
+
+    async def thinks_by_model(self, panel: str) -> bool:
+        """Whether a model answers for any persona of the panel."""
+        return any(
+            one.labels.get("panel") == panel and one.labels.get("brain", "").startswith(MODEL)
+            for one in await self.present()
+        )
+
+    async def present(self) -> list[Presence]:
+        async with self._calling:
+            if anyio.current_time() - self._called_at >= FRESH_S:
+                await self._call()
+        return [one for _, one in self._heard.values()]
+
+    async def _call(self) -> None:
+        answers = await self._journal.bus.roll_call(ANSWER_WITHIN_S)
+        now = self._called_at = anyio.current_time()
+        self._heard |= {one.id: (now, one) for one in answers if one.service.startswith(OURS)}
+        self._heard = {
+            name: heard for name, heard in self._heard.items() if now - heard[0] < GONE_AFTER_S
+        }
+
+    async def _queues(self) -> list[QueueFigures]:
+        """Only a real server knows them."""
+        bus = self._journal.bus
+        states = await bus.queues() if isinstance(bus, JetStreamBus) else []
+        return [
+            QueueFigures(
+                name=one.name,
+                pending=one.lag,
+                in_flight=one.in_flight,
+                redelivered=one.redelivered,
+            )
+            for one in states
+        ]
+
+
+def _agent(one: Presence) -> Agent:
+    return Agent(
+        panel=one.labels.get("panel"),
+        persona=one.labels.get("persona"),
+        role=one.labels.get("role", one.service.removeprefix(OURS)),
+        id=one.id,
+        version=one.version,
+        labels=dict(one.labels),
+        figures=dict(one.figures),
+    )
+
+
+def _place(one: Agent) -> tuple[str, str, str]:
+    return one.panel or "", one.persona or "", one.id
+
+
+def _dead(one: Letter) -> DeadRow:
+    return DeadRow(
+        number=one.dead.number,
+        sequence=one.dead.sequence,
+        queue=one.dead.queue or None,
+        reason=one.dead.reason,
+        attempts=one.dead.attempts,
+        time=iso(one.dead.time_ns),
+        subject=one.record.subject if one.record is not None else None,
+        debate_id=one.ref.id if one.ref is not None else None,
+        panel=one.ref.panel if one.ref is not None else None,
+        persona=one.persona,
+        step=one.ask.step if one.ask is not None else None,
+    )

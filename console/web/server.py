@@ -1,0 +1,134 @@
+"""The web server as a part of a process of ours: its own socket, our signals, our logs."""
+
+import logging
+import socket
+from collections.abc import AsyncIterator, Generator
+from contextlib import asynccontextmanager, contextmanager
+
+import anyio
+import structlog
+import uvicorn
+from typing_extensions import override
+
+from parley.bus.errors import BadInput
+from parley.bus.journal import Journal
+from parley.configs.settings import Settings, WebSettings
+from parley.console.web.access import Tokens, is_loopback
+from parley.console.web.app import make_app
+from parley.console.web.hub import Hub
+
+# What a viewer that does not read can hold up in the kernel, and for how long.
+SEND_BUFFER_BYTES = 256 * 1024
+UNREAD_MS = 15_000
+# For what still runs when the process is told to stop.
+GRACE_S = 3
+BACKLOG = 1024
+MOST_CONNECTIONS = 3000
+# What the library says of a stream that ends because its viewer does not read.
+UNFINISHED = "ASGI callable returned without completing response."
+
+log = structlog.get_logger()
+
+
+class _Server(uvicorn.Server):
+    """Leaves the signals to whoever runs the process."""
+
+    @override
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+class _Forward(logging.Handler):
+    """What the library has to say, in our log."""
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.msg == UNFINISHED:
+            return
+        failure = record.exc_info if record.exc_info and record.exc_info[0] else None
+        log.log(record.levelno, "web_server", said=record.getMessage(), exc_info=failure)
+
+
+@asynccontextmanager
+async def web_server(journal: Journal, settings: Settings, port: int) -> AsyncIterator[str]:
+    """The page's address; it is served while the context lasts. Port 0 takes a free one."""
+    host = settings.web.host
+    tokens = tokens_of(settings.web)
+    listener = listen_at(host, port)
+    hub = Hub(journal)
+    config = uvicorn.Config(
+        make_app(hub, tokens, settings.panels),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_graceful_shutdown=GRACE_S,
+    )
+    _adopt_logs()
+    server = _Server(config)
+
+    async def serve() -> None:
+        # Whatever ends us, requests under way are ended in order, and soon.
+        with anyio.CancelScope(shield=True):
+            await server.serve([listener])
+        tasks.cancel_scope.cancel()
+
+    with listener:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(hub.run)
+            tasks.start_soon(serve)
+            url = f"http://{_shown(host)}:{listener.getsockname()[1]}"
+            log.info("web_ready", url=url)
+            try:
+                yield url
+            finally:
+                hub.audience.dismiss()
+                server.should_exit = True
+
+
+def _adopt_logs() -> None:
+    library = logging.getLogger("uvicorn")
+    library.handlers = [_Forward()]
+    library.propagate = False
+    library.setLevel(logging.WARNING)
+
+
+def tokens_of(web: WebSettings) -> Tokens:
+    """Raises BadInput where anybody in the network could do anything."""
+    tokens = Tokens(
+        web.read_token.get_secret_value() if web.read_token is not None else None,
+        web.operator_token.get_secret_value() if web.operator_token is not None else None,
+    )
+    if not tokens.are_needed and not is_loopback(web.host):
+        raise BadInput(
+            f"web: {web.host} is open to others: set a token first"
+            " (PARLEY_WEB__READ_TOKEN, PARLEY_WEB__OPERATOR_TOKEN)"
+        )
+    if tokens.reader is not None and tokens.reader == tokens.operator:
+        raise BadInput("web: the read token and the operator token are the same")
+    return tokens
+
+
+def listen_at(host: str, port: int) -> socket.socket:
+    """Raises BadInput for an address that cannot be had."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_MS)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except OSError as error:
+        raise BadInput(f"web: cannot listen at {host}:{port}: {error.strerror}") from error
+    return listener
+
+
+def _shown(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

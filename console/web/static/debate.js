@@ -1,0 +1,100 @@
+// One debate: what is said, where everybody stands, why it goes on or ended; at any moment of it.
+import { html, useEffect, useReducer, useRef, useState } from './vendor/htm-preact.js';
+import { AbsaHero, AbsaSide } from './absa.js';
+import { Costs, Declarations, Matrix, Outcome } from './board.js';
+import { Charts } from './charts.js';
+import { DeliberationHero, DeliberationSide } from './deliberation.js';
+import { Fact } from './fact.js';
+import { ForensicHero, ForensicSide } from './forensic.js';
+import { Cancel } from './list.js';
+import { Moments } from './moments.js';
+import { Chip, Problem } from './parts.js';
+import { Replay } from './replay.js';
+import { Transcript } from './transcript.js';
+import { date, span, voices } from './words.js';
+
+// What stands beside the transcript, and above it, by protocol.
+const HEROES = { verdicts: ForensicHero, absa: AbsaHero, deliberation: DeliberationHero };
+const SIDES = { verdicts: ForensicSide, absa: AbsaSide, deliberation: DeliberationSide };
+const LONG_TOPIC = 90;
+
+export function Debate({ id, query, wire }) {
+  const [, redraw] = useReducer((n) => n + 1, 0);
+  const [opened, setOpened] = useState(null);
+  const store = useRef(null);
+  const pin = /^\d+$/.test(query.at ?? '') ? Number(query.at) : null;
+
+  useEffect(() => {
+    const moments = new Moments(id, query.panel, redraw, wire);
+    store.current = moments;
+    moments.open(pin);
+    redraw();
+    return () => moments.close();
+  }, [id, query.panel]);
+  useEffect(() => {
+    const moments = store.current;
+    if (moments?.view && moments.pin !== pin) moments.look(pin);
+  }, [query.at]);
+
+  const moments = store.current;
+  const view = moments?.view;
+  if (!view) return moments?.error ? html`<${Problem} error=${moments.error} />` : html`<p class="muted">Loading…</p>`;
+
+  const look = (at) => {
+    moments.look(at);
+    history.replaceState(null, '', link(id, query.panel, moments.pin));
+  };
+  const voice = voices(view.personas.map((seat) => seat.name));
+  const Hero = HEROES[view.protocol];
+  const Side = SIDES[view.protocol];
+  return html`
+    <${Head} id=${id} moments=${moments} view=${view} />
+    ${moments.error && html`<${Problem} error=${moments.error} />`}
+    <${Outcome} view=${view} live=${moments.isLive} />
+    <div class="board">
+      <div class="stack">
+        <${Hero} view=${view} path=${moments.path} />
+        <${Transcript} view=${view} partials=${moments.isLive ? [...moments.partials.values()] : []}
+          live=${moments.isLive} voice=${voice} open=${setOpened} />
+      </div>
+      <div class="stack">
+        <${Matrix} view=${view} voice=${voice} />
+        <${Declarations} view=${view} open=${setOpened} />
+        <${Charts} charts=${view.charts} voices=${view.personas.map((seat) => seat.name)} />
+        <${Side} view=${view} />
+        <${Costs} view=${view} voice=${voice} />
+      </div>
+    </div>
+    <${Replay} moments=${moments} look=${look} link=${(at) => new URL(link(id, query.panel, at), location.href).href} />
+    ${opened !== null && html`<${Fact} path=${moments.path} facts=${moments.facts} ordinal=${opened} show=${setOpened} />`}`;
+}
+
+function link(id, panel, at) {
+  const values = new URLSearchParams();
+  if (panel) values.set('panel', panel);
+  if (at !== null) values.set('at', at);
+  const search = values.toString();
+  return `#/debates/${id}${search ? `?${search}` : ''}`;
+}
+
+function Head({ id, moments, view }) {
+  const row = moments.row;
+  const ended = view.closed_at ?? view.moment_at;
+  const topic = view.topic || '(no topic)';
+  const open = row?.status === 'open';
+  return html`
+    <div class="debate-head">
+      <div class="crumbs"><a href="#/debates">Debates</a> / <a href=${`#/debates?panel=${view.panel}`}>${view.panel}</a> / <span class="mono">${id}</span></div>
+      <h1 class=${topic.length > LONG_TOPIC ? 'long' : ''} title=${topic.length > LONG_TOPIC ? topic : undefined}>${topic}</h1>
+      <div class="facts-line">
+        ${view.status ? html`<${Chip} label=${view.status} />` : html`<span class="chip tone-accent"><i class="pulse" aria-hidden="true"></i><span>${view.phase}</span></span>`}
+        <span>${date(view.submitted_at)}</span>
+        <span>${view.closed_at ? 'took' : 'for'} <b>${span(Date.parse(ended) - Date.parse(view.submitted_at))}</b></span>
+        ${view.setting.map(([name, value]) => html`<span key=${name}>${name} <b>${value}</b></span>`)}
+        <span class="row end">
+          <a class="button tiny" href=${`${moments.path}/export`} download=${`${id}.jsonl`}>Export</a>
+          ${open && html`<${Cancel} row=${row} />`}
+        </span>
+      </div>
+    </div>`;
+}

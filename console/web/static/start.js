@@ -1,0 +1,131 @@
+// The form that starts a debate: what it asks for depends on the panel.
+import { html, useEffect, useState } from './vendor/htm-preact.js';
+import { post, postForm } from './api.js';
+import { Problem } from './parts.js';
+
+const EXAMPLES = {
+  text: 'The food was excellent but the service was painfully slow.',
+  question: `question: Should the library open at night?
+options:
+  - {id: staffed, text: Open until midnight with staff}
+  - {id: card, text: "Open at night by card, without staff"}
+  - {id: keep, text: Keep the present hours}
+criteria:
+  - {name: operating cost, weight: 0.8}
+  - {name: student demand, weight: 0.9, people: true}
+  - {name: safety at night, weight: 0.7, people: true}
+  - {name: energy use, weight: 0.3}
+  - {name: staff wellbeing, weight: 0.5, people: true}
+  - {name: damage to the collection, weight: 0.4}
+  - {name: reputation, weight: 0.3}
+evidence:
+  - {option: staffed, criterion: operating cost, against: 0.7, text: Two more salaries a year.}
+  - {option: staffed, criterion: student demand, for: 0.8, text: 900 students signed a petition.}
+  - {option: staffed, criterion: staff wellbeing, against: 0.5, text: Night shifts are unpopular.}
+  - {option: card, criterion: operating cost, for: 0.6, text: Card readers cost little to run.}
+  - {option: card, criterion: student demand, for: 0.6, text: Most only want a place to sit.}
+  - {option: card, criterion: safety at night, against: 0.6, text: Nobody is there if something happens.}
+  - {option: card, criterion: damage to the collection, against: 0.4, text: Losses rose elsewhere.}
+  - {option: keep, criterion: energy use, for: 0.5, text: The heating is off at night.}
+  - {option: keep, criterion: student demand, against: 0.7, text: The reading rooms are full by noon.}
+  - {option: staffed, criterion: reputation, for: 0.4, text: The university advertises with it.}
+`,
+};
+
+export function Start({ panels }) {
+  const [chosen, setChosen] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState(null);
+  const panel = panels.find((one) => one.name === chosen) ?? panels[0];
+  const submit = async (event) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(null);
+    try {
+      const row = await send(panel, new FormData(event.target));
+      location.hash = `#/debates/${row.id}`;
+    } catch (refused) {
+      setError(refused);
+      setBusy(false);
+    }
+  };
+  if (!panel) return html`<section class="card start"><p class="muted">The panels are being asked for…</p></section>`;
+  return html`
+    <section class="card start" aria-label="New debate">
+      <form onSubmit=${submit}>
+        <fieldset class="choices" aria-label="Panel">
+          ${panels.map((one) => html`
+            <label class="choice" key=${one.name}>
+              <input type="radio" name="panel" value=${one.name} checked=${one.name === panel.name}
+                onChange=${() => setChosen(one.name)} />
+              <b>${one.name}</b><span>${one.title}</span>
+            </label>`)}
+        </fieldset>
+        <${Material} key=${panel.name} panel=${panel} />
+        <details><summary>Settings</summary><div class="more"><${Settings} panel=${panel} /></div></details>
+        ${error && html`<${Problem} error=${error} />`}
+        <div class="row">
+          <button class="button main" type="submit" disabled=${busy}>${busy ? 'Starting…' : 'Start the debate'}</button>
+          <span class="muted small">${panel.personas.map((one) => one.role || one.name).join(' · ')}</span>
+        </div>
+      </form>
+    </section>`;
+}
+
+function Material({ panel }) {
+  const [text, setText] = useState('');
+  if (panel.input === 'image') return html`<${Picture} />`;
+  const question = panel.input === 'question';
+  return html`
+    <label class="field"><span>${question ? 'The question' : 'The text'}</span>
+      <textarea name=${question ? 'question' : 'text'} rows=${question ? 8 : 3} required value=${text}
+        placeholder=${question ? 'Free words where a model answers; or YAML with question, options, criteria and evidence.' : 'One sentence or a short review.'}
+        onInput=${(event) => setText(event.target.value)}></textarea></label>
+    <div><button class="button tiny" type="button" onClick=${() => setText(EXAMPLES[panel.input] ?? '')}>Fill in an example</button></div>`;
+}
+
+function Picture() {
+  const [over, setOver] = useState(false);
+  const [seen, setSeen] = useState(null);
+  useEffect(() => () => seen && URL.revokeObjectURL(seen), [seen]);
+  const look = (event) => setSeen(event.target.files[0] ? URL.createObjectURL(event.target.files[0]) : null);
+  return html`
+    <label class=${`drop ${over ? 'over' : ''}`} onDragOver=${() => setOver(true)} onDragLeave=${() => setOver(false)} onDrop=${() => setOver(false)}>
+      ${seen && html`<img src=${seen} alt="The chosen image" height="72" />`}
+      <span class="field"><span>The image (JPEG, PNG or WEBP, up to 20 MB)</span>
+        <input type="file" name="image" accept="image/jpeg,image/png,image/webp" required onChange=${look} /></span>
+    </label>
+    <label class="field"><span>A caption for the list (optional)</span><input type="text" name="text" maxlength="200" /></label>`;
+}
+
+function Settings({ panel }) {
+  return html`
+    ${panel.presets.length > 0 && html`
+      <label class="field"><span>Preset</span><select name="preset"><option value="">default</option>
+        ${panel.presets.filter((one) => one !== 'default').map((one) => html`<option value=${one}>${one}</option>`)}</select></label>`}
+    ${panel.regimes.length > 0 && html`
+      <label class="field"><span>Regime</span><select name="regime"><option value="">as the panel says</option>
+        ${panel.regimes.map((one) => html`<option value=${one}>${one}</option>`)}</select></label>`}
+    ${panel.protocol === 'absa' && html`
+      <label class="field"><span>Language</span><select name="lang"><option value="">recognise it</option>
+        <option value="ko">Korean</option><option value="en">English</option></select></label>`}
+    <label class="field"><span>Parameters (name=value, separated by spaces)</span>
+      <input type="text" name="set" placeholder="max_rounds=5" /></label>`;
+}
+
+function send(panel, form) {
+  const sets = String(form.get('set') ?? '').split(/\s+/).filter(Boolean);
+  form.delete('set');
+  if (panel.input === 'image') {
+    for (const one of sets) form.append('set', one);
+    return postForm('/debates', form);
+  }
+  const content = Object.fromEntries([...form].filter(([, value]) => value !== ''));
+  if (sets.length) content.set = sets;
+  // Free words are a text; a structured question is YAML or JSON with a line that says so.
+  if (content.question && !/^\s*["{]?question["']?\s*:/m.test(content.question)) {
+    content.text = content.question;
+    delete content.question;
+  }
+  return post('/debates', content);
+}

@@ -1,0 +1,62 @@
+// How things are called and counted, in one place.
+
+const TONES = {
+  authentic: 'good', positive: 'good', completed: 'good', applied: 'good', APPLY: 'good', adopted: 'good',
+  manipulated: 'bad', negative: 'bad', failed: 'bad',
+  ai_generated: 'warn', SKIP: 'warn', cancelled: 'warn', 'not adopted': 'warn',
+  mixed: 'violet', open: 'accent',
+  uncertain: 'calm', neutral: 'calm', unknown: 'calm',
+};
+const GLYPHS = {
+  authentic: '✓', manipulated: '✂', ai_generated: '✦', uncertain: '?',
+  positive: '+', negative: '−', neutral: '0', mixed: '±', unknown: '?',
+  completed: '✓', failed: '✗', cancelled: '⊘', open: '',
+};
+const OTHERS = ['accent', 'violet', 'warn', 'good', 'bad', 'calm'];
+const seen = new Map();
+
+// A position in free words gets the next tone; the words always stand beside it.
+export function tone(label) {
+  if (label == null) return 'calm';
+  if (label in TONES) return TONES[label];
+  if (!seen.has(label)) seen.set(label, OTHERS[seen.size % OTHERS.length]);
+  return seen.get(label);
+}
+export const glyph = (label) => GLYPHS[label] ?? '';
+export const spoken = (name) => String(name ?? '').replaceAll('_', ' ');
+export const share = (value) => (value == null ? '–' : value.toFixed(2));
+
+const NUMBERS = new Intl.NumberFormat('en');
+export const count = (value) => NUMBERS.format(value ?? 0);
+export const short = (value) => {
+  if (value < 1000) return String(value);
+  return value < 1e6 ? `${(value / 1e3).toFixed(value < 1e4 ? 1 : 0)}k` : `${(value / 1e6).toFixed(1)}M`;
+};
+export const money = (value) => (value ? (value < 0.01 ? value.toFixed(4) : value.toFixed(2)) : '0');
+export const many = (value, one, more = `${one}s`) => `${count(value)} ${value === 1 ? one : more}`;
+
+export function span(ms) {
+  const s = Math.max(0, ms) / 1000;
+  if (s < 1) return `${Math.round(s * 1000)} ms`;
+  if (s < 60) return `${s < 10 ? s.toFixed(1) : Math.round(s)} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min`;
+  return s < 86400 ? `${Math.floor(s / 3600)} h` : `${Math.floor(s / 86400)} d`;
+}
+export function age(iso) {
+  const s = Math.max(0, Date.now() - Date.parse(iso)) / 1000;
+  return s < 1 ? 'now' : span(s < 60 ? Math.round(s) * 1000 : s * 1000).replace('.0', '');
+}
+export const clock = (iso) =>
+  new Date(iso).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false });
+export const date = (iso) => new Date(iso).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short', hour12: false });
+
+// Personas keep their colour wherever they appear in a debate.
+export const voices = (names) => {
+  const places = new Map(names.map((name, at) => [name, at % 8]));
+  return (name) => `voice-${places.get(name) ?? 7}`;
+};
+export const initials = (name) => {
+  const parts = String(name).split(/[-_ ]+/).filter(Boolean);
+  if (String(name).length <= 3) return String(name).toUpperCase();
+  return (parts.length > 1 ? parts[0][0] + parts[1][0] : String(name).slice(0, 2)).toUpperCase();
+};

@@ -1,0 +1,111 @@
+"""The parts of a view that every protocol has, computed once."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from parley.bus.contracts.facts import Asked, Closed, Terminated, TurnTaken
+from parley.bus.subjects import DebateRef
+from parley.console.story import WHY
+from parley.console.text import clean, one_line
+from parley.console.web.moments import iso
+from parley.console.web.views.checks import declared
+from parley.console.web.views.parts import Costs, Declared, PersonaCost
+from parley.console.web.views.transcript import Walked
+from parley.coordinator.state import DebateState, Phase
+from parley.coordinator.tally import errors_of, usage_of
+
+
+class Scene(NamedTuple):
+    """A debate walked to some moment; `facts` counts all it has."""
+
+    ref: DebateRef
+    walked: Sequence[Walked]
+    facts: int
+
+    @property
+    def state(self) -> DebateState:
+        return self.walked[-1].after
+
+    def shared(self) -> dict[str, object]:
+        """The fields of a view that no protocol has to know of."""
+        state = self.state
+        step = state.open_step
+        reason = state.terminated.reason if state.terminated else None
+        return {
+            "id": self.ref.id,
+            "panel": self.ref.panel,
+            "title": clean(state.running_panel.title),
+            "topic": clean(state.input.text),
+            "at": len(self.walked),
+            "facts": self.facts,
+            "phase": state.phase.value,
+            "step": step.name if step else "",
+            "waiting": step.waiting_for if step else (),
+            "submitted_at": iso(self.walked[0].logged.time_ns),
+            "moment_at": iso(self.walked[-1].logged.time_ns),
+            "closed_at": self._closed_at(),
+            "status": state.closed.status.value if state.closed else None,
+            "reason": reason.value if reason else None,
+            "reason_words": WHY[reason] if reason else "",
+            "declarations": declarations(self.walked),
+            "errors": tuple(
+                one_line(f"{one.agent} in {one.step}: {one.reason}{_detail(one.detail)}")
+                for one in errors_of(state)
+            ),
+        }
+
+    def _closed_at(self) -> str | None:
+        closing = (one for one in self.walked if one.legal and isinstance(one.logged.fact, Closed))
+        return next((iso(one.logged.time_ns) for one in closing), None)
+
+
+def declarations(walked: Sequence[Walked]) -> tuple[Declared, ...]:
+    found = []
+    for one in walked:
+        fact = one.logged.fact
+        carried = fact.declaration if isinstance(fact, Asked | Terminated) else None
+        if one.legal and carried is not None:
+            found.append(declared(one.ordinal, carried))
+    return tuple(found)
+
+
+def costs(state: DebateState, saved_calls: int | None = None) -> Costs:
+    """By persona, those who spoke, in the order of the roster."""
+    used: dict[str, list[TurnTaken]] = {name: [] for name in state.running_panel.roster}
+    for step in state.steps:
+        for heard in step.heard:
+            if isinstance(heard.said, TurnTaken):
+                used.setdefault(heard.said.persona, []).append(heard.said)
+    total = usage_of(state)
+    return Costs(
+        personas=tuple(_cost(name, turns) for name, turns in used.items() if turns),
+        calls=total.model_calls,
+        input_tokens=total.input_tokens,
+        output_tokens=total.output_tokens,
+        cost=total.cost,
+        saved_calls=saved_calls,
+    )
+
+
+def over_words(state: DebateState, concluding: str) -> str | None:
+    """What goes on once the debate itself is over; None while it runs."""
+    if state.closed is not None:
+        return f"closed: {state.closed.status.value}"
+    return concluding if state.phase is Phase.TERMINATED else None
+
+
+def _cost(persona: str, turns: Sequence[TurnTaken]) -> PersonaCost:
+    return PersonaCost(
+        persona=persona,
+        brain=clean(turns[-1].brain),
+        turns=len(turns),
+        calls=sum(one.usage.model_calls for one in turns),
+        input_tokens=sum(one.usage.input_tokens for one in turns),
+        output_tokens=sum(one.usage.output_tokens for one in turns),
+        cost=sum(one.usage.cost for one in turns),
+        seconds=sum(one.seconds for one in turns),
+    )
+
+
+def _detail(detail: str) -> str:
+    return f", {detail}" if detail else ""

@@ -1,0 +1,275 @@
+"""A deliberation: positions by iteration, the axes explored, and how far the grounds suffice."""
+
+from typing import Literal
+
+from parley.bus.contracts.base import Contract
+from parley.bus.contracts.declaration import RejectedCandidate
+from parley.bus.contracts.deliberation import (
+    Deliberation,
+    DeliberationContent,
+    Dissent,
+    ExploredAxis,
+)
+from parley.bus.contracts.facts import TurnTaken
+from parley.bus.contracts.regimes import Candidate
+from parley.console.deliberations import tell_turn
+from parley.console.readout import mark_of
+from parley.console.text import clean, one_line
+from parley.console.web.views.common import Scene, costs, over_words
+from parley.console.web.views.parts import (
+    Cell,
+    Chart,
+    Matrix,
+    MatrixRow,
+    Outcome,
+    Seat,
+    Series,
+    ViewBase,
+)
+from parley.console.web.views.transcript import Words, entries
+from parley.coordinator.regimes.flow import panel_of
+from parley.coordinator.regimes.progress import StepKind
+from parley.coordinator.regimes.result import DeliberationResult, result_of
+from parley.coordinator.state import DebateState, Heard, Step
+
+_POSITION_WIDTH = 60
+
+
+class Judged(Contract):
+    """One iteration after it was judged; None where its regime does not look at that."""
+
+    iteration: int
+    new_axes: tuple[ExploredAxis, ...]
+    orthogonality: float | None
+    d_current: int | None
+    d_min: int | None
+    change: float | None
+    confidence: float | None
+    sensitivity: str | None
+    forced: str | None
+
+
+class DeliberationView(ViewBase):
+    protocol: Literal["deliberation"] = "deliberation"
+    theta: str
+    regime: str
+    iterations: tuple[Judged, ...]
+    orthogonality_epsilon: float
+    candidates: tuple[Candidate, ...]
+    rejected: tuple[RejectedCandidate, ...]
+    dissent: tuple[Dissent, ...]
+    standing_conclusion: str
+    warnings: tuple[str, ...]
+
+
+def deliberation_view(scene: Scene) -> DeliberationView:
+    state = scene.state
+    result = result_of(scene.ref, state)
+    iterations = _iterations(result)
+    return DeliberationView(
+        **scene.shared(),
+        moment=_moment(state, result),
+        round=len(_thinking(state)),
+        outcome=_outcome(state, result),
+        setting=_setting(result),
+        personas=_seats(state, result),
+        transcript=entries(scene.walked, _words),
+        matrix=_matrix(state),
+        charts=_charts(result, iterations),
+        costs=costs(state),
+        theta=result.theta.value,
+        regime=result.regime.value,
+        iterations=iterations,
+        orthogonality_epsilon=result.params.orthogonality_epsilon,
+        candidates=tuple(sorted(result.candidates, key=lambda one: -one.score)),
+        rejected=result.rejected_candidates,
+        dissent=result.dissent,
+        standing_conclusion=clean(result.conclusion),
+        warnings=result.warnings,
+    )
+
+
+def _moment(state: DebateState, result: DeliberationResult) -> str:
+    over = over_words(state, "over, the judge sums up")
+    if over is not None:
+        return over
+    begun = len(_thinking(state))
+    if begun == 0:
+        return "waiting to be opened"
+    return f"iteration {begun} of at most {result.params.max_iterations}"
+
+
+def _thinking(state: DebateState) -> list[Step]:
+    return [step for step in state.steps if step.name.startswith(f"{StepKind.THINK}-")]
+
+
+def _outcome(state: DebateState, result: DeliberationResult) -> Outcome | None:
+    if state.decided is None:
+        return None
+    dissenting = ", ".join(one.agent for one in result.dissent)
+    notes = [f"dissent of {dissenting}"] if dissenting else ["nobody dissents"]
+    if result.incomplete:
+        notes.append("incomplete: nobody summed up")
+    return Outcome(
+        label=clean(result.conclusion) or "no conclusion",
+        confidence=result.confidence,
+        rationale=clean(result.rationale),
+        notes=tuple(notes),
+    )
+
+
+def _setting(result: DeliberationResult) -> tuple[tuple[str, str], ...]:
+    params = result.params
+    common = (
+        ("regime", f"{result.theta.value}, {result.regime.value}"),
+        ("max iterations", str(params.max_iterations)),
+    )
+    if not result.theta.tracks_axes:
+        return (*common, ("confidence above", f"{params.confidence_threshold:g}"))
+    return (
+        *common,
+        ("D_min", str(params.d_min)),
+        ("saturated below", f"{params.orthogonality_epsilon:g}"),
+        ("cooldown", str(params.cooldown)),
+    )
+
+
+def _seats(state: DebateState, result: DeliberationResult) -> tuple[Seat, ...]:
+    latest = {turn.agent: turn for turn in result.turns}
+    seats = []
+    for persona in panel_of(state).personas:
+        asked = [step for step in state.steps if persona.name in step.ask.personas]
+        turn = latest.get(persona.name)
+        seats.append(
+            Seat(
+                name=persona.name,
+                role=clean(persona.role),
+                speciality=clean(persona.speciality),
+                stance=persona.stance,
+                mark=mark_of(asked[-1] if asked else None, persona.name).value,
+                verdict=one_line(turn.position, _POSITION_WIDTH) or None if turn else None,
+                confidence=turn.confidence if turn else None,
+                says=clean(turn.message) if turn else "",
+            )
+        )
+    return tuple(seats)
+
+
+def _words(turn: TurnTaken) -> Words:
+    match turn.content:
+        case Deliberation() as said:
+            raised = f"raises {', '.join(said.axes)}" if said.axes else ""
+            return Words(
+                headline=one_line(raised),
+                text=said.message,
+                points=said.arguments,
+                verdict=one_line(said.position, _POSITION_WIDTH) or None,
+                confidence=said.confidence,
+            )
+        case said if isinstance(said, DeliberationContent):
+            return Words(text=tell_turn(said))
+        case other:
+            return Words(headline=other.kind)
+
+
+def _matrix(state: DebateState) -> Matrix:
+    held: dict[str, str] = {}
+    steps = _thinking(state)
+    cells: dict[str, list[Cell]] = {one.name: [] for one in panel_of(state).debaters}
+    for step in steps:
+        for agent, row in cells.items():
+            said = _said(step.heard_from(agent))
+            position = said.position if said else ""
+            before = held.get(agent, "")
+            held[agent] = position or before
+            heard = step.heard_from(agent)
+            row.append(
+                Cell(
+                    verdict=one_line(held[agent], _POSITION_WIDTH) or None,
+                    confidence=said.confidence if said else None,
+                    changed=bool(before and position and position != before),
+                    mark=mark_of(step, agent).value,
+                    ordinal=heard.ordinal if heard else None,
+                )
+            )
+    return Matrix(
+        columns=tuple(f"iteration {number}" for number in range(1, len(steps) + 1)),
+        rows=tuple(MatrixRow(persona=agent, cells=tuple(row)) for agent, row in cells.items()),
+    )
+
+
+def _said(heard: Heard | None) -> Deliberation | None:
+    content = heard.said.content if heard and isinstance(heard.said, TurnTaken) else None
+    return content if isinstance(content, Deliberation) else None
+
+
+def _iterations(result: DeliberationResult) -> tuple[Judged, ...]:
+    records = {record.iteration: record for record in result.logical_axes}
+    found: list[Judged] = []
+    for declared in result.declarations:
+        details, rationale = declared.details, declared.termination_rationale
+        record = records.get(details.iteration)
+        if details.iteration == 0 or details.iteration in {one.iteration for one in found}:
+            continue
+        found.append(
+            Judged(
+                iteration=details.iteration,
+                new_axes=tuple(a for a in result.axes if a.iteration == details.iteration),
+                orthogonality=record.orthogonality_score if record else None,
+                d_current=record.d_current if record else None,
+                d_min=record.d_min if record else None,
+                change=rationale.semantic_expansion_delta,
+                confidence=details.confidence,
+                sensitivity=rationale.decision_sensitivity,
+                forced=details.forced_perspective,
+            )
+        )
+    return tuple(found)
+
+
+def _charts(result: DeliberationResult, judged: tuple[Judged, ...]) -> tuple[Chart, ...]:
+    if not judged:
+        return ()
+    columns = tuple(f"iteration {one.iteration}" for one in judged)
+    many = len(columns)
+    if not result.theta.tracks_axes:
+        return (
+            Chart(
+                title="Change and confidence",
+                about="The answer is reached when it stands still and is trusted.",
+                columns=columns,
+                series=(
+                    Series(name="change", values=tuple(one.change for one in judged)),
+                    Series(name="confidence", values=tuple(one.confidence for one in judged)),
+                    Series(
+                        name="confidence threshold",
+                        values=(result.params.confidence_threshold,) * many,
+                        limit=True,
+                    ),
+                ),
+            ),
+        )
+    orthogonality = Chart(
+        title="Orthogonality",
+        about="How far the axes of an iteration differ from those before; saturated below the dashed line.",
+        columns=columns,
+        series=(
+            Series(name="orthogonality", values=tuple(one.orthogonality for one in judged)),
+            Series(
+                name="epsilon",
+                values=(result.params.orthogonality_epsilon,) * many,
+                limit=True,
+            ),
+        ),
+    )
+    dimension = Chart(
+        title="Dimension D",
+        about="Independent axes explored so far, against the least that is asked for.",
+        columns=columns,
+        series=(
+            Series(name="D", values=tuple(one.d_current for one in judged)),
+            Series(name="D_min", values=tuple(one.d_min for one in judged), limit=True),
+        ),
+        top=None,
+    )
+    return orthogonality, dimension

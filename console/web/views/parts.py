@@ -1,0 +1,198 @@
+"""
+What the page shows of any debate, whatever its protocol: plain values, no rule.
+
+Everything that somebody wrote is cleaned of control and invisible characters, and is text: the
+page never takes it for markup. Times are ISO 8601 in UTC; shares are between 0 and 1.
+"""
+
+from typing import Literal
+
+from parley.bus.contracts.base import Contract
+
+EntryKind = Literal[
+    "submitted",
+    "opened",
+    "step",
+    # A step within the part that began before it.
+    "note",
+    "turn",
+    "missed",
+    "failed",
+    "late",
+    "deadline",
+    "cancel",
+    "terminated",
+    "finding",
+    "decided",
+    "closed",
+    # Illegal where it stands: it keeps its place, but changed nothing.
+    "ignored",
+]
+
+
+class Entry(Contract):
+    """One fact as a line of the transcript; `ordinal` is its place in the debate, from 0."""
+
+    ordinal: int
+    time: str
+    kind: EntryKind
+    step: str = ""
+    persona: str = ""
+    headline: str = ""
+    text: str = ""
+    points: tuple[str, ...] = ()
+    verdict: str | None = None
+    confidence: float | None = None
+    # What the turn moved, e.g. `authentic 0.80 -> ai_generated 0.70`.
+    change: str = ""
+    changed: bool = False
+    brain: str = ""
+    seconds: float | None = None
+    tokens: int = 0
+    cost: float = 0.0
+    # The place of the declaration that rides in this fact, among those of the view.
+    declaration: int | None = None
+
+
+class Seat(Contract):
+    """A persona: who it is, what it is doing and where it stands."""
+
+    name: str
+    role: str
+    speciality: str
+    stance: str | None = None
+    mark: str
+    verdict: str | None = None
+    confidence: float | None = None
+    says: str = ""
+
+
+class Cell(Contract):
+    """Where a persona stood after a round; `mark` says how it came to stand there."""
+
+    verdict: str | None = None
+    confidence: float | None = None
+    changed: bool = False
+    mark: str = ""
+    ordinal: int | None = None
+
+
+class MatrixRow(Contract):
+    persona: str
+    cells: tuple[Cell, ...]
+
+
+class Matrix(Contract):
+    """Every row has one cell a column."""
+
+    columns: tuple[str, ...] = ()
+    rows: tuple[MatrixRow, ...] = ()
+
+
+class Check(Contract):
+    """
+    One comparison of a declaration, as text: value, sign and threshold stand side by side.
+
+    `met` is None where there was nothing to compare. `decisive` marks what the rule rests on.
+    """
+
+    name: str
+    value: str
+    sign: str
+    threshold: str
+    met: bool | None
+    decisive: bool = False
+
+
+class Declared(Contract):
+    """`basis` are the ordinals of the facts it rests on, `ordinal` that of the fact it rides in."""
+
+    ordinal: int
+    iteration: int
+    status: str
+    type: str
+    rule: str
+    rule_words: str
+    justification: str
+    checks: tuple[Check, ...]
+    unmet: tuple[str, ...]
+    forced_by_cap: bool
+    basis: tuple[int, ...]
+
+
+class Series(Contract):
+    """One value a column of its chart; None where nothing is known. A limit is drawn dashed."""
+
+    name: str
+    values: tuple[float | None, ...]
+    limit: bool = False
+
+
+class Chart(Contract):
+    title: str
+    about: str
+    columns: tuple[str, ...]
+    series: tuple[Series, ...]
+    # The upper end of the scale; None lets the data decide.
+    top: float | None = 1.0
+
+
+class PersonaCost(Contract):
+    persona: str
+    brain: str
+    turns: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: float
+    seconds: float
+
+
+class Costs(Contract):
+    """`saved_calls` against every round played to the end; None where that is not defined."""
+
+    personas: tuple[PersonaCost, ...] = ()
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    saved_calls: int | None = None
+
+
+class Outcome(Contract):
+    label: str
+    confidence: float | None
+    rationale: str
+    notes: tuple[str, ...] = ()
+
+
+class ViewBase(Contract):
+    """The debate after its first `at` facts, of `facts` that there are."""
+
+    id: str
+    panel: str
+    title: str
+    topic: str
+    at: int
+    facts: int
+    phase: str
+    # What goes on, in words: `round 1 of at most 3`.
+    moment: str
+    round: int
+    step: str
+    waiting: tuple[str, ...]
+    submitted_at: str
+    moment_at: str
+    closed_at: str | None
+    status: str | None
+    reason: str | None
+    reason_words: str
+    outcome: Outcome | None
+    setting: tuple[tuple[str, str], ...]
+    personas: tuple[Seat, ...]
+    transcript: tuple[Entry, ...]
+    matrix: Matrix
+    charts: tuple[Chart, ...]
+    declarations: tuple[Declared, ...]
+    costs: Costs
+    errors: tuple[str, ...]

@@ -1,0 +1,240 @@
+"""What the page shows of recorded and of played debates, at every moment of them."""
+
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from parley.agents.forensic.image import ImageLimits, decoding
+from parley.agents.forensic.pictures import draw_all
+from parley.bus.contracts.facts import CancelRequested, Fact, Opened, Submitted, TurnTaken
+from parley.bus.contracts.panel import DebateInput
+from parley.bus.contracts.verdicts import Statement, Verdict
+from parley.bus.errors import NotFound
+from parley.bus.journal import Logged
+from parley.bus.subjects import DebateRef
+from parley.console.archive import read_archive
+from parley.console.web.views import view_of
+from parley.console.web.views.absa import AbsaView
+from parley.console.web.views.deliberation import DeliberationView
+from parley.console.web.views.verdicts import MAPS, VerdictView
+from parley.coordinator.absa.result import AbsaResult, AbsaUnfinished
+from parley.coordinator.reducer import fold
+from parley.coordinator.results import result_of
+from tests import absa_debates, debates, deliberations
+from tests.vectors_c import VECTORS
+
+REPLAY = Path(__file__).parents[2] / "replay"
+RECORDED = sorted([*REPLAY.glob("*.jsonl"), *REPLAY.glob("absa/*.jsonl")])
+REF = DebateRef("forensic", "f1")
+SECOND = 1_000_000_000
+
+
+def logged(facts: list[Fact], ref: DebateRef = REF) -> list[Logged]:
+    return [
+        Logged(10 + at, ref, fact, 1_700_000_000 * SECOND + at * SECOND)
+        for at, fact in enumerate(facts)
+    ]
+
+
+def recorded(path: Path) -> list[Logged]:
+    (debate,) = read_archive(path).debates
+    return [Logged(n, debate.ref, one.fact, one.time_ns) for n, one in enumerate(debate.recorded)]
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=[path.stem for path in RECORDED])
+def test_every_moment_of_a_recorded_debate_has_a_view(path):
+    facts = recorded(path)
+    for at in range(1, len(facts) + 1):
+        view = view_of(facts[0].ref, facts, at)
+        assert (view.at, view.facts) == (at, len(facts))
+        assert [entry.ordinal for entry in view.transcript] == list(range(at))
+        assert view.phase == fold(one.fact for one in facts[:at]).phase.value
+        assert type(view).model_validate_json(view.model_dump_json()) == view
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=[path.stem for path in RECORDED])
+def test_the_last_moment_agrees_with_the_result(path):
+    facts = recorded(path)
+    state = fold(one.fact for one in facts)
+    result = result_of(facts[0].ref, state)
+    view = view_of(facts[0].ref, facts)
+    run = result.run if isinstance(result, AbsaResult | AbsaUnfinished) else result
+    assert view.status == run.status
+    assert view.reason == run.termination_reason
+    assert [one.rule for one in view.declarations] == [one.details.rule for one in run.declarations]
+    assert view.costs.calls == run.usage.model_calls
+    assert len(view.errors) == len(run.errors)
+
+
+def deadlock() -> VerdictView:
+    facts, _ = debates.play(debates.panel(), debates.DEADLOCK)
+    view = view_of(REF, logged(facts))
+    assert isinstance(view, VerdictView)
+    return view
+
+
+def test_the_matrix_marks_who_changed_and_where_to_read_it():
+    matrix = deadlock().matrix
+    assert matrix.columns == ("opening", "round 1")
+    (row,) = [row for row in matrix.rows if row.persona == "watermark"]
+    opening, first = row.cells
+    assert (opening.verdict, opening.confidence, opening.changed) == ("uncertain", 0.5, False)
+    assert (first.verdict, first.confidence, first.changed) == ("ai_generated", 0.9, True)
+    unmoved = [row for row in matrix.rows if row.persona != "watermark"]
+    assert not any(cell.changed for row in unmoved for cell in row.cells)
+    view = deadlock()
+    said = view.transcript[first.ordinal or 0]
+    assert (said.persona, said.step, said.kind) == ("watermark", "round-1", "turn")
+    assert said.change == "was uncertain 0.50"
+
+
+def test_a_declaration_shows_value_and_threshold_of_every_check():
+    last = deadlock().declarations[-1]
+    assert (last.rule, last.status) == ("high_confidence_deadlock", "terminate")
+    checks = {check.name: check for check in last.checks}
+    assert (checks["confident groups"].value, checks["confident groups"].threshold) == ("2", "2")
+    assert checks["confident groups"].met
+    assert checks["confident groups"].decisive
+    assert (checks["disagreement"].value, checks["disagreement"].sign) == ("0.333", "<")
+    assert checks["disagreement"].met is False
+    assert not checks["disagreement"].decisive
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=[path.stem for path in RECORDED])
+def test_what_a_rule_rests_on_is_met_where_it_ended_the_debate(path):
+    facts = recorded(path)
+    last = view_of(facts[0].ref, facts).declarations[-1]
+    decisive = [check for check in last.checks if check.decisive]
+    unanimous = any(c.name == "disagreement" and c.value == "0" for c in last.checks)
+    assert unanimous or all(check.met for check in decisive)
+
+
+def test_charts_run_over_the_rounds_that_are_over():
+    disagreement, confidence = deadlock().charts
+    assert disagreement.columns == ("opening", "round 1")
+    assert disagreement.series[0].values == pytest.approx((2 / 3, 1 / 3))
+    assert disagreement.series[1].limit
+    assert [one.name for one in confidence.series[:-1]] == list(debates.ROSTER)
+
+
+def test_a_round_that_runs_shows_who_has_spoken_and_who_thinks():
+    facts, _ = debates.play(debates.panel(), debates.DEADLOCK)
+    first_turn = next(at for at, fact in enumerate(facts) if isinstance(fact, TurnTaken))
+    view = view_of(REF, logged(facts), first_turn + 1)
+    assert [cell.mark for row in view.matrix.rows for cell in row.cells] == [
+        "spoken",
+        "thinking",
+        "thinking",
+        "thinking",
+    ]
+    assert view.waiting == ("noise", "watermark", "spatial")
+    assert view.moment == "opening statements"
+    assert view.charts == ()
+
+
+def test_facts_out_of_place_keep_their_place_and_change_nothing():
+    facts, _ = debates.play(debates.panel(), debates.DEADLOCK)
+    late = TurnTaken(
+        step="opening",
+        persona="noise",
+        content=Statement(verdict=Verdict.AUTHENTIC, confidence=1.0, reasoning="again"),
+    )
+    before = [CancelRequested(), *facts[:-1], Opened(decided_at=1), late, facts[-1]]
+    view = view_of(REF, logged(before))
+    assert [entry.kind for entry in view.transcript[-3:]] == ["ignored", "late", "closed"]
+    assert view.transcript[0].kind == "submitted"
+    assert view.matrix == deadlock().matrix
+
+
+def test_the_moment_is_held_within_the_debate():
+    facts, _ = debates.play(debates.panel(), debates.DEADLOCK)
+    assert view_of(REF, logged(facts), 0).at == 1
+    assert view_of(REF, logged(facts), 10_000).at == len(facts)
+    with pytest.raises(NotFound):
+        view_of(REF, [])
+
+
+def test_text_is_cleaned_of_what_nobody_can_see():
+    hidden = "safe \u202edetrever\u202c <b>bold</b>\x1b[31m"
+    facts, _ = debates.play(debates.panel(), debates.DEADLOCK)
+    submission = Submitted(panel=debates.panel(), input=DebateInput(text=hidden))
+    view = view_of(REF, logged([submission, *facts[1:]]))
+    assert view.topic == "safe detrever <b>bold</b>"
+
+
+def test_an_absa_debate_shows_the_sentence_before_and_after():
+    facts, _ = absa_debates.play(absa_debates.panel(), absa_debates.FLIP)
+    view = view_of(absa_debates.REF, logged(facts, absa_debates.REF))
+    assert isinstance(view, AbsaView)
+    assert view.before is not None
+    assert view.after is not None
+    marked = [(one.text, one.polarities) for one in view.before.pieces if one.polarities]
+    assert marked == [("피부톤", ("neutral",)), ("가격", ("negative",))]
+    marked = [(one.text, one.polarities) for one in view.after.pieces if one.polarities]
+    assert marked == [("피부톤", ("positive",)), ("가격", ("negative",))]
+    assert "".join(one.text for one in view.after.pieces) == absa_debates.TEXT
+
+
+def test_an_absa_debate_shows_edits_gate_adoption_and_rules_in_order():
+    facts, state = absa_debates.play(absa_debates.panel(), absa_debates.FLIP)
+    view = view_of(absa_debates.REF, logged(facts, absa_debates.REF))
+    assert isinstance(view, AbsaView)
+    first = view.edits[0]
+    assert (first.op, first.aspect, first.before, first.after) == (
+        "set_polarity",
+        "피부톤",
+        "neutral",
+        "positive",
+    )
+    assert first.evidence == "맑아졌는데"
+    assert state.overridden is not None
+    assert [(one.aspect, one.decision) for one in view.gate] == [
+        (one.aspect, one.decision) for one in state.overridden.outcome.decisions
+    ]
+    assert view.adoption is not None
+    assert view.adoption.score == state.overridden.outcome.adoption.ev_score
+    assert view.moderator is not None
+    assert [rule.name[-1] for rule in view.moderator.rules] == list("ZBMCADE")
+    fired = [f"Rule{rule.name[-1]}" for rule in view.moderator.rules if rule.fired]
+    assert state.moderated is not None
+    assert fired == list(state.moderated.output.applied_rules)
+    assert all(bool(rule.said) is rule.fired for rule in view.moderator.rules)
+
+
+def test_speakers_of_an_absa_debate_stand_in_the_matrix_with_what_they_imply():
+    facts, _ = absa_debates.play(absa_debates.panel(), absa_debates.FLIP)
+    matrix = view_of(absa_debates.REF, logged(facts, absa_debates.REF)).matrix
+    cells = {row.persona: row.cells[0] for row in matrix.rows}
+    assert cells["epm"].verdict == "피부톤 +, 가격 -"
+    assert cells["epm"].changed
+    assert cells["tan"].verdict == "피부톤 0, 가격 -"
+    assert not cells["tan"].changed
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=[vector.id for vector in VECTORS])
+def test_a_deliberation_shows_its_axes_and_figures_by_iteration(vector):
+    chosen = deliberations.panel(vector.theta, **vector.params)
+    facts, _ = deliberations.play(chosen, deliberations.scripted(deliberations.script_of(vector)))
+    view = view_of(deliberations.REF, logged(facts, deliberations.REF))
+    assert isinstance(view, DeliberationView)
+    result = deliberations.deliberate(vector)
+    assert len(view.iterations) == result.total_iterations
+    if result.theta.tracks_axes:
+        assert [one.d_current for one in view.iterations] == [
+            one.d_current for one in result.logical_axes
+        ]
+        assert [axis for one in view.iterations for axis in one.new_axes] == list(result.axes)
+        assert [one.orthogonality for one in view.iterations] == list(result.orthogonality_history)
+    assert view.outcome is not None
+    assert view.outcome.label == (result.conclusion or "no conclusion")
+    assert len(view.matrix.columns) == result.total_iterations
+
+
+def test_the_maps_named_are_those_that_are_drawn():
+    made = BytesIO()
+    Image.effect_noise((256, 256), 40).convert("RGB").save(made, "PNG")
+    with decoding(ImageLimits()) as decoder:
+        drawn = draw_all(decoder.decode(made.getvalue()))
+    assert [one.name for one in drawn] == [one.name for one in MAPS]

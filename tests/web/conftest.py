@@ -1,0 +1,56 @@
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from itertools import count
+from pathlib import Path
+
+import pytest
+import structlog
+
+from parley.bus.jetstream.bus import open_bus
+from parley.bus.jetstream.connection import Server
+from parley.bus.jetstream.infra import Layout
+from parley.bus.journal import Journal
+from parley.bus.subjects import Subjects
+from tests.bus.worlds import NatsServer
+
+_number = count(1)
+
+
+@pytest.fixture(scope="session")
+def nats_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    server = NatsServer(tmp_path_factory.mktemp("nats")).start()
+    yield server.url
+    server.stop()
+
+
+@pytest.fixture
+def log(nats_url: str) -> Callable[[], AbstractAsyncContextManager[Journal]]:
+    """A log of the test's own."""
+    layout = layout_of(next(_number))
+
+    @asynccontextmanager
+    async def open_log() -> AsyncIterator[Journal]:
+        async with open_bus(Server((nats_url,)), layout) as bus:
+            await bus.apply()
+            yield Journal(bus, Subjects(layout.prefix))
+
+    return open_log
+
+
+def layout_of(number: int) -> Layout:
+    return Layout(stream=f"WEB{number}", prefix=f"web{number}", bucket=f"webblobs{number}")
+
+
+@pytest.fixture
+def nats(tmp_path: Path) -> Iterator[NatsServer]:
+    """A server of the test's own."""
+    server = NatsServer(tmp_path).start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(autouse=True)
+def _own_logging() -> Iterator[None]:
+    """A command called here writes its log to where the test captures it, which ends with it."""
+    yield
+    structlog.reset_defaults()

@@ -1,0 +1,130 @@
+"""A row says what the real reducer says, from a fraction of the work."""
+
+from pathlib import Path
+
+import pytest
+
+from parley.bus.codec import encode
+from parley.bus.contracts.base import Usage
+from parley.bus.contracts.facts import Fact, TurnTaken
+from parley.bus.port import Record
+from parley.bus.subjects import DebateRef, Subjects, tail_of
+from parley.console.web.entries import Row, Wanted
+from parley.console.web.rows import Rows
+from parley.coordinator.reducer import fold
+from parley.coordinator.tally import usage_of
+from tests.debates import STALEMATE, panel, play
+from tests.web.site import RECORDINGS, recorded
+
+REF = DebateRef("forensic", "one")
+
+
+def row_of(facts: list[Fact], rows: Rows, ref: DebateRef = REF) -> Row:
+    for number, fact in enumerate(facts, start=1):
+        feed(rows, ref, fact, number)
+    row = rows.row(ref)
+    assert row is not None
+    return row
+
+
+def feed(rows: Rows, ref: DebateRef, fact: Fact, number: int) -> None:
+    record = Record(number, Subjects().of(ref, fact), encode(fact), number * 10**9)
+    rows.take(ref, tail_of(fact), record)
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_a_row_agrees_with_the_reducer_after_every_fact(path: Path):
+    facts = recorded(path)
+    rows = Rows()
+    for number, fact in enumerate(facts, start=1):
+        feed(rows, REF, fact, number)
+        row = rows.row(REF)
+        state = fold(facts[:number])
+        assert row is not None
+        assert (row.phase, row.facts, row.sequence) == (state.phase, state.facts, number)
+        assert row.protocol == state.running_panel.protocol
+        terminated, closed = state.terminated, state.closed
+        assert row.reason == (
+            terminated.reason.value if terminated else closed.reason if closed else None
+        )
+        assert row.status == (closed.status.value if closed else "open")
+        if state.moderated is not None:
+            assert row.verdict == state.moderated.output.final_label
+
+
+def test_verdict_round_and_times_of_a_debate_of_verdicts():
+    facts, state = play(panel(), STALEMATE)
+    row = row_of(facts, Rows())
+    assert state.decided is not None
+    assert row.verdict == state.decided.decision.final_verdict.value  # type: ignore[union-attr]
+    assert row.round == 2
+    assert row.submitted_at == "1970-01-01T00:00:01.000Z"
+    assert row.closed_at is not None
+
+
+def test_what_turns_cost_adds_up():
+    facts, _ = play(panel(), STALEMATE)
+    usage = Usage(model_calls=1, input_tokens=100, output_tokens=20, cost=0.25)
+    costly = [
+        fact.model_copy(update={"usage": usage}) if isinstance(fact, TurnTaken) else fact
+        for fact in facts
+    ]
+    row = row_of(costly, Rows())
+    used = usage_of(fold(costly))
+    assert used.model_calls > 4
+    assert (row.calls, row.cost) == (used.model_calls, used.cost)
+    assert row.tokens == used.input_tokens + used.output_tokens
+
+
+def test_what_is_no_fact_changes_nothing():
+    facts, _ = play(panel(), STALEMATE)
+    rows = Rows()
+    before = row_of(facts[:4], rows)
+    bad = (b"", b"[]", b"\xff", b'{"usage":', b'{"reason":7}', b'{"status":"x","reason":""}')
+    for number, data in enumerate(bad, start=10):
+        for tail in ("turn.opening.noise", "ctl.terminated", "ctl.closed"):
+            rows.take(REF, tail, Record(number, "", data, 0))
+    rows.take(REF, "ctl.unheard-of", Record(99, "", b"{}", 0))
+    rows.take(DebateRef("forensic", "two"), "ctl.closed", Record(100, "", b"{}", 0))
+    assert rows.row(REF) == before
+    assert len(rows) == 1
+
+
+def test_pages_and_filters():
+    facts, _ = play(panel(), STALEMATE)
+    rows = Rows()
+    for number in range(250):
+        ref = DebateRef("forensic" if number % 2 else "other", f"d{number}")
+        feed(rows, ref, facts[0], 1000 + number)
+        if number % 10 == 0:
+            feed(rows, ref, facts[-1], 2000 + number)
+    seen: list[str] = []
+    before = None
+    while True:
+        page = rows.page(Wanted(panel="forensic"), 30, before)
+        assert page.total == 125
+        seen += [row.id for row in page.rows]
+        before = page.following
+        if before is None:
+            break
+    assert seen == [f"d{number}" for number in range(249, 0, -2)]
+    assert rows.page(Wanted(state="closed"), 5, None).total == 25
+    assert rows.page(Wanted(state="completed"), 5, None).total == 25
+    assert rows.page(Wanted(state="failed"), 5, None).total == 0
+    assert rows.page(Wanted(state="open"), 5, None).total == 225
+    assert [row.id for row in rows.page(Wanted(text=" D249"), 5, None).rows] == ["d249"]
+    assert rows.page(Wanted(text="PHOTOGRAPH"), 5, None).total == 250
+    assert rows.page(Wanted(reason="manager"), 5, None).total == 0
+
+
+def test_a_cursor_holds_while_debates_come_and_go():
+    facts, _ = play(panel(), STALEMATE)
+    rows = Rows()
+    for number in range(10):
+        feed(rows, DebateRef("forensic", f"d{number}"), facts[0], 1 + number)
+    first = rows.page(Wanted(), 4, None)
+    feed(rows, DebateRef("forensic", "new"), facts[0], 50)
+    rows.forget(DebateRef("forensic", "d6"))
+    second = rows.page(Wanted(), 4, first.following)
+    assert [row.id for row in first.rows] == ["d9", "d8", "d7", "d6"]
+    assert [row.id for row in second.rows] == ["d5", "d4", "d3", "d2"]
