@@ -90,7 +90,7 @@ def _mended(reading: TextReading, context: SharedContext) -> Iterator[ProposedEd
 
 
 def _missing_target(
-    reading: TextReading, holding: Holding, held: list[Holding], found: list[Candidate]
+    reading: TextReading, holding: Holding, held: Sequence[Holding], found: list[Candidate]
 ) -> Iterator[ProposedEdit]:
     taken = {spelling(item.key) for item in held if item.place is not None}
     free = [item for item in found if spelling(reading.quote(item.place)) not in taken]
@@ -139,7 +139,7 @@ def _duplicates(held: Sequence[Holding]) -> Iterator[ProposedEdit]:
 
 
 def _overlooked(
-    reading: TextReading, held: list[Holding], found: list[Candidate]
+    reading: TextReading, held: Sequence[Holding], found: list[Candidate]
 ) -> Iterator[ProposedEdit]:
     """A clear term that Stage 1 does not have, for instance because a guess took its place."""
     known = [holding.place for holding in held if holding.place is not None]

@@ -7,7 +7,7 @@ other means and always names its evidence, which is what gives the debate someth
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from parley.bus.contracts.absa.sentiment import Polarity
 
@@ -18,8 +18,7 @@ POLARITIES = (Polarity.POSITIVE, Polarity.NEGATIVE, Polarity.NEUTRAL)
 CueKind = Literal["NEGATION", "CONTRAST", "IRONY"]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Place(NamedTuple):
     """Characters `start` … `end`-1 of the text."""
 
     start: int

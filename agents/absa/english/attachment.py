@@ -9,10 +9,11 @@ two apart and therefore errs on other sentences.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp
+from typing import NamedTuple
 
-from parley.agents.absa.english.context import context_score
+from parley.agents.absa.english.context import context_scores
 from parley.agents.absa.english.maxent import Triple
 from parley.agents.absa.english.polarity_features import TokenSpan
 from parley.agents.absa.english.sentence import Sentence
@@ -29,10 +30,10 @@ _ZERO: Triple = (0.0, 0.0, 0.0)
 # Distances are told apart the less, the longer they are.
 _BUCKETS = ("0", "1", "2", "3", "4", "5", "5", "7", "7", "7", *("10",) * REACH)
 _VERBAL = frozenset(("VRB", "VRBo", "AUX"))
+_CACHED_RELATIONS = 50_000
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """A token with its weight for the aspect and what it adds to each polarity."""
 
     at: int
@@ -47,11 +48,16 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """Weights by feature: of the aspect itself, of values, of relations."""
+    """
+    Weights by feature: of the aspect itself, of values, of relations.
+
+    `_logits` keeps what a relation weighs whatever the word.
+    """
 
     own: dict[str, Triple]
     values: dict[str, Triple]
     relations: dict[str, float]
+    _logits: dict["Relation", float] = field(default_factory=dict)
 
     def word_values(self, sentence: Sentence) -> list[Triple]:
         """What each word says whatever it is said of; the same for every aspect."""
@@ -65,15 +71,20 @@ class Attachment:
         positive, negative, neutral = _total(self.own, own_names(sentence, aspect, known))
         head = sentence.words[aspect[1] - 1]
         relations, said = self.relations, []
-        telling = [max(map(abs, value)) >= _NOTHING_SAID for value in said_alone]
-        for at, names in relation_names(view, telling):
-            logit = BASE_WEIGHT
+        telling = [
+            p >= _NOTHING_SAID or n >= _NOTHING_SAID or u >= _NOTHING_SAID
+            for p, n, u in (map(abs, value) for value in said_alone)
+        ]
+        in_context = context_scores(head.lemma, head.form)
+        for at, relation, names in _relations(view, telling):
+            logit = self._logits.get(relation)
+            if logit is None:
+                logit = self._logit(relation)
             for name in names:
                 logit += relations.get(name, 0.0)
             weight = 1.0 / (1.0 + exp(min(_STEEPEST, -logit)))
             value = said_alone[at]
-            extra = context_name(sentence, at, head)
-            if extra:
+            if in_context and (extra := context_name(sentence, at, head)):
                 more = self.values.get(extra, _ZERO)
                 value = (value[0] + more[0], value[1] + more[1], value[2] + more[2])
             positive += weight * value[0]
@@ -81,6 +92,15 @@ class Attachment:
             neutral += weight * value[2]
             said.append(Said(at, weight, value))
         return (positive, negative, neutral), said
+
+    def _logit(self, relation: "Relation") -> float:
+        logit = BASE_WEIGHT
+        for name in relation.names:
+            logit += self.relations.get(name, 0.0)
+        if len(self._logits) >= _CACHED_RELATIONS:
+            self._logits.clear()
+        self._logits[relation] = logit
+        return logit
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,33 +154,73 @@ def own_names(sentence: Sentence, aspect: TokenSpan, known: Iterable[str]) -> It
     )
 
 
-def value_names(sentence: Sentence, at: int) -> Iterator[str]:
+def value_names(sentence: Sentence, at: int) -> list[str]:
     known = sentence.words[at]
     form = known.form
     mark = "!" if sentence.negated[at] else ""
-    yield f"{mark}{form}"
-    yield f"l{mark}{known.lemma}"
+    names = [f"{mark}{form}", f"l{mark}{known.lemma}"]
     if at + 1 < len(sentence.forms):
-        yield f"{form} {sentence.forms[at + 1]}"
+        names.append(f"{form} {sentence.forms[at + 1]}")
     if at:
-        yield f"<{sentence.forms[at - 1]} {form}"
+        names.append(f"<{sentence.forms[at - 1]} {form}")
     score = sentence.scores[at]
     if score:
-        yield f"O{score}"
-        yield "O+" if score > 0 else "O-"
-    yield f"c{mark}{known.kind}"
+        names += (f"O{score}", "O+" if score > 0 else "O-")
+    names.append(f"c{mark}{known.kind}")
+    return names
 
 
 def context_name(sentence: Sentence, at: int, head: Word) -> str:
     """What the word says of this very noun; empty when nothing in particular."""
-    meant = context_score(head.lemma, head.form, sentence.forms[at])
+    meant = context_scores(head.lemma, head.form).get(sentence.forms[at])
     if not meant:
         return ""
     return "X+" if (meant > 0) != sentence.negated[at] else "X-"
 
 
+class Relation(NamedTuple):
+    """How a word stands to an aspect, as far as it is told apart and whatever the word is."""
+
+    side: str
+    bucket: str
+    opinion: str
+    borders: int
+    aspects: int
+    kind: str
+    links: int
+    verbs: int
+    preposition: str
+    commas: int
+    domain: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        side, bucket, opinion, borders, aspects, kind, links, verbs, *rest = self
+        preposition, commas, domain = rest
+        near = min(2, borders)
+        return (
+            f"{side}{bucket}{opinion}",
+            f"{side}c{borders}a{aspects}{opinion}",
+            f"{side}C{kind}a{aspects}c{near}",
+            f"{side}{kind}{bucket}",
+            f"{side}v{links}{verbs}{opinion}a{aspects}",
+            f"{side}p{preposition}{opinion}",
+            f"{side}m{commas}{opinion}a{aspects}",
+            f"{side}H{domain}{opinion}c{near}",
+        )
+
+
+# A word's place, its relation to the aspect, and features of the very word.
+_Related = tuple[int, Relation, tuple[str, ...]]
+
+
 def relation_names(view: AspectView, wanted: list[bool]) -> Iterator[tuple[int, list[str]]]:
     """Every wanted word within reach that belongs to no aspect, with how it stands to this one."""
+    for at, relation, names in _relations(view, wanted):
+        yield at, [*relation.names, *names]
+
+
+def _relations(view: AspectView, wanted: list[bool]) -> Iterator[_Related]:
     first, end = view.aspect
     length = len(view.mask)
     yield from _walk(view, wanted, range(end, min(length, end + REACH)), end - 1)
@@ -190,7 +250,7 @@ class _Path:
 
 def _walk(
     view: AspectView, wanted: list[bool], places: range, anchor: int
-) -> Iterator[tuple[int, list[str]]]:
+) -> Iterator[_Related]:
     sentence, mask = view.sentence, view.mask
     side = "R" if places.step > 0 else "L"
     domain = sentence.words[anchor].domain
@@ -205,23 +265,21 @@ def _walk(
         kind, form = sentence.kinds[at], sentence.forms[at]
         if wanted[at]:
             distance = abs(at - anchor)
-            borders = abs(sentence.clauses[at] - own)
-            opinion = "o" if sentence.scores[at] else "n"
-            aspects, near = min(2, path.aspects), min(2, borders)
-            bucket = _BUCKETS[distance]
-            names = [
-                f"{side}{bucket}{opinion}",
-                f"{side}c{min(3, borders)}a{aspects}{opinion}",
-                f"{side}C{kind}a{aspects}c{near}",
-                f"{side}{kind}{bucket}",
-                f"{side}v{path.links}{path.verbs}{opinion}a{aspects}",
-                f"{side}p{path.preposition}{opinion}",
-                f"{side}m{path.commas}{opinion}a{aspects}",
-                f"{side}H{domain}{opinion}c{near}",
-                f"w{side}{form}",
-            ]
-            if distance <= _SIGNATURE + 1:
-                names.append(f"{side}S{signature}|{kind}")
-            yield at, names
+            relation = Relation(
+                side,
+                _BUCKETS[distance],
+                "o" if sentence.scores[at] else "n",
+                min(3, abs(sentence.clauses[at] - own)),
+                min(2, path.aspects),
+                kind,
+                path.links,
+                path.verbs,
+                path.preposition,
+                path.commas,
+                domain,
+            )
+            near = distance <= _SIGNATURE + 1
+            word = f"w{side}{form}"
+            yield at, relation, (word, f"{side}S{signature}|{kind}") if near else (word,)
         path.pass_by(form, kind)
         signature += f"{kind}_"

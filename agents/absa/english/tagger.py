@@ -4,7 +4,13 @@ from dataclasses import dataclass, field
 
 from parley.agents.absa.english.lattice import Lattice, Pair, Transitions, lattice
 from parley.agents.absa.english.sentence import Sentence
-from parley.agents.absa.english.term_features import OFFSETS, joint_features, own_features
+from parley.agents.absa.english.term_features import (
+    OFFSETS,
+    Kinds,
+    kind_features,
+    own_features,
+    windows,
+)
 from parley.agents.absa.english.words import Word
 
 LONGEST_TERM = 8
@@ -29,10 +35,11 @@ class TaggerWeights:
 
 @dataclass(frozen=True, slots=True)
 class Tagger:
-    """`_sums` keeps what each known word adds at each distance."""
+    """`_sums` keeps what each known word adds at each distance, `_starts` what five classes do."""
 
     weights: TaggerWeights
     _sums: dict[str, tuple[Pair, ...]] = field(default_factory=dict)
+    _starts: dict[Kinds, Pair] = field(default_factory=dict)
 
     def chain(self, sentence: Sentence) -> Lattice:
         return lattice(self._emissions(sentence), self.weights.transitions)
@@ -40,12 +47,11 @@ class Tagger:
     def _emissions(self, sentence: Sentence) -> list[Pair]:
         rows = self.weights.rows
         sums = [self._word_sums(known) for known in sentence.words]
-        bias_begin, bias_inside = rows.get("bias", _NOTHING)
         last = len(sums) - 1
         emissions = []
-        for at, joint in enumerate(joint_features(sentence)):
-            begin, inside = bias_begin, bias_inside
-            for name in joint:
+        for at, (window, names) in enumerate(windows(sentence)):
+            begin, inside = self._starts.get(window) or self._start(window)
+            for name in names:
                 pair = rows.get(name)
                 if pair:
                     begin += pair[0]
@@ -57,6 +63,16 @@ class Tagger:
                     inside += pair[1]
             emissions.append((begin, inside))
         return emissions
+
+    def _start(self, window: Kinds) -> Pair:
+        begin, inside = self.weights.rows.get("bias", _NOTHING)
+        for name in kind_features(window):
+            pair = self.weights.rows.get(name, _NOTHING)
+            begin, inside = begin + pair[0], inside + pair[1]
+        if len(self._starts) >= _CACHED_WORDS:
+            self._starts.clear()
+        self._starts[window] = (begin, inside)
+        return begin, inside
 
     def _word_sums(self, known: Word) -> tuple[Pair, ...]:
         sums = self._sums.get(known.form)
