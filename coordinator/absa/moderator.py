@@ -5,7 +5,7 @@ Rules run in the order Z, B, M, C, A, D, E; each sees the label and confidence t
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from parley.bus.contracts.absa.moderator import (
     ArbiterFlags,
@@ -39,7 +39,7 @@ class _Ruling:
     confidence: float
     rules: tuple[str, ...] = ()
     rationale: tuple[str, ...] = ()
-    flags: ArbiterFlags = field(default_factory=ArbiterFlags)
+    flags: ArbiterFlags = ArbiterFlags()
     span_iou: float | None = None
 
     def fired(self, rule: str, why: str) -> "_Ruling":
