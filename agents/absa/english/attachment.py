@@ -77,9 +77,7 @@ class Attachment:
         ]
         in_context = context_scores(head.lemma, head.form)
         for at, relation, names in _relations(view, telling):
-            logit = self._logits.get(relation)
-            if logit is None:
-                logit = self._logit(relation)
+            logit = self._logits.get(relation) or self._logit(relation)
             for name in names:
                 logit += relations.get(name, 0.0)
             weight = 1.0 / (1.0 + exp(min(_STEEPEST, -logit)))

@@ -1,13 +1,15 @@
 """Finding aspect terms with the trained chain: every plausible span with its probability."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from parley.agents.absa.english.lattice import Lattice, Pair, Transitions, lattice
 from parley.agents.absa.english.sentence import Sentence
 from parley.agents.absa.english.term_features import (
     OFFSETS,
-    Kinds,
-    kind_features,
+    kinds_around,
+    kinds_before,
+    kinds_behind,
     own_features,
     windows,
 )
@@ -16,6 +18,8 @@ from parley.agents.absa.english.words import Word
 LONGEST_TERM = 8
 _CACHED_WORDS = 50_000
 _NOTHING: Pair = (0.0, 0.0)
+_ThreeKinds = tuple[str, str, str]
+_KindFeatures = Callable[[str, str, str], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +39,13 @@ class TaggerWeights:
 
 @dataclass(frozen=True, slots=True)
 class Tagger:
-    """`_sums` keeps what each known word adds at each distance, `_starts` what five classes do."""
+    """`_sums` keeps what each known word adds at each distance, the others what three classes do."""
 
     weights: TaggerWeights
     _sums: dict[str, tuple[Pair, ...]] = field(default_factory=dict)
-    _starts: dict[Kinds, Pair] = field(default_factory=dict)
+    _around: dict[_ThreeKinds, Pair] = field(default_factory=dict)
+    _before: dict[_ThreeKinds, Pair] = field(default_factory=dict)
+    _behind: dict[_ThreeKinds, Pair] = field(default_factory=dict)
 
     def chain(self, sentence: Sentence) -> Lattice:
         return lattice(self._emissions(sentence), self.weights.transitions)
@@ -49,8 +55,18 @@ class Tagger:
         sums = [self._word_sums(known) for known in sentence.words]
         last = len(sums) - 1
         emissions = []
+        around, before, behind = self._around, self._before, self._behind
+        bias_begin, bias_inside = rows.get("bias", _NOTHING)
         for at, (window, names) in enumerate(windows(sentence)):
-            begin, inside = self._starts.get(window) or self._start(window)
+            three = window[1:4]
+            pair = around.get(three) or self._kinds(around, kinds_around, three)
+            begin, inside = bias_begin + pair[0], bias_inside + pair[1]
+            three = window[:3]
+            pair = before.get(three) or self._kinds(before, kinds_before, three)
+            begin, inside = begin + pair[0], inside + pair[1]
+            three = window[2:]
+            pair = behind.get(three) or self._kinds(behind, kinds_behind, three)
+            begin, inside = begin + pair[0], inside + pair[1]
             for name in names:
                 pair = rows.get(name)
                 if pair:
@@ -64,15 +80,12 @@ class Tagger:
             emissions.append((begin, inside))
         return emissions
 
-    def _start(self, window: Kinds) -> Pair:
-        begin, inside = self.weights.rows.get("bias", _NOTHING)
-        for name in kind_features(window):
-            pair = self.weights.rows.get(name, _NOTHING)
-            begin, inside = begin + pair[0], inside + pair[1]
-        if len(self._starts) >= _CACHED_WORDS:
-            self._starts.clear()
-        self._starts[window] = (begin, inside)
-        return begin, inside
+    def _kinds(
+        self, known: dict[_ThreeKinds, Pair], features: _KindFeatures, three: _ThreeKinds
+    ) -> Pair:
+        """There are so few classes that everything may be kept."""
+        known[three] = found = self._sum(features(*three))
+        return found
 
     def _word_sums(self, known: Word) -> tuple[Pair, ...]:
         sums = self._sums.get(known.form)

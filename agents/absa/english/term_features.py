@@ -1,7 +1,7 @@
 """
 What the term tagger looks at, as strings.
 
-A word's own features at a distance (-2 … 2) never change, nor do those of five classes in a row, so
+A word's own features at a distance (-2 … 2) never change, nor do those of three classes in a row, so
 inference adds them up once and keeps the sums. The rest join neighbouring words. Gazetteer nouns of every domain share
 the class `N`, which is what lets a tagger trained on restaurants read about laptops.
 """
@@ -39,16 +39,17 @@ def is_lexical(feature: str) -> bool:
     return feature[0] in "wlxypd" and feature[1:3] == "0="
 
 
-def kind_features(window: Kinds) -> tuple[str, ...]:
-    """Of the classes of five neighbours; the third is the token that is being tagged."""
-    c2, c1, c, n1, n2 = window
-    return (
-        f"A{c1}|{c}",
-        f"B{c}|{n1}",
-        f"C{c1}|{c}|{n1}",
-        f"D{c2}|{c1}|{c}",
-        f"E{c}|{n1}|{n2}",
-    )
+def kinds_around(c1: str, c: str, n1: str) -> tuple[str, ...]:
+    """Of the classes before, at and behind the token that is being tagged."""
+    return f"A{c1}|{c}", f"B{c}|{n1}", f"C{c1}|{c}|{n1}"
+
+
+def kinds_before(c2: str, c1: str, c: str) -> tuple[str, ...]:
+    return (f"D{c2}|{c1}|{c}",)
+
+
+def kinds_behind(c: str, n1: str, n2: str) -> tuple[str, ...]:
+    return (f"E{c}|{n1}|{n2}",)
 
 
 def windows(sentence: Sentence) -> Iterator[tuple[Kinds, tuple[str, ...]]]:
@@ -77,7 +78,12 @@ def windows(sentence: Sentence) -> Iterator[tuple[Kinds, tuple[str, ...]]]:
 
 def joint_features(sentence: Sentence) -> Iterator[tuple[str, ...]]:
     for window, names in windows(sentence):
-        yield (*kind_features(window), *names)
+        yield (
+            *kinds_around(*window[1:4]),
+            *kinds_before(*window[:3]),
+            *kinds_behind(*window[2:]),
+            *names,
+        )
 
 
 def _shape(text: str) -> str:
