@@ -29,6 +29,7 @@ UNSURE = 0.55
 CRITICAL_STARTS = ("negation", "irony", "contrast")
 CRITICAL_MARK = "severity:high"
 NO_CHANGE = "Rule default: no change."
+_NO_FLAGS = ArbiterFlags()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class _Ruling:
     confidence: float
     rules: tuple[str, ...] = ()
     rationale: tuple[str, ...] = ()
-    flags: ArbiterFlags = ArbiterFlags()
+    flags: ArbiterFlags = _NO_FLAGS
     span_iou: float | None = None
 
     def fired(self, rule: str, why: str) -> "_Ruling":

@@ -246,9 +246,7 @@ class _Path:
             self.commas = min(3, self.commas + 1)
 
 
-def _walk(
-    view: AspectView, wanted: list[bool], places: range, anchor: int
-) -> Iterator[_Related]:
+def _walk(view: AspectView, wanted: list[bool], places: range, anchor: int) -> Iterator[_Related]:
     sentence, mask = view.sentence, view.mask
     side = "R" if places.step > 0 else "L"
     domain = sentence.words[anchor].domain

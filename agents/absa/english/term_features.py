@@ -63,15 +63,18 @@ def windows(sentence: Sentence) -> Iterator[tuple[Kinds, tuple[str, ...]]]:
         c2, c1, c, n1, n2 = kinds[at - 2 : at + 3]
         w1, w, m1 = forms[at - 1 : at + 2]
         lemma = sentence.words[index].lemma
-        yield (c2, c1, c, n1, n2), (
-            f"F{w1}|{w}",
-            f"G{w}|{m1}",
-            f"H{w}|{n1}",
-            f"I{c1}|{w}",
-            f"J{w1}|{c}",
-            f"K{_shape(token.text)}|{c}",
-            f"L{near[index]}|{c}",
-            f"M{lemma in seen}|{c}",
+        yield (
+            (c2, c1, c, n1, n2),
+            (
+                f"F{w1}|{w}",
+                f"G{w}|{m1}",
+                f"H{w}|{n1}",
+                f"I{c1}|{w}",
+                f"J{w1}|{c}",
+                f"K{_shape(token.text)}|{c}",
+                f"L{near[index]}|{c}",
+                f"M{lemma in seen}|{c}",
+            ),
         )
         seen.add(lemma)
 
