@@ -71,7 +71,8 @@ CANCELLED = TerminationReason.CANCELLED
 def advance(state: DebateState) -> ControlFact:
     reading = Reading(state)
     if state.terminated is None:
-        return _stage1(reading) or _debate(reading)
+        debating = bool(state.steps) and is_turn(state.steps[-1])
+        return (None if debating else _stage1(reading)) or _debate(reading)
     if state.terminated.reason is CANCELLED:
         return stop(state)
     if state.overridden is None:

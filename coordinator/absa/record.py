@@ -151,8 +151,7 @@ def _entry(  # noqa: PLR0913, PLR0917 - one argument for each column of the trac
 ) -> TraceEntry:
     identity = sample.identity
     said: JsonValue = output.model_dump(mode="json", by_alias=True)
-    # What a model was dumped to is valid JSON; looking at every value again takes longest of all.
-    return TraceEntry.model_construct(
+    return TraceEntry(
         stage=stage,
         agent=agent,
         uid=identity.uid,

@@ -30,7 +30,11 @@ _ZERO: Triple = (0.0, 0.0, 0.0)
 # Distances are told apart the less, the longer they are.
 _BUCKETS = ("0", "1", "2", "3", "4", "5", "5", "7", "7", "7", *("10",) * REACH)
 _VERBAL = frozenset(("VRB", "VRBo", "AUX"))
-_CACHED_RELATIONS = 50_000
+_CACHED_PARTS = 50_000
+
+# A few traits of how a word stands to an aspect; the first says which: place, clause, path, head.
+Part = tuple[str | int, ...]
+Parts = tuple[Part, Part, Part, Part]
 
 
 class Said(NamedTuple):
@@ -51,37 +55,39 @@ class Attachment:
     """
     Weights by feature: of the aspect itself, of values, of relations.
 
-    `_logits` keeps what a relation weighs whatever the word.
+    `_parts` keeps what the parts of a relation weigh, whatever the word.
     """
 
     own: dict[str, Triple]
     values: dict[str, Triple]
     relations: dict[str, float]
-    _logits: dict["Relation", float] = field(default_factory=dict)
+    _parts: dict[Part, float] = field(default_factory=dict)
 
-    def word_values(self, sentence: Sentence) -> list[Triple]:
-        """What each word says whatever it is said of; the same for every aspect."""
-        return [_total(self.values, value_names(sentence, at)) for at in range(len(sentence.forms))]
+    def word_values(self, sentence: Sentence) -> "WordValues":
+        values = [
+            _total(self.values, value_names(sentence, at)) for at in range(len(sentence.forms))
+        ]
+        return WordValues(values, [max(map(abs, value)) >= _NOTHING_SAID for value in values])
 
     def read(
-        self, view: "AspectView", known: Iterable[str], said_alone: list[Triple]
+        self, view: "AspectView", known: Iterable[str], words: "WordValues"
     ) -> tuple[Triple, list[Said]]:
         """`known`: further features of the aspect (what the rules found, its rank)."""
         sentence, aspect = view.sentence, view.aspect
         positive, negative, neutral = _total(self.own, own_names(sentence, aspect, known))
         head = sentence.words[aspect[1] - 1]
         relations, said = self.relations, []
-        telling = [
-            p >= _NOTHING_SAID or n >= _NOTHING_SAID or u >= _NOTHING_SAID
-            for p, n, u in (map(abs, value) for value in said_alone)
-        ]
         in_context = context_scores(head.lemma, head.form)
-        for at, relation, names in _relations(view, telling):
-            logit = self._logits.get(relation) or self._logit(relation)
+        parts = self._parts
+        for at, (a, b, c, d), names in _relations(view, words.telling):
+            logit = BASE_WEIGHT + (parts.get(a) or self._part(a))
+            logit += parts.get(b) or self._part(b)
+            logit += parts.get(c) or self._part(c)
+            logit += parts.get(d) or self._part(d)
             for name in names:
                 logit += relations.get(name, 0.0)
             weight = 1.0 / (1.0 + exp(min(_STEEPEST, -logit)))
-            value = said_alone[at]
+            value = words.values[at]
             if in_context and (extra := context_name(sentence, at, head)):
                 more = self.values.get(extra, _ZERO)
                 value = (value[0] + more[0], value[1] + more[1], value[2] + more[2])
@@ -91,14 +97,19 @@ class Attachment:
             said.append(Said(at, weight, value))
         return (positive, negative, neutral), said
 
-    def _logit(self, relation: "Relation") -> float:
-        logit = BASE_WEIGHT
-        for name in relation.names:
-            logit += self.relations.get(name, 0.0)
-        if len(self._logits) >= _CACHED_RELATIONS:
-            self._logits.clear()
-        self._logits[relation] = logit
-        return logit
+    def _part(self, part: Part) -> float:
+        weight = sum(self.relations.get(name, 0.0) for name in part_names(part))
+        if len(self._parts) >= _CACHED_PARTS:
+            self._parts.clear()
+        self._parts[part] = weight
+        return weight
+
+
+class WordValues(NamedTuple):
+    """What each word says whatever it is said of; `telling` marks those that say anything."""
+
+    values: list[Triple]
+    telling: list[bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,46 +187,33 @@ def context_name(sentence: Sentence, at: int, head: Word) -> str:
     return "X+" if (meant > 0) != sentence.negated[at] else "X-"
 
 
-class Relation(NamedTuple):
-    """How a word stands to an aspect, as far as it is told apart and whatever the word is."""
-
-    side: str
-    bucket: str
-    opinion: str
-    borders: int
-    aspects: int
-    kind: str
-    links: int
-    verbs: int
-    preposition: str
-    commas: int
-    domain: str
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        side, bucket, opinion, borders, aspects, kind, links, verbs, *rest = self
-        preposition, commas, domain = rest
-        near = min(2, borders)
-        return (
-            f"{side}{bucket}{opinion}",
-            f"{side}c{borders}a{aspects}{opinion}",
-            f"{side}C{kind}a{aspects}c{near}",
-            f"{side}{kind}{bucket}",
-            f"{side}v{links}{verbs}{opinion}a{aspects}",
-            f"{side}p{preposition}{opinion}",
-            f"{side}m{commas}{opinion}a{aspects}",
-            f"{side}H{domain}{opinion}c{near}",
-        )
+def part_names(part: Part) -> tuple[str, str]:
+    match part:
+        case ("place", side, bucket, opinion, kind):
+            return f"{side}{bucket}{opinion}", f"{side}{kind}{bucket}"
+        case ("clause", side, borders, near, aspects, opinion, kind):
+            return f"{side}c{borders}a{aspects}{opinion}", f"{side}C{kind}a{aspects}c{near}"
+        case ("path", side, links, verbs, commas, opinion, aspects):
+            return (
+                f"{side}v{links}{verbs}{opinion}a{aspects}",
+                f"{side}m{commas}{opinion}a{aspects}",
+            )
+        case (_, side, preposition, domain, opinion, near):
+            return f"{side}p{preposition}{opinion}", f"{side}H{domain}{opinion}c{near}"
+        case _:
+            raise ValueError(part)
 
 
 # A word's place, its relation to the aspect, and features of the very word.
-_Related = tuple[int, Relation, tuple[str, ...]]
+_Related = tuple[int, Parts, tuple[str, ...]]
 
 
 def relation_names(view: AspectView, wanted: list[bool]) -> Iterator[tuple[int, list[str]]]:
     """Every wanted word within reach that belongs to no aspect, with how it stands to this one."""
-    for at, relation, names in _relations(view, wanted):
-        yield at, [*relation.names, *names]
+    for at, parts, names in _relations(view, wanted):
+        (bucket, kind), (clause, zone), (path, commas), (before, head) = map(part_names, parts)
+        # Training drops names by chance, one after the other: their order belongs to its recipe.
+        yield at, [bucket, clause, zone, kind, path, before, commas, head, *names]
 
 
 def _relations(view: AspectView, wanted: list[bool]) -> Iterator[_Related]:
@@ -261,21 +259,17 @@ def _walk(view: AspectView, wanted: list[bool], places: range, anchor: int) -> I
         kind, form = sentence.kinds[at], sentence.forms[at]
         if wanted[at]:
             distance = abs(at - anchor)
-            relation = Relation(
-                side,
-                _BUCKETS[distance],
-                "o" if sentence.scores[at] else "n",
-                min(3, abs(sentence.clauses[at] - own)),
-                min(2, path.aspects),
-                kind,
-                path.links,
-                path.verbs,
-                path.preposition,
-                path.commas,
-                domain,
+            opinion = "o" if sentence.scores[at] else "n"
+            borders, aspects = min(3, abs(sentence.clauses[at] - own)), min(2, path.aspects)
+            near = min(2, borders)
+            parts = (
+                ("place", side, _BUCKETS[distance], opinion, kind),
+                ("clause", side, borders, near, aspects, opinion, kind),
+                ("path", side, path.links, path.verbs, path.commas, opinion, aspects),
+                ("head", side, path.preposition, domain, opinion, near),
             )
-            near = distance <= _SIGNATURE + 1
             word = f"w{side}{form}"
-            yield at, relation, (word, f"{side}S{signature}|{kind}") if near else (word,)
+            is_near = distance <= _SIGNATURE + 1
+            yield at, parts, (word, f"{side}S{signature}|{kind}") if is_near else (word,)
         path.pass_by(form, kind)
         signature += f"{kind}_"

@@ -8,7 +8,8 @@ the one before it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from parley.agents.absa.english.context import context_scores
 from parley.agents.absa.english.opinions import Opinion
@@ -30,8 +31,7 @@ _LONGEST_GAP = 3
 _CARRYING = frozenset(("PRO", "BE", "AUX", "VRB", "VRBo", "ADJo", "INT", "AND", ",", "EDu"))
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """`weight` is how surely the opinion speaks of the aspect."""
 
     opinion: Opinion

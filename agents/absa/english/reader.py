@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from parley.agents.absa.english.attachment import AspectView, Said, rank_name
+from parley.agents.absa.english.attachment import AspectView, Said, WordValues, rank_name
 from parley.agents.absa.english.cues import find_cues
 from parley.agents.absa.english.evidence import (
     CLEAR,
@@ -15,7 +15,6 @@ from parley.agents.absa.english.evidence import (
     link_opinions,
 )
 from parley.agents.absa.english.lattice import Lattice
-from parley.agents.absa.english.maxent import Triple
 from parley.agents.absa.english.model import EnglishModel, tempered
 from parley.agents.absa.english.polarity_features import (
     TokenSpan,
@@ -152,7 +151,7 @@ class EnglishReader:
         return Look(chances, evidence, implicit=evidence is None)
 
     @cached_property
-    def _word_values(self) -> list[Triple]:
+    def _word_values(self) -> WordValues:
         assert self._model is not None
         return self._model.attachment.word_values(self._sentence)
 

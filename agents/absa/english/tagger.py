@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from parley.agents.absa.english.lattice import Lattice, Pair, Transitions, lattice
 from parley.agents.absa.english.sentence import Sentence
@@ -22,8 +23,7 @@ _ThreeKinds = tuple[str, str, str]
 _KindFeatures = Callable[[str, str, str], tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class TaggedSpan:
+class TaggedSpan(NamedTuple):
     """Tokens `first` … `end`-1 and the probability that exactly they are a term."""
 
     first: int
@@ -52,8 +52,9 @@ class Tagger:
 
     def _emissions(self, sentence: Sentence) -> list[Pair]:
         rows = self.weights.rows
-        sums = [self._word_sums(known) for known in sentence.words]
-        last = len(sums) - 1
+        known, edge = self._sums, (_NOTHING,) * len(OFFSETS)
+        inner = [known.get(word.form) or self._word_sums(word) for word in sentence.words]
+        sums = [edge, edge, *inner, edge, edge]
         emissions = []
         around, before, behind = self._around, self._before, self._behind
         bias_begin, bias_inside = rows.get("bias", _NOTHING)
@@ -72,12 +73,14 @@ class Tagger:
                 if pair:
                     begin += pair[0]
                     inside += pair[1]
-            for place, offset in enumerate(OFFSETS):
-                if 0 <= at + offset <= last:
-                    pair = sums[at + offset][place]
-                    begin += pair[0]
-                    inside += pair[1]
-            emissions.append((begin, inside))
+            first, second, third, fourth, fifth = sums[at : at + 5]
+            a, b, c, d, e = first[0], second[1], third[2], fourth[3], fifth[4]
+            emissions.append(
+                (
+                    begin + a[0] + b[0] + c[0] + d[0] + e[0],
+                    inside + a[1] + b[1] + c[1] + d[1] + e[1],
+                )
+            )
         return emissions
 
     def _kinds(
@@ -88,17 +91,20 @@ class Tagger:
         return found
 
     def _word_sums(self, known: Word) -> tuple[Pair, ...]:
-        sums = self._sums.get(known.form)
-        if sums is None:
-            if len(self._sums) >= _CACHED_WORDS:
-                self._sums.clear()
-            sums = tuple(self._sum(own_features(known, offset)) for offset in OFFSETS)
-            self._sums[known.form] = sums
+        if len(self._sums) >= _CACHED_WORDS:
+            self._sums.clear()
+        sums = tuple(self._sum(own_features(known, offset)) for offset in OFFSETS)
+        self._sums[known.form] = sums
         return sums
 
     def _sum(self, names: tuple[str, ...]) -> Pair:
-        pairs = [self.weights.rows.get(name, _NOTHING) for name in names]
-        return sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
+        rows, begin, inside = self.weights.rows, 0.0, 0.0
+        for name in names:
+            pair = rows.get(name)
+            if pair:
+                begin += pair[0]
+                inside += pair[1]
+        return begin, inside
 
 
 def apart(found: list[TaggedSpan]) -> list[TaggedSpan]:
