@@ -153,7 +153,7 @@ def test_bad_lines_are_reported_and_the_rest_goes_on(home: Path) -> None:
         (5, "text: is empty"),
         (7, "should be a JSON object"),
         (8, "text: 200001 characters"),
-        (10, "suggested_label: "),
+        (10, "suggested_label: should be"),
     ):
         assert any(f"line {number}: {part}" in line for line in called.err.splitlines()), part
     found = records(home / "out")
