@@ -132,6 +132,9 @@ def _failure(debated: Debated) -> JsonValue:
 
 
 def _job(index: int, one: SampleLine, panel: AbsaPanel, language: str | None) -> Job:
+    if one.suggested_label is not None:
+        params = panel.params.model_copy(update={"suggested_label": one.suggested_label})
+        panel = panel.model_copy(update={"params": params})
     return Job(index, panel_for(panel, one.text, one.language or language, one.identity), one.text)
 
 

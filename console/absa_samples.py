@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from parley.agents.absa.text import readable
+from parley.bus.contracts.absa.moderator import SentenceLabel
 from parley.bus.contracts.absa.record import SampleIdentity
 from parley.bus.errors import BadInput
 from parley.configs.files import read_text
@@ -31,6 +32,7 @@ class Row(BaseModel):
     split: str = ""
     domain_id: str = ""
     language_code: str | None = None
+    suggested_label: SentenceLabel | None = None
 
     def name(self, number: int) -> str:
         """Its own id, or else the number of its line."""
@@ -45,6 +47,7 @@ class SampleLine:
     identity: SampleIdentity
     # None where the line does not say.
     language: str | None
+    suggested_label: SentenceLabel | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,8 @@ def _sample(number: int, row: Row) -> SampleLine:
         split=readable(row.split),
         domain_id=readable(row.domain_id),
     )
-    return SampleLine(number, readable(row.text), identity, row.language_code)
+    text = readable(row.text)
+    return SampleLine(number, text, identity, row.language_code, row.suggested_label)
 
 
 def _rows(path: Path) -> Iterator[tuple[int, Row | str]]:

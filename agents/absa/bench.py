@@ -6,6 +6,9 @@ differently, named twice or not in the text at all.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
+
+from typing_extensions import override
 
 from parley.agents.absa.reading import POLARITIES, Chances, Look, Place, chance_of, pooled
 from parley.agents.absa.text_reading import TextReading
@@ -23,6 +26,7 @@ SECOND_WEIGHT = 2.0
 # How sure Stage 1 is taken to be where it gives no distribution of its own.
 _LEAST_CHANCE = 0.02
 _UNSURE: Chances = (1 / 3, 1 / 3, 1 / 3)
+_CACHED_CASES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +56,44 @@ class Holding:
         return max(self.belief) - chance_of(self.belief, self.polarity)
 
 
-def holdings(reading: TextReading, context: SharedContext) -> list[Holding]:
+def holdings(reading: TextReading, context: SharedContext) -> tuple[Holding, ...]:
     """In Stage 1's order."""
-    aspects = {item.term: item for item in context.stage1_aspects}
-    sentiments = context.stage1_aspect_sentiments
+    return _held(_Case(reading, context.stage1_aspects, context.stage1_aspect_sentiments))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Case:
+    """What Stage 1 says of a text: the personas of a debate are given the same one after another."""
+
+    reading: TextReading
+    aspects: tuple[AspectItem, ...]
+    sentiments: tuple[AspectSentiment, ...]
+
+    @override
+    def __hash__(self) -> int:
+        return hash(self.reading.text)
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Case)
+            and self.reading is other.reading
+            and self.aspects == other.aspects
+            and self.sentiments == other.sentiments
+        )
+
+
+@lru_cache(maxsize=_CACHED_CASES)
+def _held(case: _Case) -> tuple[Holding, ...]:
+    reading, sentiments = case.reading, case.sentiments
+    aspects = {item.term: item for item in case.aspects}
     places = [_place(reading, item, aspects) for item in sentiments]
     looks = reading.second_looks([place for place in places if place is not None])
     remaining = iter(looks)
-    return [
+    return tuple(
         _holding(reading, item, place, next(remaining) if place else Look(_UNSURE), aspects)
         for item, place in zip(sentiments, places, strict=True)
-    ]
+    )
 
 
 def evidence_text(reading: TextReading, look: Look) -> str | None:

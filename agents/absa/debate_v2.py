@@ -25,7 +25,9 @@ from parley.bus.contracts.absa.sentiment import Polarity
 # A polarity is changed when another is likelier by this much; more where memory warns.
 LEAST_GAIN = 0.01
 CAUTIOUS_GAIN = 0.25
-GAIN_TO_WITHDRAW = 0.5
+GAIN_TO_WITHDRAW = 0.8
+# What the second look says on its own has to be nearly as likely as everything else together.
+LEAST_CERTAINTY = 0.45
 # Below this likelihood a stretch is no term at all.
 JUNK = 0.06
 # Another cut of the words has to be this much likelier to replace a term.
@@ -70,7 +72,8 @@ def is_overruled(reading: TextReading, holding: Holding, least_gain: float) -> b
     """
     if holding.best is Polarity.NEUTRAL and holding.polarity is not None:
         return holding.gain >= max(least_gain, GAIN_TO_WITHDRAW)
-    return holding.gain >= least_gain and evidence_text(reading, holding.second) is not None
+    sure = holding.second.certainty >= LEAST_CERTAINTY
+    return sure and holding.gain >= least_gain and evidence_text(reading, holding.second) is not None
 
 
 def _mended(reading: TextReading, context: SharedContext) -> Iterator[ProposedEdit]:
@@ -90,7 +93,7 @@ def _mended(reading: TextReading, context: SharedContext) -> Iterator[ProposedEd
 
 
 def _missing_target(
-    reading: TextReading, holding: Holding, held: list[Holding], found: list[Candidate]
+    reading: TextReading, holding: Holding, held: Sequence[Holding], found: list[Candidate]
 ) -> Iterator[ProposedEdit]:
     taken = {spelling(item.key) for item in held if item.place is not None}
     free = [item for item in found if spelling(reading.quote(item.place)) not in taken]
@@ -139,7 +142,7 @@ def _duplicates(held: Sequence[Holding]) -> Iterator[ProposedEdit]:
 
 
 def _overlooked(
-    reading: TextReading, held: list[Holding], found: list[Candidate]
+    reading: TextReading, held: Sequence[Holding], found: list[Candidate]
 ) -> Iterator[ProposedEdit]:
     """A clear term that Stage 1 does not have, for instance because a guess took its place."""
     known = [holding.place for holding in held if holding.place is not None]

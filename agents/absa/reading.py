@@ -6,8 +6,7 @@ other means and always names its evidence, which is what gives the debate someth
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from parley.bus.contracts.absa.sentiment import Polarity
 
@@ -18,8 +17,7 @@ POLARITIES = (Polarity.POSITIVE, Polarity.NEGATIVE, Polarity.NEUTRAL)
 CueKind = Literal["NEGATION", "CONTRAST", "IRONY"]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Place(NamedTuple):
     """Characters `start` … `end`-1 of the text."""
 
     start: int
@@ -35,8 +33,7 @@ class Place:
         return Place(self.start + by, self.end + by) if by else self
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A possible aspect term; `likelihood` is the chance that an annotator marks exactly it."""
 
     place: Place
@@ -44,8 +41,7 @@ class Candidate:
     likelihood: float
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """The words a reading rests on, negation included. `score` is signed, from -3 to 3."""
 
     place: Place
@@ -54,8 +50,7 @@ class Evidence:
     doubly_negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """`implicit`: a polarity without any opinion word that speaks of the aspect."""
 
     chances: Chances
@@ -71,8 +66,7 @@ class Look:
         return max(self.chances)
 
 
-@dataclass(frozen=True, slots=True)
-class Cue:
+class Cue(NamedTuple):
     """A stretch where readers go wrong: negation, contrast, possible irony."""
 
     kind: CueKind

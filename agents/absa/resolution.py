@@ -13,6 +13,7 @@ from parley.bus.contracts.absa.sentiment import Polarity
 
 _ARTICLES = ("the ", "a ", "an ", "their ", "our ", "my ")
 _POLARITY_OPS = ("set_polarity", "confirm_tuple")
+_WORDS = {polarity.value: polarity for polarity in Polarity}
 
 
 @dataclass(slots=True)
@@ -42,8 +43,7 @@ def spelling(key: str) -> str:
 
 
 def canonical(polarity: str | None) -> Polarity | None:
-    folded = (polarity or "").strip().lower()
-    return next((known for known in Polarity if known.value == folded), None)
+    return _WORDS.get(polarity.strip().lower()) if polarity else None
 
 
 def resolve(context: SharedContext, turns: Sequence[DebateTurn]) -> list[Standing]:

@@ -1,6 +1,6 @@
 """The Stage 1 validator: where the two earlier answers do not fit the text or each other."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from parley.agents.absa.bench import Holding, holdings
@@ -137,7 +137,7 @@ def _misplaced(reading: TextReading, item: AspectItem) -> Iterator[Finding]:
         )
 
 
-def _same_on_both_sides(held: list[Holding], cues: tuple[Cue, ...]) -> Iterator[Finding]:
+def _same_on_both_sides(held: Sequence[Holding], cues: tuple[Cue, ...]) -> Iterator[Finding]:
     """A contrast between two aspects that came out alike deserves a second look."""
     for cue in cues:
         if cue.kind != "CONTRAST":

@@ -80,8 +80,8 @@ def batch(
     """
     Run a data set of sentences, and compare variants of the panel.
 
-    A line needs a text; an id (text_id, id or uid), case_type, split, domain_id and language_code
-    are taken over. Bad lines are reported and left out, and the exit code is then 2.
+    A line needs a text; an id (text_id, id or uid), case_type, split, domain_id, language_code and
+    suggested_label are taken over. Bad lines are reported and left out, and the exit code is then 2.
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})

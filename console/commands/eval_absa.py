@@ -2,17 +2,16 @@ import json
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
 from parley.agents.absa.training.mams import GoldSentence, read_split
-from parley.agents.absa_brain import think
-from parley.bus.contracts.panel import AbsaPanel, DebateInput
+from parley.bus.contracts.panel import AbsaPanel
 from parley.bus.errors import BadInput
-from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
 from parley.console.absa_batch import Job, debate_all
+from parley.console.absa_pure import Speed, Stopwatch, cores, played, sentences_per_s
 from parley.console.absa_scores import Ledger, Score, Tuple, lines, placed
 from parley.console.brains import AUTO, BrainChoice, make_brain
 from parley.console.debates import Wishes, wished_panel
@@ -20,21 +19,12 @@ from parley.console.logs import keep_quiet
 from parley.console.options import Json, PanelName, ProtocolName, Sets, example, with_protocol
 from parley.console.output import print_line
 from parley.console.progress import progress_of
-from parley.console.rehearsal import Speak, play_with
 from parley.console.submitting import panel_for
 from parley.console.system import open_journal, private_server, run_async, staffed
-from parley.coordinator.absa.result import record_of
 from parley.coordinator.absa.sample import Reading
 from parley.coordinator.state import DebateState
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-
-class Speed(NamedTuple):
-    """Sentences a second: by the clock, which others slow down, and by our own CPU time."""
-
-    by_clock: float
-    by_cpu: float
 
 
 @app.command(
@@ -53,6 +43,10 @@ def evaluate(
     over_bus: Annotated[
         int, typer.Option("--over-bus", min=0, help="How many of them also over a server.")
     ] = 200,
+    processes: Annotated[
+        int | None,
+        typer.Option("--processes", min=1, help="Of the pure pipeline; all cores if not given."),
+    ] = None,
     protocol: ProtocolName = None,
     sets: Sets = None,
     as_json: Json = False,
@@ -61,7 +55,8 @@ def evaluate(
     Measure the aspect-sentiment pipeline on MAMS.
 
     Stage 1 alone beside the result after the debate, by exact place and polarity, and how many
-    sentences a second go through the rules alone and over a private server.
+    sentences a second go through the rules alone, in one process and in several, and over a
+    private server.
     """
     keep_quiet()
     if not (data / f"{split}.xml").is_file():
@@ -72,6 +67,8 @@ def evaluate(
         raise BadInput(f"{panel}: only panels of the protocol absa can be measured here")
     sentences = read_split(data, split)[:limit]
     before, after, ledger, pure = _measure(chosen, sentences)
+    several = processes or cores()
+    pooled = _pooled(chosen, sentences, several) if several > 1 and sentences else None
     settings = load()
     bus = run_async(lambda: _over_bus(settings, chosen, sentences[:over_bus])) if over_bus else None
     if as_json:
@@ -82,7 +79,8 @@ def evaluate(
                     "stage1": asdict(before),
                     "after_debate": asdict(after),
                     "ledger": asdict(ledger),
-                    "sentences_per_s": {**pure._asdict(), "over_bus": bus},
+                    "sentences_per_s": {**pure._asdict(), "pooled": pooled, "over_bus": bus},
+                    "processes": several,
                 }
             )
         )
@@ -91,10 +89,11 @@ def evaluate(
         print_line(line)
     for line in _ledger(ledger, len(sentences)):
         print_line(line)
-    shown = f", {bus:.0f} over the bus" if bus is not None else ""
+    also = f", {pooled:.0f} in {several} processes" if pooled is not None else ""
+    also += f", {bus:.0f} over the bus" if bus is not None else ""
     print_line(
         f"sentences/s: {pure.by_clock:.0f} in the pure pipeline"
-        f" ({pure.by_cpu:.0f} for each second of a CPU){shown}"
+        f" ({pure.by_cpu:.0f} for each second of a CPU){also}"
     )
 
 
@@ -115,30 +114,21 @@ def _ledger(ledger: Ledger, sentences: int) -> list[str]:
 
 def _measure(panel: AbsaPanel, sentences: list[GoldSentence]) -> tuple[Score, Score, Ledger, Speed]:
     before, after, ledger = Score(), Score(), Ledger()
-    spent, used = 0.0, 0.0
+    watch = Stopwatch()
+    states = played(panel, [one.text for one in sentences], watch)
     with progress_of("pure pipeline", len(sentences)) as step:
-        for number, sentence in enumerate(sentences):
-            suited = panel_for(panel, sentence.text, None)
-            about = DebateInput(text=sentence.text)
-            began, cpu = time.perf_counter(), time.process_time()
-            state = play_with(suited, about, _speaker(sentence.text))
-            record_of(DebateRef(panel.name, str(number)), state)
-            # The first one also pays for reading the models.
-            if number:
-                spent += time.perf_counter() - began
-                used += time.process_time() - cpu
+        for sentence, state in zip(sentences, states, strict=True):
             there = {(one.start, one.end, one.polarity) for one in sentence.terms}
             first, last = _found(sentence.text, state)
             before.add(first, there)
             after.add(last, there)
             ledger.add(first, last, there)
             step()
-    timed = len(sentences) - 1
-    return before, after, ledger, Speed(timed / max(spent, 1e-9), timed / max(used, 1e-9))
+    return before, after, ledger, watch.speed
 
 
-def _speaker(text: str) -> Speak:
-    return lambda persona, request: think(persona, request, text)
+def _pooled(panel: AbsaPanel, sentences: list[GoldSentence], processes: int) -> float:
+    return sentences_per_s(panel, [one.text for one in sentences], processes)
 
 
 def _found(text: str, state: DebateState) -> tuple[set[Tuple], set[Tuple]]:

@@ -62,7 +62,9 @@ def kept_sentiments(
 def build_final_aspects(sentiments: Sequence[AspectSentiment]) -> tuple[AspectSentiment, ...]:
     """Sentiments as they stand in the result; what is only implied has no term in the text."""
     return tuple(
-        sentiment.model_copy(
+        sentiment
+        if sentiment.aspect_ref and not sentiment.is_implicit
+        else sentiment.model_copy(
             update={
                 "aspect_ref": sentiment.key,
                 "aspect_term": Term() if sentiment.is_implicit else sentiment.aspect_term,

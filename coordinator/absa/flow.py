@@ -77,7 +77,8 @@ POLARITY_CONTRACT_VIOLATION = "polarity_contract_violation"
 def advance(state: DebateState) -> ControlFact:
     reading = Reading(state)
     if state.terminated is None:
-        due = _stage1(reading)
+        debating = bool(state.steps) and is_turn(state.steps[-1])
+        due = None if debating else _stage1(reading)
         broke = exhausted(state)
         if due is not None:
             return _closed(state, Status.FAILED, BUDGET_EXHAUSTED.value) if broke else due

@@ -1,7 +1,7 @@
 """The turns of a debate as they are kept: complete, in order, by round."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from parley.bus.contracts.absa.debate import (
     DebateOutput,
@@ -13,8 +13,7 @@ from parley.bus.contracts.absa.debate import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HeardTurn:
+class HeardTurn(NamedTuple):
     """A turn that was taken: `key` is the persona's key, `round` counts from 1."""
 
     round: int

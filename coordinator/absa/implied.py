@@ -6,7 +6,7 @@ of its stance on every aspect it speaks of.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from parley.bus.contracts.absa.debate import DebateTurn, ProposedEdit, Protocol
 from parley.bus.contracts.absa.sentiment import Polarity
@@ -18,8 +18,7 @@ from parley.coordinator.absa.polarity import canonical
 UNSTATED_CONFIDENCE = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class ImpliedTuple:
+class ImpliedTuple(NamedTuple):
     aspect: str
     polarity: Polarity
     confidence: float
@@ -107,7 +106,7 @@ def _renamed(
     old = reader.index.term(edit.target.key) if edit.target.key else ""
     new = reader.index.term(edit.value)
     if any(item.aspect == old for item in held):
-        moved = [replace(item, aspect=new) if item.aspect == old else item for item in held]
+        moved = [item._replace(aspect=new) if item.aspect == old else item for item in held]
         return list(dict.fromkeys(moved))
     polarity = canonical(edit.target.polarity)
     if polarity is None or any(item.aspect == new for item in held):

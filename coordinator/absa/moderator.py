@@ -5,7 +5,7 @@ Rules run in the order Z, B, M, C, A, D, E; each sees the label and confidence t
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from parley.bus.contracts.absa.moderator import (
     ArbiterFlags,
@@ -29,32 +29,32 @@ UNSURE = 0.55
 CRITICAL_STARTS = ("negation", "irony", "contrast")
 CRITICAL_MARK = "severity:high"
 NO_CHANGE = "Rule default: no change."
+_NO_FLAGS = ArbiterFlags()
 
 
-@dataclass(frozen=True, slots=True)
-class _Ruling:
+class _Ruling(NamedTuple):
     """The decision while the rules work on it."""
 
     label: SentenceLabel
     confidence: float
     rules: tuple[str, ...] = ()
     rationale: tuple[str, ...] = ()
-    flags: ArbiterFlags = field(default_factory=ArbiterFlags)
+    flags: ArbiterFlags = _NO_FLAGS
     span_iou: float | None = None
 
     def fired(self, rule: str, why: str) -> "_Ruling":
-        return replace(
-            self, rules=(*self.rules, rule), rationale=(*self.rationale, f"{rule}: {why}")
+        return self._replace(
+            rules=(*self.rules, rule), rationale=(*self.rationale, f"{rule}: {why}")
         )
 
     def flagged(self, **flags: object) -> "_Ruling":
-        return replace(self, flags=self.flags.model_copy(update=flags))
+        return self._replace(flags=self.flags.model_copy(update=flags))
 
 
 def moderate(given: ModeratorInput) -> ModeratorOutput:
     ruling = _Ruling(given.stage1_ate.label, given.stage1_ate.confidence)
     if _no_signal(given):
-        ruling = replace(ruling, label="neutral", confidence=0.0)
+        ruling = ruling._replace(label="neutral", confidence=0.0)
         return _output(ruling.fired("RuleZ", "insufficient signal (both confidences 0)."), "stage1")
     for rule in _RULES:
         ruling = rule(ruling, given)
@@ -114,7 +114,7 @@ def _prefer_stage2(ruling: _Ruling, given: ModeratorInput) -> _Ruling:
         return ruling.fired("RuleB", "Stage2 drop>=0.2; keep Stage1.").flagged(
             stage2_rejected_due_to_confidence=True, confidence_margin_used=drop
         )
-    taken = replace(ruling, label=second.label, confidence=second.confidence)
+    taken = ruling._replace(label=second.label, confidence=second.confidence)
     return taken.fired("RuleB", "Stage2 preferred.")
 
 
@@ -122,7 +122,7 @@ def _mix_conflicting_stages(ruling: _Ruling, given: ModeratorInput) -> _Ruling:
     first, second = given.stage1_ate, given.stage2_ate
     if second is None or first.label == second.label:
         return ruling
-    mixed = replace(ruling, label="mixed", confidence=max(first.confidence, second.confidence))
+    mixed = ruling._replace(label="mixed", confidence=max(first.confidence, second.confidence))
     return mixed.fired("RuleM", "conflicting stage1/stage2 labels -> mixed.")
 
 
@@ -132,8 +132,7 @@ def _heed_validator(ruling: _Ruling, given: ModeratorInput) -> _Ruling:
         return ruling
     if not (_critical(validator) or at_least(validator.confidence, ruling.confidence)):
         return ruling
-    vetoed = replace(
-        ruling,
+    vetoed = ruling._replace(
         label=validator.suggested_label,
         confidence=max(ruling.confidence, validator.confidence),
     )
@@ -150,13 +149,13 @@ def _critical(validator: ValidatorView) -> bool:
 def _average_aligned_spans(ruling: _Ruling, given: ModeratorInput) -> _Ruling:
     candidate = _candidate(given)
     iou = span_iou(candidate.span, given.stage1_atsa.span)
-    ruling = replace(ruling, span_iou=iou)
+    ruling = ruling._replace(span_iou=iou)
     if ruling.flags.stage2_rejected_due_to_confidence:
         return ruling
     if not at_least(iou, ALIGNED_IOU) or candidate.label != ruling.label:
         return ruling
     mean = (ruling.confidence + candidate.confidence) / 2
-    return replace(ruling, confidence=mean).fired("RuleA", "IoU>=0.8 span aligned.")
+    return ruling._replace(confidence=mean).fired("RuleA", "IoU>=0.8 span aligned.")
 
 
 def _weigh_aspects_against_sentence(ruling: _Ruling, given: ModeratorInput) -> _Ruling:
@@ -166,7 +165,7 @@ def _weigh_aspects_against_sentence(ruling: _Ruling, given: ModeratorInput) -> _
     if abs(candidate.confidence - ruling.confidence) < NEAR_TIE - NEAR_TIE_BAND:
         return ruling.fired("RuleD", "diff<0.1 conflict -> sentence ATE.")
     if candidate.confidence > ruling.confidence:
-        taken = replace(ruling, label=candidate.label, confidence=candidate.confidence)
+        taken = ruling._replace(label=candidate.label, confidence=candidate.confidence)
         return taken.fired("RuleD", "diff>=0.1 ATSA wins.")
     return ruling.fired("RuleD", "diff>=0.1 ATE wins.")
 
@@ -183,7 +182,7 @@ def _listen_to_debate(ruling: _Ruling, given: ModeratorInput) -> _Ruling:
     if not below(ruling.confidence, UNSURE) and ruling.label != "mixed":
         return ruling.flagged(rule_e_block_reason="confidence_too_high")
     return (
-        replace(ruling, label=inferred)
+        ruling._replace(label=inferred)
         .fired("RuleE", f"debate consensus -> {inferred}.")
         .flagged(rule_e_fired=True)
     )

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from parley.bus.contracts.absa.debate import DebatePersona, DebateSummary, SharedContext
 from parley.bus.contracts.absa.gate import AdoptDecision, AdoptOutcome
 from parley.bus.contracts.absa.memory import AdvisoryBundle, MemoryMeta
-from parley.bus.contracts.absa.moderator import ModeratorInput, ModeratorOutput, SentenceLabel
+from parley.bus.contracts.absa.moderator import ModeratorInput, ModeratorOutput
 from parley.bus.contracts.absa.params import AbsaParams, LanguagePatterns, OverrideEffective
 from parley.bus.contracts.absa.record import SampleIdentity
 from parley.bus.contracts.absa.review import AteReview, AtsaReview, ReviewContext
@@ -99,7 +99,6 @@ class Sample:
     stage2: Stage2 | None
     stage2_memory: AdvisoryBundle | None = None
     blocked: frozenset[tuple[str, Polarity]] = frozenset()
-    suggested_label: SentenceLabel | None = None
     memory: MemoryMeta = field(default_factory=MemoryMeta)
     calls: Mapping[str, dict[str, JsonValue]] = field(default_factory=dict)
 
@@ -226,7 +225,7 @@ def _moderator_input(sample: Sample, patched: Patched, adoption: AdoptOutcome) -
     return ModeratorInput(
         stage1_ate=sentence_label(first.sentiments),
         stage1_atsa=span_label(first.sentiments, first.aspects),
-        validator=validator_view(first.validator, first.issues, sample.suggested_label),
+        validator=validator_view(first.validator, first.issues, sample.params.suggested_label),
         stage2_ate=sentence_label(patched.sentiments) if heard else None,
         stage2_atsa=span_label(patched.sentiments, patched.aspects) if heard else None,
         debate_summary=sample.debate.summary if sample.debate is not None else None,

@@ -1,7 +1,7 @@
 """Polarity as people and models write it, brought to the three words of the contract."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from parley.bus.contracts.absa.sentiment import Polarity
 
@@ -25,8 +25,7 @@ class Reading(StrEnum):
     INVALID = "invalid"
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPolarity:
+class ReadPolarity(NamedTuple):
     polarity: Polarity | None
     reading: Reading
 

@@ -84,11 +84,15 @@ def with_sources(
     if context is None:
         return ate_review, atsa_review
     aspects = tuple(
-        item.model_copy(update={"provenance": item.provenance or _source(context, item.term)})
+        item
+        if item.provenance
+        else item.model_copy(update={"provenance": _source(context, item.term)})
         for item in ate_review.aspect_review
     )
     sentiments = tuple(
-        item.model_copy(update={"provenance": item.provenance or _source(context, item.aspect_ref)})
+        item
+        if item.provenance
+        else item.model_copy(update={"provenance": _source(context, item.aspect_ref)})
         for item in atsa_review.sentiment_review
     )
     return AteReview(aspect_review=aspects), AtsaReview(sentiment_review=sentiments)

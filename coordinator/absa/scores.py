@@ -1,16 +1,18 @@
 """How strongly the hints on one aspect pull, and where to."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from parley.bus.contracts.absa.gate import HintSample
 from parley.bus.contracts.absa.review import AspectHint
 from parley.bus.contracts.absa.sentiment import Polarity
-from parley.coordinator.absa.polarity import Reading, read_polarity
+from parley.coordinator.absa.polarity import Reading, ReadPolarity, read_polarity
 from parley.coordinator.tolerance import above
 
 SAMPLED_HINTS = 5
+# Few are written in more than a dozen ways.
+_CACHED_SAMPLES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +39,29 @@ class Scores:
 
 def score_hints(hints: Sequence[AspectHint], *, repair: bool) -> Scores:
     read = [read_polarity(hint.polarity_hint, repair=repair) for hint in hints]
-    readings = Counter(item.reading for item in read)
-    weighed = [(item.polarity, hint.weight) for item, hint in zip(read, hints, strict=True)]
+    readings = [item.reading for item in read]
+    favour = _weights(read, hints, Polarity.POSITIVE)
+    against = _weights(read, hints, Polarity.NEGATIVE)
     return Scores(
-        pos=_sum(weighed, Polarity.POSITIVE),
-        neg=_sum(weighed, Polarity.NEGATIVE),
-        valid=sum(polarity in (Polarity.POSITIVE, Polarity.NEGATIVE) for polarity, _ in weighed),
-        invalid=readings[Reading.INVALID],
-        repaired=readings[Reading.REPAIRED],
+        pos=sum(favour),
+        neg=sum(against),
+        valid=len(favour) + len(against),
+        invalid=readings.count(Reading.INVALID),
+        repaired=readings.count(Reading.REPAIRED),
         sample=tuple(
-            HintSample(raw=hint.polarity_hint, canon=item.polarity)
-            for item, hint in zip(read, hints, strict=True)
-        )[:SAMPLED_HINTS],
+            _sample(hint.polarity_hint, item.polarity)
+            for item, hint in zip(read[:SAMPLED_HINTS], hints, strict=False)
+        ),
     )
 
 
-def _sum(weighed: Iterable[tuple[Polarity | None, float]], wanted: Polarity) -> float:
-    return sum(weight for polarity, weight in weighed if polarity is wanted)
+def _weights(
+    read: Sequence[ReadPolarity], hints: Sequence[AspectHint], wanted: Polarity
+) -> list[float]:
+    both = zip(read, hints, strict=True)
+    return [hint.weight for item, hint in both if item.polarity is wanted]
+
+
+@lru_cache(maxsize=_CACHED_SAMPLES)
+def _sample(raw: str | None, canon: Polarity | None) -> HintSample:
+    return HintSample(raw=raw, canon=canon)

@@ -40,25 +40,25 @@ def turn_step(round_number: int, key: str) -> str:
 
 
 def is_turn(step: Step) -> bool:
-    return step.name.startswith("d")
+    return step.ask.step.startswith("d")
 
 
 class Answers:
     """What was said in the steps of a debate that are over."""
 
     def __init__(self, state: DebateState) -> None:
-        self._steps = {step.name: step for step in state.steps}
+        self._steps = {step.ask.step: step for step in state.steps}
 
     def asked(self, step: str) -> bool:
         return step in self._steps
 
     def said(self, step: str, persona: str, kind: type[Said_]) -> Said_ | None:
         """The answer to the first or the second asking; None without a usable one."""
-        for name in (step, step + AGAIN):
-            turn = self.turn(name, persona)
-            if turn is not None and isinstance(turn.content, kind):
-                return turn.content
-        return None
+        turn = self.turn(step, persona)
+        if turn is None or type(turn.content) is not kind:
+            turn = self.turn(step + AGAIN, persona)
+        content = turn.content if turn is not None else None
+        return content if isinstance(content, kind) else None
 
     def given(self, step: str, persona: str, kind: type[Said_]) -> Said_:
         """Of a step that the flow let pass."""
@@ -68,7 +68,9 @@ class Answers:
 
     def turn(self, step: str, persona: str) -> TurnTaken | None:
         heard = self._heard(step, persona)
-        return heard.said if heard is not None and isinstance(heard.said, TurnTaken) else None
+        if heard is None:
+            return None
+        return heard.said if isinstance(heard.said, TurnTaken) else None
 
     def missing(self, step: str, wanted: Wanted) -> tuple[str, ...]:
         return tuple(who for who, kind in wanted.items() if self.said(step, who, kind) is None)

@@ -9,10 +9,11 @@ two apart and therefore errs on other sentences.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp
+from typing import NamedTuple
 
-from parley.agents.absa.english.context import context_score
+from parley.agents.absa.english.context import context_scores
 from parley.agents.absa.english.maxent import Triple
 from parley.agents.absa.english.polarity_features import TokenSpan
 from parley.agents.absa.english.sentence import Sentence
@@ -29,10 +30,14 @@ _ZERO: Triple = (0.0, 0.0, 0.0)
 # Distances are told apart the less, the longer they are.
 _BUCKETS = ("0", "1", "2", "3", "4", "5", "5", "7", "7", "7", *("10",) * REACH)
 _VERBAL = frozenset(("VRB", "VRBo", "AUX"))
+_CACHED_PARTS = 50_000
+
+# A few traits of how a word stands to an aspect; the first says which: place, clause, path, head.
+Part = tuple[str | int, ...]
+Parts = tuple[Part, Part, Part, Part]
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """A token with its weight for the aspect and what it adds to each polarity."""
 
     at: int
@@ -47,33 +52,43 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """Weights by feature: of the aspect itself, of values, of relations."""
+    """
+    Weights by feature: of the aspect itself, of values, of relations.
+
+    `_parts` keeps what the parts of a relation weigh, whatever the word.
+    """
 
     own: dict[str, Triple]
     values: dict[str, Triple]
     relations: dict[str, float]
+    _parts: dict[Part, float] = field(default_factory=dict)
 
-    def word_values(self, sentence: Sentence) -> list[Triple]:
-        """What each word says whatever it is said of; the same for every aspect."""
-        return [_total(self.values, value_names(sentence, at)) for at in range(len(sentence.forms))]
+    def word_values(self, sentence: Sentence) -> "WordValues":
+        values = [
+            _total(self.values, value_names(sentence, at)) for at in range(len(sentence.forms))
+        ]
+        return WordValues(values, [max(map(abs, value)) >= _NOTHING_SAID for value in values])
 
     def read(
-        self, view: "AspectView", known: Iterable[str], said_alone: list[Triple]
+        self, view: "AspectView", known: Iterable[str], words: "WordValues"
     ) -> tuple[Triple, list[Said]]:
         """`known`: further features of the aspect (what the rules found, its rank)."""
         sentence, aspect = view.sentence, view.aspect
         positive, negative, neutral = _total(self.own, own_names(sentence, aspect, known))
         head = sentence.words[aspect[1] - 1]
         relations, said = self.relations, []
-        telling = [max(map(abs, value)) >= _NOTHING_SAID for value in said_alone]
-        for at, names in relation_names(view, telling):
-            logit = BASE_WEIGHT
+        in_context = context_scores(head.lemma, head.form)
+        parts = self._parts
+        for at, (a, b, c, d), names in _relations(view, words.telling):
+            logit = BASE_WEIGHT + (parts.get(a) or self._part(a))
+            logit += parts.get(b) or self._part(b)
+            logit += parts.get(c) or self._part(c)
+            logit += parts.get(d) or self._part(d)
             for name in names:
                 logit += relations.get(name, 0.0)
             weight = 1.0 / (1.0 + exp(min(_STEEPEST, -logit)))
-            value = said_alone[at]
-            extra = context_name(sentence, at, head)
-            if extra:
+            value = words.values[at]
+            if in_context and (extra := context_name(sentence, at, head)):
                 more = self.values.get(extra, _ZERO)
                 value = (value[0] + more[0], value[1] + more[1], value[2] + more[2])
             positive += weight * value[0]
@@ -81,6 +96,20 @@ class Attachment:
             neutral += weight * value[2]
             said.append(Said(at, weight, value))
         return (positive, negative, neutral), said
+
+    def _part(self, part: Part) -> float:
+        weight = sum(self.relations.get(name, 0.0) for name in part_names(part))
+        if len(self._parts) >= _CACHED_PARTS:
+            self._parts.clear()
+        self._parts[part] = weight
+        return weight
+
+
+class WordValues(NamedTuple):
+    """What each word says whatever it is said of; `telling` marks those that say anything."""
+
+    values: list[Triple]
+    telling: list[bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,33 +163,60 @@ def own_names(sentence: Sentence, aspect: TokenSpan, known: Iterable[str]) -> It
     )
 
 
-def value_names(sentence: Sentence, at: int) -> Iterator[str]:
+def value_names(sentence: Sentence, at: int) -> list[str]:
     known = sentence.words[at]
     form = known.form
     mark = "!" if sentence.negated[at] else ""
-    yield f"{mark}{form}"
-    yield f"l{mark}{known.lemma}"
+    names = [f"{mark}{form}", f"l{mark}{known.lemma}"]
     if at + 1 < len(sentence.forms):
-        yield f"{form} {sentence.forms[at + 1]}"
+        names.append(f"{form} {sentence.forms[at + 1]}")
     if at:
-        yield f"<{sentence.forms[at - 1]} {form}"
+        names.append(f"<{sentence.forms[at - 1]} {form}")
     score = sentence.scores[at]
     if score:
-        yield f"O{score}"
-        yield "O+" if score > 0 else "O-"
-    yield f"c{mark}{known.kind}"
+        names += (f"O{score}", "O+" if score > 0 else "O-")
+    names.append(f"c{mark}{known.kind}")
+    return names
 
 
 def context_name(sentence: Sentence, at: int, head: Word) -> str:
     """What the word says of this very noun; empty when nothing in particular."""
-    meant = context_score(head.lemma, head.form, sentence.forms[at])
+    meant = context_scores(head.lemma, head.form).get(sentence.forms[at])
     if not meant:
         return ""
     return "X+" if (meant > 0) != sentence.negated[at] else "X-"
 
 
+def part_names(part: Part) -> tuple[str, str]:
+    match part:
+        case ("place", side, bucket, opinion, kind):
+            return f"{side}{bucket}{opinion}", f"{side}{kind}{bucket}"
+        case ("clause", side, borders, near, aspects, opinion, kind):
+            return f"{side}c{borders}a{aspects}{opinion}", f"{side}C{kind}a{aspects}c{near}"
+        case ("path", side, links, verbs, commas, opinion, aspects):
+            return (
+                f"{side}v{links}{verbs}{opinion}a{aspects}",
+                f"{side}m{commas}{opinion}a{aspects}",
+            )
+        case (_, side, preposition, domain, opinion, near):
+            return f"{side}p{preposition}{opinion}", f"{side}H{domain}{opinion}c{near}"
+        case _:
+            raise ValueError(part)
+
+
+# A word's place, its relation to the aspect, and features of the very word.
+_Related = tuple[int, Parts, tuple[str, ...]]
+
+
 def relation_names(view: AspectView, wanted: list[bool]) -> Iterator[tuple[int, list[str]]]:
     """Every wanted word within reach that belongs to no aspect, with how it stands to this one."""
+    for at, parts, names in _relations(view, wanted):
+        (bucket, kind), (clause, zone), (path, commas), (before, head) = map(part_names, parts)
+        # Training drops names by chance, one after the other: their order belongs to its recipe.
+        yield at, [bucket, clause, zone, kind, path, before, commas, head, *names]
+
+
+def _relations(view: AspectView, wanted: list[bool]) -> Iterator[_Related]:
     first, end = view.aspect
     length = len(view.mask)
     yield from _walk(view, wanted, range(end, min(length, end + REACH)), end - 1)
@@ -188,9 +244,7 @@ class _Path:
             self.commas = min(3, self.commas + 1)
 
 
-def _walk(
-    view: AspectView, wanted: list[bool], places: range, anchor: int
-) -> Iterator[tuple[int, list[str]]]:
+def _walk(view: AspectView, wanted: list[bool], places: range, anchor: int) -> Iterator[_Related]:
     sentence, mask = view.sentence, view.mask
     side = "R" if places.step > 0 else "L"
     domain = sentence.words[anchor].domain
@@ -205,23 +259,17 @@ def _walk(
         kind, form = sentence.kinds[at], sentence.forms[at]
         if wanted[at]:
             distance = abs(at - anchor)
-            borders = abs(sentence.clauses[at] - own)
             opinion = "o" if sentence.scores[at] else "n"
-            aspects, near = min(2, path.aspects), min(2, borders)
-            bucket = _BUCKETS[distance]
-            names = [
-                f"{side}{bucket}{opinion}",
-                f"{side}c{min(3, borders)}a{aspects}{opinion}",
-                f"{side}C{kind}a{aspects}c{near}",
-                f"{side}{kind}{bucket}",
-                f"{side}v{path.links}{path.verbs}{opinion}a{aspects}",
-                f"{side}p{path.preposition}{opinion}",
-                f"{side}m{path.commas}{opinion}a{aspects}",
-                f"{side}H{domain}{opinion}c{near}",
-                f"w{side}{form}",
-            ]
-            if distance <= _SIGNATURE + 1:
-                names.append(f"{side}S{signature}|{kind}")
-            yield at, names
+            borders, aspects = min(3, abs(sentence.clauses[at] - own)), min(2, path.aspects)
+            near = min(2, borders)
+            parts = (
+                ("place", side, _BUCKETS[distance], opinion, kind),
+                ("clause", side, borders, near, aspects, opinion, kind),
+                ("path", side, path.links, path.verbs, path.commas, opinion, aspects),
+                ("head", side, path.preposition, domain, opinion, near),
+            )
+            word = f"w{side}{form}"
+            is_near = distance <= _SIGNATURE + 1
+            yield at, parts, (word, f"{side}S{signature}|{kind}") if is_near else (word,)
         path.pass_by(form, kind)
         signature += f"{kind}_"

@@ -4,16 +4,17 @@ from functools import cache, lru_cache
 
 from parley.agents.absa import lexicon
 
-_CACHED_PAIRS = 20_000
+_CACHED_NOUNS = 20_000
 
 
-@lru_cache(maxsize=_CACHED_PAIRS)
-def context_score(lemma: str, form: str, said: str) -> int:
-    """What `said` means of the noun `form`; 0 when it means nothing in particular."""
+@lru_cache(maxsize=_CACHED_NOUNS)
+def context_scores(lemma: str, form: str) -> dict[str, int]:
+    """What words mean of the noun `form`, those that mean something in particular."""
+    meant: dict[str, int] = {}
     for heads, scores in _groups():
-        if (form in heads or lemma in heads) and said in scores:
-            return scores[said]
-    return 0
+        if form in heads or lemma in heads:
+            meant = scores | meant
+    return meant
 
 
 @cache

@@ -66,6 +66,8 @@ def _ironies(sentence: Sentence) -> Iterator[Cue]:
     """A possibility, never a verdict: praise beside a plain misfortune, or a set phrase."""
     forms = sentence.forms
     for phrase in _IRONIC:
+        if phrase[0] not in forms:
+            continue
         for at in range(len(forms) - len(phrase) + 1):
             if tuple(forms[at : at + len(phrase)]) == phrase:
                 yield _cue(sentence, "IRONY", at, at + len(phrase) - 1)

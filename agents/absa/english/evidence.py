@@ -8,9 +8,10 @@ the one before it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
-from parley.agents.absa.english.context import context_score
+from parley.agents.absa.english.context import context_scores
 from parley.agents.absa.english.opinions import Opinion
 from parley.agents.absa.english.polarity_features import TokenSpan
 from parley.agents.absa.english.sentence import Sentence
@@ -30,8 +31,7 @@ _LONGEST_GAP = 3
 _CARRYING = frozenset(("PRO", "BE", "AUX", "VRB", "VRBo", "ADJo", "INT", "AND", ",", "EDu"))
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """`weight` is how surely the opinion speaks of the aspect."""
 
     opinion: Opinion
@@ -78,11 +78,14 @@ def _contextual(sentence: Sentence, aspects: Sequence[TokenSpan]) -> list[Opinio
     taken = {opinion.last for opinion in sentence.opinions}
     for first, end in aspects:
         head = sentence.words[end - 1]
+        meant = context_scores(head.lemma, head.form)
+        if not meant:
+            continue
         for at in range(max(0, first - 2), min(len(sentence.forms), end + 5)):
             same = sentence.clauses[at] == sentence.clauses[end - 1]
             if not same or at in taken or first <= at < end:
                 continue
-            score = context_score(head.lemma, head.form, sentence.forms[at])
+            score = meant.get(sentence.forms[at])
             if score:
                 negated = sentence.negated[at]
                 found.append(Opinion(at, at, -score if negated else score, "adjective", negated))
@@ -94,7 +97,7 @@ def _in_context(sentence: Sentence, opinion: Opinion, head: Word) -> Opinion:
     """`loud` is praise of speakers and blame of neighbours."""
     if opinion.part != "adjective" or opinion.first != opinion.last:
         return opinion
-    score = context_score(head.lemma, head.form, sentence.forms[opinion.last])
+    score = context_scores(head.lemma, head.form).get(sentence.forms[opinion.last])
     is_excess = opinion.trigger is not None and not opinion.negated and not opinion.doubly
     if not score or is_excess:
         return opinion

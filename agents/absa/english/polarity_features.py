@@ -7,7 +7,7 @@ another aspect stands in between (`a`): `R0w=great` is a word of the same clause
 
 from collections.abc import Iterator, Sequence
 
-from parley.agents.absa.english.context import context_score
+from parley.agents.absa.english.context import context_scores
 from parley.agents.absa.english.sentence import Sentence
 
 REACH_RIGHT = 12
@@ -162,10 +162,13 @@ def _predicate(sentence: Sentence, mask: list[bool], end: int) -> Iterator[str]:
 
 def _contextual(sentence: Sentence, first: int, end: int) -> Iterator[str]:
     head = sentence.words[end - 1]
+    meant = context_scores(head.lemma, head.form)
+    if not meant:
+        return
     clause = sentence.clauses[end - 1]
     for at in range(max(0, first - 3), min(len(sentence.forms), end + 6)):
         if sentence.clauses[at] == clause and not first <= at < end:
-            score = context_score(head.lemma, head.form, sentence.forms[at])
+            score = meant.get(sentence.forms[at])
             if score:
                 sign = "+" if (score > 0) != sentence.negated[at] else "-"
                 yield f"ctx{sign}{'L' if at < first else 'R'}"

@@ -1,9 +1,10 @@
 """Reading one English sentence: with the trained models, or by rules alone."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from parley.agents.absa.english.attachment import AspectView, Said, rank_name
+from parley.agents.absa.english.attachment import AspectView, Said, WordValues, rank_name
 from parley.agents.absa.english.cues import find_cues
 from parley.agents.absa.english.evidence import (
     CLEAR,
@@ -14,7 +15,6 @@ from parley.agents.absa.english.evidence import (
     link_opinions,
 )
 from parley.agents.absa.english.lattice import Lattice
-from parley.agents.absa.english.maxent import Triple
 from parley.agents.absa.english.model import EnglishModel, tempered
 from parley.agents.absa.english.polarity_features import (
     TokenSpan,
@@ -47,6 +47,7 @@ class EnglishReader:
         self._model = model
         self._sentence = parse(text)
         self._seen: dict[tuple[str, tuple[TokenSpan, ...]], dict[TokenSpan, Look]] = {}
+        self._scenes: dict[tuple[TokenSpan, ...], _Scene] = {}
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -94,10 +95,16 @@ class EnglishReader:
         spans = sorted({span for span in found if span is not None})
         seen = self._seen.get((name, tuple(spans)))
         if seen is None:
-            scene = _Scene(self._sentence, spans)
+            scene = self._scene(tuple(spans))
             seen = {span: look(scene, span) for span in spans}
             self._seen[name, tuple(spans)] = seen
         return tuple(Look(_UNHEARD) if span is None else seen[span] for span in found)
+
+    def _scene(self, spans: tuple[TokenSpan, ...]) -> "_Scene":
+        scene = self._scenes.get(spans)
+        if scene is None:
+            scene = self._scenes[spans] = _Scene(self._sentence, spans)
+        return scene
 
     def _first(self, scene: "_Scene", span: TokenSpan) -> Look:
         links = scene.links[span]
@@ -144,7 +151,7 @@ class EnglishReader:
         return Look(chances, evidence, implicit=evidence is None)
 
     @cached_property
-    def _word_values(self) -> list[Triple]:
+    def _word_values(self) -> WordValues:
         assert self._model is not None
         return self._model.attachment.word_values(self._sentence)
 
@@ -155,9 +162,8 @@ class EnglishReader:
         return self._model.tagger.chain(self._sentence)
 
     def _spans(self) -> list[TaggedSpan]:
-        ruled = rule_spans(self._sentence)
         if self._model is None or self._chain is None:
-            return ruled
+            return rule_spans(self._sentence)
         calibration, chain = self._model.calibration, self._chain
         spans = [
             TaggedSpan(span.first, span.end, calibration.term(span.probability))
@@ -167,7 +173,7 @@ class EnglishReader:
             return spans
         return spans + [
             span
-            for span in ruled
+            for span in rule_spans(self._sentence)
             if chain.span_probability(span.first, span.end) >= LEAST_OFF_DOMAIN
         ]
 
@@ -177,18 +183,20 @@ class EnglishReader:
 
     def _tokens(self, place: Place) -> TokenSpan | None:
         """The tokens that a stretch of characters touches."""
-        touched = [
-            at
-            for at, token in enumerate(self._sentence.tokens)
-            if token.start < place.end and token.end > place.start
-        ]
-        return (touched[0], touched[-1] + 1) if touched else None
+        starts, ends = self._borders
+        first, end = bisect_right(ends, place.start), bisect_left(starts, place.end)
+        return (first, end) if first < end else None
+
+    @cached_property
+    def _borders(self) -> tuple[list[int], list[int]]:
+        tokens = self._sentence.tokens
+        return [token.start for token in tokens], [token.end for token in tokens]
 
 
 class _Scene:
     """The aspects of a sentence together: each is read in sight of the others."""
 
-    def __init__(self, sentence: Sentence, spans: list[TokenSpan]) -> None:
+    def __init__(self, sentence: Sentence, spans: tuple[TokenSpan, ...]) -> None:
         self.spans = spans
         self.mask = aspect_mask(len(sentence.forms), spans)
         self.links = dict(zip(spans, link_opinions(sentence, spans), strict=True))

@@ -36,7 +36,7 @@ _CONTAINERS = frozenset(
 )
 _SUBJECT_VERBS = frozenset(("BE", "AUX", "VRB", "VRBo", "EDu"))
 _TAILS = frozenset(("time", "times", "part", "parts", "type", "side"))
-_NEVER = frozenset(["etc", "ok", "oh", "wow", "lol", "thanks", "please", "yes"])
+_NEVER = frozenset(["anymore", "etc", "ok", "oh", "wow", "lol", "thanks", "please", "yes"])
 
 
 def rule_spans(sentence: Sentence) -> list[TaggedSpan]:

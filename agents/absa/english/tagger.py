@@ -1,19 +1,29 @@
 """Finding aspect terms with the trained chain: every plausible span with its probability."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from parley.agents.absa.english.lattice import Lattice, Pair, Transitions, lattice
 from parley.agents.absa.english.sentence import Sentence
-from parley.agents.absa.english.term_features import OFFSETS, joint_features, own_features
+from parley.agents.absa.english.term_features import (
+    OFFSETS,
+    kinds_around,
+    kinds_before,
+    kinds_behind,
+    own_features,
+    windows,
+)
 from parley.agents.absa.english.words import Word
 
 LONGEST_TERM = 8
 _CACHED_WORDS = 50_000
 _NOTHING: Pair = (0.0, 0.0)
+_ThreeKinds = tuple[str, str, str]
+_KindFeatures = Callable[[str, str, str], tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class TaggedSpan:
+class TaggedSpan(NamedTuple):
     """Tokens `first` … `end`-1 and the probability that exactly they are a term."""
 
     first: int
@@ -29,47 +39,72 @@ class TaggerWeights:
 
 @dataclass(frozen=True, slots=True)
 class Tagger:
-    """`_sums` keeps what each known word adds at each distance."""
+    """`_sums` keeps what each known word adds at each distance, the others what three classes do."""
 
     weights: TaggerWeights
     _sums: dict[str, tuple[Pair, ...]] = field(default_factory=dict)
+    _around: dict[_ThreeKinds, Pair] = field(default_factory=dict)
+    _before: dict[_ThreeKinds, Pair] = field(default_factory=dict)
+    _behind: dict[_ThreeKinds, Pair] = field(default_factory=dict)
 
     def chain(self, sentence: Sentence) -> Lattice:
         return lattice(self._emissions(sentence), self.weights.transitions)
 
     def _emissions(self, sentence: Sentence) -> list[Pair]:
         rows = self.weights.rows
-        sums = [self._word_sums(known) for known in sentence.words]
-        bias_begin, bias_inside = rows.get("bias", _NOTHING)
-        last = len(sums) - 1
+        known, edge = self._sums, (_NOTHING,) * len(OFFSETS)
+        inner = [known.get(word.form) or self._word_sums(word) for word in sentence.words]
+        sums = [edge, edge, *inner, edge, edge]
         emissions = []
-        for at, joint in enumerate(joint_features(sentence)):
-            begin, inside = bias_begin, bias_inside
-            for name in joint:
+        around, before, behind = self._around, self._before, self._behind
+        bias_begin, bias_inside = rows.get("bias", _NOTHING)
+        for at, (window, names) in enumerate(windows(sentence)):
+            three = window[1:4]
+            pair = around.get(three) or self._kinds(around, kinds_around, three)
+            begin, inside = bias_begin + pair[0], bias_inside + pair[1]
+            three = window[:3]
+            pair = before.get(three) or self._kinds(before, kinds_before, three)
+            begin, inside = begin + pair[0], inside + pair[1]
+            three = window[2:]
+            pair = behind.get(three) or self._kinds(behind, kinds_behind, three)
+            begin, inside = begin + pair[0], inside + pair[1]
+            for name in names:
                 pair = rows.get(name)
                 if pair:
                     begin += pair[0]
                     inside += pair[1]
-            for place, offset in enumerate(OFFSETS):
-                if 0 <= at + offset <= last:
-                    pair = sums[at + offset][place]
-                    begin += pair[0]
-                    inside += pair[1]
-            emissions.append((begin, inside))
+            first, second, third, fourth, fifth = sums[at : at + 5]
+            a, b, c, d, e = first[0], second[1], third[2], fourth[3], fifth[4]
+            emissions.append(
+                (
+                    begin + a[0] + b[0] + c[0] + d[0] + e[0],
+                    inside + a[1] + b[1] + c[1] + d[1] + e[1],
+                )
+            )
         return emissions
 
+    def _kinds(
+        self, known: dict[_ThreeKinds, Pair], features: _KindFeatures, three: _ThreeKinds
+    ) -> Pair:
+        """There are so few classes that everything may be kept."""
+        known[three] = found = self._sum(features(*three))
+        return found
+
     def _word_sums(self, known: Word) -> tuple[Pair, ...]:
-        sums = self._sums.get(known.form)
-        if sums is None:
-            if len(self._sums) >= _CACHED_WORDS:
-                self._sums.clear()
-            sums = tuple(self._sum(own_features(known, offset)) for offset in OFFSETS)
-            self._sums[known.form] = sums
+        if len(self._sums) >= _CACHED_WORDS:
+            self._sums.clear()
+        sums = tuple(self._sum(own_features(known, offset)) for offset in OFFSETS)
+        self._sums[known.form] = sums
         return sums
 
     def _sum(self, names: tuple[str, ...]) -> Pair:
-        pairs = [self.weights.rows.get(name, _NOTHING) for name in names]
-        return sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
+        rows, begin, inside = self.weights.rows, 0.0, 0.0
+        for name in names:
+            pair = rows.get(name)
+            if pair:
+                begin += pair[0]
+                inside += pair[1]
+        return begin, inside
 
 
 def apart(found: list[TaggedSpan]) -> list[TaggedSpan]:

@@ -1,8 +1,8 @@
 """
 What the term tagger looks at, as strings.
 
-Two groups. A word's own features at a distance (-2 … 2) never change, so inference adds them up once
-per word and keeps the sum. The rest join neighbouring words. Gazetteer nouns of every domain share
+A word's own features at a distance (-2 … 2) never change, nor do those of three classes in a row, so
+inference adds them up once and keeps the sums. The rest join neighbouring words. Gazetteer nouns of every domain share
 the class `N`, which is what lets a tagger trained on restaurants read about laptops.
 """
 
@@ -14,6 +14,8 @@ from parley.agents.absa.english.words import Word
 OFFSETS = (-2, -1, 0, 1, 2)
 EDGE = "#"
 _FAR = 4
+
+Kinds = tuple[str, str, str, str, str]
 
 
 def own_features(known: Word, offset: int) -> tuple[str, ...]:
@@ -37,7 +39,21 @@ def is_lexical(feature: str) -> bool:
     return feature[0] in "wlxypd" and feature[1:3] == "0="
 
 
-def joint_features(sentence: Sentence) -> Iterator[tuple[str, ...]]:
+def kinds_around(c1: str, c: str, n1: str) -> tuple[str, ...]:
+    """Of the classes before, at and behind the token that is being tagged."""
+    return f"A{c1}|{c}", f"B{c}|{n1}", f"C{c1}|{c}|{n1}"
+
+
+def kinds_before(c2: str, c1: str, c: str) -> tuple[str, ...]:
+    return (f"D{c2}|{c1}|{c}",)
+
+
+def kinds_behind(c: str, n1: str, n2: str) -> tuple[str, ...]:
+    return (f"E{c}|{n1}|{n2}",)
+
+
+def windows(sentence: Sentence) -> Iterator[tuple[Kinds, tuple[str, ...]]]:
+    """For each token the classes around it, and its features that name words."""
     forms = [EDGE, EDGE, *sentence.forms, EDGE, EDGE]
     kinds = [EDGE, EDGE, *sentence.kinds, EDGE, EDGE]
     near = _opinion_distances(sentence)
@@ -48,21 +64,29 @@ def joint_features(sentence: Sentence) -> Iterator[tuple[str, ...]]:
         w1, w, m1 = forms[at - 1 : at + 2]
         lemma = sentence.words[index].lemma
         yield (
-            f"A{c1}|{c}",
-            f"B{c}|{n1}",
-            f"C{c1}|{c}|{n1}",
-            f"D{c2}|{c1}|{c}",
-            f"E{c}|{n1}|{n2}",
-            f"F{w1}|{w}",
-            f"G{w}|{m1}",
-            f"H{w}|{n1}",
-            f"I{c1}|{w}",
-            f"J{w1}|{c}",
-            f"K{_shape(token.text)}|{c}",
-            f"L{near[index]}|{c}",
-            f"M{lemma in seen}|{c}",
+            (c2, c1, c, n1, n2),
+            (
+                f"F{w1}|{w}",
+                f"G{w}|{m1}",
+                f"H{w}|{n1}",
+                f"I{c1}|{w}",
+                f"J{w1}|{c}",
+                f"K{_shape(token.text)}|{c}",
+                f"L{near[index]}|{c}",
+                f"M{lemma in seen}|{c}",
+            ),
         )
         seen.add(lemma)
+
+
+def joint_features(sentence: Sentence) -> Iterator[tuple[str, ...]]:
+    for window, names in windows(sentence):
+        yield (
+            *kinds_around(*window[1:4]),
+            *kinds_before(*window[:3]),
+            *kinds_behind(*window[2:]),
+            *names,
+        )
 
 
 def _shape(text: str) -> str:

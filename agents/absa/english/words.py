@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from parley.agents.absa import lexicon
 
@@ -36,8 +37,7 @@ _NOUN_ENDING = re.compile(r"(?:tion|ness|ment|ity|ance|ence|er|or)$")
 _PLAIN_PUNCTUATION = frozenset(",.!?;:-()\"'")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     start: int
     end: int
     text: str

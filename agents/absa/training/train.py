@@ -5,7 +5,8 @@ Trains the English models on MAMS-ATSA and writes the weights that are shipped.
 
 DIR holds `train.xml` and `val.xml` (https://github.com/siat-nlp/MAMS-for-ABSA, Apache-2.0). The
 weights come from `train.xml`; `val.xml` only calibrates confidences. The result does not depend on
-the machine: no clock, a fixed seed, pure Python.
+the machine: no clock, a fixed seed, pure Python. Beside it stands its recipe: the settings, and the
+hashes of the data and of the weights.
 """
 
 import argparse
@@ -39,6 +40,12 @@ from parley.agents.absa.training.chain import ChainSettings, fit_tagger, tagged
 from parley.agents.absa.training.confidence import calibrated
 from parley.agents.absa.training.loglinear import Labelled, LoglinearSettings, fit_polarity
 from parley.agents.absa.training.mams import GoldSentence, GoldTerm, read_split
+from parley.agents.absa.training.recipe import (
+    CALIBRATED_ON,
+    RECIPE_FILE,
+    TRAINED_ON,
+    recipe_of,
+)
 
 _DEFAULT_OUT = Path(__file__).resolve().parent.parent / "weights" / WEIGHTS_FILE
 
@@ -98,9 +105,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder with train.xml, val.xml")
     parser.add_argument("--out", type=Path, default=_DEFAULT_OUT)
     arguments = parser.parse_args()
-    model = train_model(read_split(arguments.data, "train"), read_split(arguments.data, "val"))
+    held_out = read_split(arguments.data, CALIBRATED_ON)
+    model = train_model(read_split(arguments.data, TRAINED_ON), held_out)
     packed = pack(model)
     arguments.out.write_bytes(packed)
+    recipe = recipe_of(arguments.data, packed).model_dump_json(indent=2)
+    arguments.out.with_name(RECIPE_FILE).write_text(f"{recipe}\n", encoding="utf-8")
     _tell(f"{arguments.out.name}: {len(packed)} bytes, {model.calibration}")
 
 

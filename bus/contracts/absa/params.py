@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, Field
 
 from parley.bus.contracts.absa.debate import DebatePersona, Protocol
 from parley.bus.contracts.absa.memory import MemoryCondition
+from parley.bus.contracts.absa.moderator import SentenceLabel
 from parley.bus.contracts.base import Contract, Share, Token
 
 DEFAULT_ROUNDS: dict[Protocol, int] = {"v1": 2, "v2": 1}
@@ -123,6 +124,8 @@ class AbsaParams(Contract):
         MemoryCondition.C1
     )
     memory_contradiction_gate: bool = False
+    # What somebody outside the debate holds the sentence for; the moderator weighs it as a veto.
+    suggested_label: SentenceLabel | None = None
     language_code: str = "ko"
 
     @property

@@ -1,6 +1,6 @@
 """The output record of one sample: the result, and everything needed to explain it."""
 
-from pydantic import JsonValue
+from pydantic import JsonValue, SkipValidation
 
 from parley.bus.contracts.absa.debate import (
     DebateOutput,
@@ -87,7 +87,8 @@ class TraceEntry(Contract):
     language_code: str = "ko"
     domain_id: str = ""
     input_text: Passage = ""
-    output: JsonValue = None
+    # A model's dump, or read from JSON: to look at every value of it again would take longest of all.
+    output: SkipValidation[JsonValue] = None
     notes: tuple[str, ...] = ()
     call_metadata: dict[str, JsonValue] | None = None
 

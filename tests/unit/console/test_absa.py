@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -142,6 +144,8 @@ def test_bad_lines_are_reported_and_the_rest_goes_on(home: Path) -> None:
         [1, 2],
         {"id": "e", "text": "x" * 200_001},
         {"id": "f", "text": "🙂🙂"},
+        {"id": "g", "text": TEXT, "suggested_label": "nice"},
+        {"id": "h", "text": TEXT, "suggested_label": "negative"},
     )
     called = batch(home, file)
     assert called.code == 2
@@ -152,12 +156,16 @@ def test_bad_lines_are_reported_and_the_rest_goes_on(home: Path) -> None:
         (5, "text: is empty"),
         (7, "should be a JSON object"),
         (8, "text: 200001 characters"),
+        (10, "suggested_label: should be"),
     ):
         assert any(f"line {number}: {part}" in line for line in called.err.splitlines()), part
-    assert [record["meta"]["text_id"] for record in records(home / "out")] == ["a", "d", "f"]  # type: ignore[index]
+    found = records(home / "out")
+    assert [record["meta"]["text_id"] for record in found] == ["a", "d", "f", "h"]  # type: ignore[index]
+    suggested = [record["stage1_validator"]["suggested_label"] for record in found]  # type: ignore[index]
+    assert suggested == [None, None, None, "negative"]
     assert "gold" not in (home / "out" / "outputs.jsonl").read_text(encoding="utf-8")
     manifest = json.loads((home / "out" / "manifest.json").read_text(encoding="utf-8"))
-    assert len(manifest["bad_lines"]) == 6
+    assert len(manifest["bad_lines"]) == 7
     assert manifest["figures"]["integrity_failures"] == 0
 
 
@@ -194,6 +202,33 @@ def test_a_batch_goes_on_where_it_stopped(home: Path) -> None:
     recorded = read_archive(recording).debates
     assert len(recorded) == 6
     assert all(not one.broken and audit(one.facts).holds for one in recorded)
+
+
+def test_a_batch_that_was_killed_goes_on_where_it_was(home: Path) -> None:
+    slow = SCRIPT.replace("{cj: {", "{cj: {delay_s: .3, ")
+    (home / "script.yaml").write_text(slow, encoding="utf-8")
+    file = data(home, *({"id": f"s{number}", "text": TEXT} for number in range(8)))
+    command = ["batch", "absa", file, "-o", "out", "--brain", "script:script.yaml"]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "parley", *map(str, command), "--at-once", "1"],
+        cwd=home,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    outputs = home / "out" / "outputs.jsonl"
+    until = time.monotonic() + 60
+    while time.monotonic() < until and not (outputs.exists() and outputs.stat().st_size):
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait(10)
+    before = len(records(home / "out"))
+    assert 1 <= before < 8
+    resumed = parley(*command, "--resume", "--at-once", "8", cwd=home)
+    assert resumed.code == 0, resumed.err
+    assert f"{8 - before} run now" in resumed.out
+    found = [record["meta"]["text_id"] for record in records(home / "out")]  # type: ignore[index]
+    assert found == [f"s{number}" for number in range(8)]
 
 
 def test_ablations_are_compared(home: Path) -> None:
