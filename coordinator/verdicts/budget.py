@@ -35,10 +35,13 @@ def limits_of(params: VerdictParams) -> dict[str, JsonValue]:
     return {name: limit for name, limit in _limits(params)._asdict().items() if limit is not None}
 
 
-def exhausted(spent: Spent, params: VerdictParams) -> bool:
+def exhausted(state: DebateState, params: VerdictParams) -> bool:
+    limits = _limits(params)
+    if limits == NO_LIMITS:
+        return False
     return any(
         limit is not None and at_least(used, limit)
-        for used, limit in zip(spent, _limits(params), strict=True)
+        for used, limit in zip(spent_in(state), limits, strict=True)
     )
 
 
@@ -47,6 +50,9 @@ class _Limits(NamedTuple):
     budget_tokens: int | None
     budget_cost: float | None
     budget_seconds: float | None
+
+
+NO_LIMITS = _Limits(None, None, None, None)
 
 
 def _limits(params: VerdictParams) -> _Limits:

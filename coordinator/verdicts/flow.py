@@ -30,7 +30,7 @@ from parley.bus.contracts.verdicts import (
 )
 from parley.coordinator.state import DebateState, Step
 from parley.coordinator.verdicts.board import LOCALIZE, OPENING, Board, board_of, round_step
-from parley.coordinator.verdicts.budget import Spent, exhausted, limits_of, spent_in
+from parley.coordinator.verdicts.budget import exhausted, limits_of, spent_in
 from parley.coordinator.verdicts.challenges import challenges
 from parley.coordinator.verdicts.declare import declare, declare_operational
 from parley.coordinator.verdicts.disagreement import disagreement
@@ -78,13 +78,12 @@ def _next_round_or_end(state: DebateState) -> ControlFact:
     )
     if evaluation.reason is not None:
         return _stopped(state, evaluation.reason, declaration)
-    spent = spent_in(state)
-    if exhausted(spent, panel.params):
-        return _out_of_budget(state, board, spent)
+    if exhausted(state, panel.params):
+        return _out_of_budget(state, board)
     return _ask_round(state, board, declaration)
 
 
-def _out_of_budget(state: DebateState, board: Board, spent: Spent) -> Terminated:
+def _out_of_budget(state: DebateState, board: Board) -> Terminated:
     """Another round would cost more than is left; the statements made so far decide."""
     reason = TerminationReason.BUDGET_EXHAUSTED
     panel = panel_of(state)
@@ -95,7 +94,7 @@ def _out_of_budget(state: DebateState, board: Board, spent: Spent) -> Terminated
         axes=_axes(panel, board),
         disagreement=disagreement([position.verdict for position in board.positions]),
         thresholds=limits_of(panel.params),
-        values=spent._asdict(),
+        values=spent_in(state)._asdict(),
     )
     return _stopped(state, reason, declaration)
 
@@ -161,7 +160,7 @@ def _localization_is_due(state: DebateState, reason: TerminationReason) -> bool:
         reason is TerminationReason.HIGH_CONFIDENCE_DEADLOCK
         and LOCALIZER in state.running_panel.roster
         and state.step(LOCALIZE) is None
-        and not exhausted(spent_in(state), panel_of(state).params)
+        and not exhausted(state, panel_of(state).params)
     )
 
 
@@ -186,6 +185,8 @@ def _decided(state: DebateState, reason: TerminationReason) -> Decided:
 
 def _answered(decision: ManagerDecision, step: Step | None) -> ManagerDecision:
     """The decision with the answers to its follow-ups attached."""
+    if not decision.follow_ups:
+        return decision
     return decision.model_copy(
         update={"follow_ups": tuple(_with_answer(one, step) for one in decision.follow_ups)}
     )
