@@ -77,11 +77,12 @@ def decode_ask(tail: str, data: bytes) -> Ask:
 
 def _validated(model: type[F], data: bytes) -> F:
     try:
-        return model.__pydantic_validator__.validate_json(data)
+        fact: F = model.__pydantic_validator__.validate_json(data)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "message"
         raise DecodeError(f"{model.__name__}: {where}: {first['msg']}") from error
+    return fact
 
 
 def _check(subject_says: str, content_says: str) -> None:

@@ -97,10 +97,9 @@ class Subjects:
         panel, debate, tail = found.groups()
         return DebateRef(panel, debate), tail
 
-    def is_control(self, subject: str) -> bool:
-        """Whether it stands under the guard that control facts are written with."""
-        address = self.parse(subject)
-        return address is not None and address[1].startswith(CONTROL)
+    def tail(self, ref: DebateRef, subject: str) -> str:
+        """What follows the debate's own part in one of its subjects."""
+        return subject.removeprefix(self.at(ref, ""))
 
     def of(self, ref: DebateRef, fact: Fact) -> str:
         return self.at(ref, tail_of(fact))
