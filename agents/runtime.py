@@ -8,11 +8,11 @@ Told to stop, it takes no more asks and finishes the ones it thinks about; what 
 time goes back to the other replicas.
 """
 
+import math
 import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import anyio
 import structlog
@@ -59,13 +59,13 @@ class WorkerOptions:
     clock: Callable[[], float] = time.perf_counter
 
 
-class Thought(NamedTuple):
-    """An ask being thought about; cancelling the scope gives it up."""
+@dataclass(slots=True)
+class Thought:
+    """An ask being thought about; once there is an answer, it has no deadline any more."""
 
     delivery: Delivery
     began: float
     deadline: float
-    scope: anyio.CancelScope
 
 
 class Worker:
@@ -140,9 +140,18 @@ class Worker:
             now = self._clock()
             for thought in list(self._thinking.values()):
                 if now > thought.deadline:
-                    thought.scope.cancel()
+                    await self._give_up(thought)
                 else:
                     await thought.delivery.in_progress()
+
+    async def _give_up(self, thought: Thought) -> None:
+        record = thought.delivery.record
+        if self._thinking.get(record.sequence) is not thought:
+            return
+        thought.delivery.interrupt()
+        self._log.warning("too_late", subject=record.subject)
+        self.tally.add(FAILURES, self._panel, self._persona, "deadline")
+        await thought.delivery.ack()
 
     async def _handle(self, delivery: Delivery) -> None:
         try:
@@ -158,7 +167,7 @@ class Worker:
         if delivery.attempt > 1:
             self.tally.add(REDELIVERED, self._panel, self._persona)
         began = self._clock()
-        thought = Thought(delivery, began, began + ask.deadline_s, anyio.CancelScope())
+        thought = Thought(delivery, began, began + ask.deadline_s)
         self._thinking[delivery.record.sequence] = thought
         try:
             await self._answer(ref, ask, thought)
@@ -172,20 +181,15 @@ class Worker:
             self._thinking.pop(delivery.record.sequence, None)
 
     async def _answer(self, ref: DebateRef, ask: Ask, thought: Thought) -> None:
-        with thought.scope:
-            try:
-                answer = await self._think(ref, ask, thought.delivery.attempt)
-            except NotNow as later:
-                if self._there_is_time(ask, thought.delivery, later.again_in_s):
-                    self._log.info("put_off", debate=str(ref), step=ask.step, why=str(later))
-                    await thought.delivery.nak(later.again_in_s)
-                    return
-                answer = later.answer
-        if thought.scope.cancelled_caught:
-            self._log.warning("too_late", debate=str(ref), step=ask.step)
-            self.tally.add(FAILURES, self._panel, self._persona, "deadline")
-            await thought.delivery.ack()
-            return
+        try:
+            answer = await self._think(ref, ask, thought.delivery.attempt)
+        except NotNow as later:
+            if self._there_is_time(ask, thought.delivery, later.again_in_s):
+                self._log.info("put_off", debate=str(ref), step=ask.step, why=str(later))
+                await thought.delivery.nak(later.again_in_s)
+                return
+            answer = later.answer
+        thought.deadline = math.inf
         turn = TurnTaken(
             step=ask.step,
             persona=self._persona,
@@ -224,16 +228,17 @@ class Worker:
         attempt = 0
         while True:
             try:
+                request = await self._journal.request_of(ask)
                 task = Task(
-                    ref=ref,
-                    persona=self._persona,
-                    step=ask.step,
-                    request=await self._journal.request_of(ask),
-                    input=ask.input,
-                    fetch=self._fetch,
-                    deadline_s=ask.deadline_s,
-                    budget=ask.budget,
-                    attempt=delivered,
+                    ref,
+                    self._persona,
+                    ask.step,
+                    request,
+                    ask.input,
+                    self._fetch,
+                    ask.deadline_s,
+                    ask.budget,
+                    delivered,
                 )
                 return await self._brain.speak(task)
             except NotNow:

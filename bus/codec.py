@@ -54,13 +54,18 @@ def encode(fact: Fact) -> bytes:
 
 def decode(tail: str, data: bytes) -> Fact:
     """Raises DecodeError with a reason that is fit for a quarantine record."""
-    depth = 2 if tail.startswith(CONTROL) else 1
-    model = _BY_HEAD.get(".".join(tail.split(".", depth)[:depth]))
+    model = _BY_HEAD.get(_head_of(tail))
     if model is None:
         raise DecodeError(f"no fact is known for subject …{tail}")
     fact = _validated(model, data)
     _check(tail, tail_of(fact))
     return fact
+
+
+def _head_of(tail: str) -> str:
+    start = len(CONTROL) if tail.startswith(CONTROL) else 0
+    end = tail.find(".", start)
+    return tail if end < 0 else tail[:end]
 
 
 def decode_ask(tail: str, data: bytes) -> Ask:
@@ -72,11 +77,12 @@ def decode_ask(tail: str, data: bytes) -> Ask:
 
 def _validated(model: type[F], data: bytes) -> F:
     try:
-        return model.model_validate_json(data)
+        fact: F = model.__pydantic_validator__.validate_json(data)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "message"
         raise DecodeError(f"{model.__name__}: {where}: {first['msg']}") from error
+    return fact
 
 
 def _check(subject_says: str, content_says: str) -> None:

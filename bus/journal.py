@@ -167,13 +167,8 @@ class Journal:
 
     def _entry(self, ref: DebateRef, draft: Draft, guard: Guard) -> Entry:
         msg_id = self.subjects.msg_id(draft.subject)
-        return Entry(
-            subject=draft.subject,
-            data=draft.data,
-            msg_id=msg_id,
-            guard=guard,
-            headers=envelope(ref, draft.fact, msg_id),
-        )
+        headers = envelope(ref, draft.fact, msg_id)
+        return Entry(draft.subject, draft.data, msg_id, guard, headers)
 
 
 def fits(fact: ControlFact, size: int) -> bool:

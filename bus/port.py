@@ -75,6 +75,10 @@ class Delivery(Protocol):
 
     async def in_progress(self) -> None: ...
 
+    def interrupt(self) -> None:
+        """Cancel the handler that is at work on it, and nothing else."""
+        ...
+
     async def term(self, reason: str) -> None:
         """Never hand it out again: it becomes a dead letter."""
         ...

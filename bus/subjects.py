@@ -23,7 +23,7 @@ there, never stored, `live.{prefix}.{panel}.{id}.partial.{step}.{persona}`: a tu
 """
 
 import re
-from typing import NamedTuple, assert_never
+from typing import NamedTuple
 
 from typing_extensions import override
 
@@ -32,18 +32,9 @@ from parley.bus.contracts.facts import (
     Ask,
     Asked,
     CancelRequested,
-    Closed,
     DeadlineFired,
-    Decided,
     Fact,
-    Judged,
-    Moderated,
-    Opened,
-    Overridden,
-    Recalled,
-    Remembered,
     Submitted,
-    Terminated,
     TurnTaken,
 )
 from parley.bus.contracts.panel import EVERYBODY
@@ -71,31 +62,21 @@ class DebateRef(NamedTuple):
         return f"{self.panel}/{self.id}"
 
 
-def tail_of(fact: Fact) -> str:  # noqa: C901, PLR0911 - one line a fact is the clearest table
+def tail_of(fact: Fact) -> str:
     """The part of a fact's subject that follows the debate's own."""
     match fact:
-        case Submitted():
-            return "submitted"
-        case CancelRequested():
-            return "cancel"
         case TurnTaken():
             return f"turn.{fact.step}.{fact.persona}"
-        case DeadlineFired():
-            return f"fired.{fact.step}"
-        case Opened():
-            return "ctl.opened"
         case Asked():
             return ask_tail(fact)
+        case Submitted() | CancelRequested():
+            return fact.type
+        case DeadlineFired():
+            return f"fired.{fact.step}"
         case Abstained():
             return f"ctl.abstained.{fact.step}.{fact.persona}"
-        case Terminated():
-            return "ctl.terminated"
-        case Decided() | Judged() | Overridden() | Moderated() | Recalled() | Remembered():
-            return f"ctl.{fact.type}"
-        case Closed():
-            return "ctl.closed"
         case _:
-            assert_never(fact)
+            return f"{CONTROL}{fact.type}"
 
 
 def ask_tail(ask: Ask) -> str:
@@ -124,10 +105,9 @@ class Subjects:
         panel, debate, tail = found.groups()
         return DebateRef(panel, debate), tail
 
-    def is_control(self, subject: str) -> bool:
-        """Whether it stands under the guard that control facts are written with."""
-        address = self.parse(subject)
-        return address is not None and address[1].startswith(CONTROL)
+    def tail(self, ref: DebateRef, subject: str) -> str:
+        """What follows the debate's own part in one of its subjects."""
+        return subject.removeprefix(self.at(ref, ""))
 
     def of(self, ref: DebateRef, fact: Fact) -> str:
         return self.at(ref, tail_of(fact))
@@ -189,10 +169,10 @@ class Subjects:
 
     def parse_ask(self, subject: str) -> tuple[DebateRef, str] | None:
         """Like `parse`; the tail of a redriven ask is that of an ask to its persona."""
+        if not subject.startswith(f"{REDRIVE}."):
+            return self.parse(subject)
         address = self.parse(subject.removeprefix(f"{REDRIVE}."))
-        if address is None or not subject.startswith(f"{REDRIVE}."):
-            return address
-        return address[0], f"ctl.ask.{address[1]}"
+        return address and (address[0], f"{ASKS}{address[1]}")
 
     def register(self, name: str, key: str) -> str:
         return f"{name}.{self.prefix}.{key}"

@@ -12,7 +12,7 @@ Rule 5: a debate begins with its submission; what stands before it has no place 
 """
 
 from collections.abc import Iterable
-from typing import TypeVar, assert_never
+from typing import Any, assert_never
 
 from parley.bus.contracts.facts import (
     Abstained,
@@ -37,7 +37,7 @@ from parley.bus.errors import ProtocolError
 from parley.coordinator.state import DebateState, Heard, Phase, Step
 
 # A conclusion that stands once in a debate.
-Finding = TypeVar("Finding", Decided, Judged, Overridden, Moderated, Recalled, Remembered)
+Finding = Decided | Judged | Overridden | Moderated | Recalled | Remembered
 
 # The control facts that may follow in each phase.
 LEGAL: dict[Phase, tuple[type[ControlFact], ...]] = {
@@ -72,32 +72,35 @@ def fold(facts: Iterable[Fact]) -> DebateState:
 def apply(state: DebateState, fact: Fact) -> DebateState:
     """Raises ProtocolError for a control fact that is illegal where it stands."""
     match fact:
-        case Submitted() | CancelRequested() | TurnTaken() | DeadlineFired():
-            after = _hear(state, fact)
+        # Nearly all facts are turns, and every class that is asked for first costs time.
+        case TurnTaken():
+            return _with_heard(state, fact)
+        case Submitted() | CancelRequested() | DeadlineFired():
+            return _hear(state, fact)
         case _:
-            after = _obey(state, fact)
-    return pass_over(after)
+            return _obey(state, fact)
 
 
 def pass_over(state: DebateState) -> DebateState:
     """One fact further, with nothing else changed."""
-    return state if state.phase is Phase.UNKNOWN else state._replace(facts=state.facts + 1)
+    return state if state.phase is Phase.UNKNOWN else _after(state)
 
 
-def _hear(
-    state: DebateState, fact: Submitted | CancelRequested | TurnTaken | DeadlineFired
-) -> DebateState:
+def _after(state: DebateState, **changes: Any) -> DebateState:
+    """One fact further, with these changes."""
+    return state._replace(facts=state.facts + 1, **changes)
+
+
+def _hear(state: DebateState, fact: Submitted | CancelRequested | DeadlineFired) -> DebateState:
     match fact:
         case Submitted():
             if state.phase is not Phase.UNKNOWN:
-                return state
-            return state._replace(phase=Phase.SUBMITTED, panel=fact.panel, input=fact.input)
+                return pass_over(state)
+            return _after(state, phase=Phase.SUBMITTED, panel=fact.panel, input=fact.input)
         case CancelRequested():
             if state.phase is Phase.UNKNOWN or state.cancelled_at is not None:
-                return state
-            return state._replace(cancelled_at=state.facts)
-        case TurnTaken():
-            return _with_heard(state, fact)
+                return pass_over(state)
+            return _after(state, cancelled_at=state.facts)
         case DeadlineFired():
             return _with_deadline_passed(state, fact)
         case _:
@@ -107,57 +110,35 @@ def _hear(
 def _with_deadline_passed(state: DebateState, fact: DeadlineFired) -> DebateState:
     step = state.open_step
     if step is None or step.name != fact.step:
-        return state
-    return _with_last_step(state._replace(armed=None), step._replace(fired=True))
+        return pass_over(state)
+    return _after(state, armed=None, steps=(*state.steps[:-1], step._replace(fired=True)))
 
 
-def _obey(state: DebateState, fact: ControlFact) -> DebateState:  # noqa: C901, PLR0911 - one case a fact is the clearest table
+def _obey(state: DebateState, fact: ControlFact) -> DebateState:
     if not isinstance(fact, LEGAL[state.phase]):
         raise ProtocolError(f"{fact.type!r} is illegal while the debate is {state.phase.value}")
     match fact:
-        case Opened():
-            return state._replace(phase=Phase.RUNNING)
         case Asked():
             return _with_step(state, fact)
+        case Opened():
+            return _after(state, phase=Phase.RUNNING)
         case Abstained():
             return _with_abstention(state, fact)
         case Terminated():
-            return _without_open_step(state)._replace(
-                phase=Phase.TERMINATED, terminated=fact, armed=None
-            )
-        case Decided():
-            return state._replace(decided=_first(state, state.decided, fact), armed=None)
-        case Judged() | Overridden() | Moderated() | Recalled() | Remembered():
-            return _with_finding(state, fact)
+            return _ended(state, phase=Phase.TERMINATED, terminated=fact)
         case Closed():
-            return _without_open_step(state)._replace(phase=Phase.CLOSED, closed=fact, armed=None)
+            return _ended(state, phase=Phase.CLOSED, closed=fact)
+        case Decided() | Judged() | Overridden() | Moderated() | Recalled() | Remembered():
+            return _with_finding(state, fact)
         case _:
             assert_never(fact)
 
 
-def _with_finding(
-    state: DebateState, fact: Judged | Overridden | Moderated | Recalled | Remembered
-) -> DebateState:
-    match fact:
-        case Judged():
-            state = state._replace(judged=_first(state, state.judged, fact))
-        case Overridden():
-            state = state._replace(overridden=_first(state, state.overridden, fact))
-        case Moderated():
-            state = state._replace(moderated=_first(state, state.moderated, fact))
-        case Recalled():
-            state = state._replace(recalled=_first(state, state.recalled, fact))
-        case Remembered():
-            state = state._replace(remembered=_first(state, state.remembered, fact))
-        case _:
-            assert_never(fact)
-    return state._replace(armed=None)
-
-
-def _first(state: DebateState, already: Finding | None, fact: Finding) -> Finding:
-    if already is not None or state.open_step is not None:
+def _with_finding(state: DebateState, fact: Finding) -> DebateState:
+    """A finding stands in the state under the name of its type."""
+    if getattr(state, fact.type) is not None or state.open_step is not None:
         raise ProtocolError(f"{fact.type!r} is illegal twice or while a step is open")
-    return fact
+    return _after(state, armed=None, **{fact.type: fact})
 
 
 def _with_step(state: DebateState, ask: Asked) -> DebateState:
@@ -165,7 +146,7 @@ def _with_step(state: DebateState, ask: Asked) -> DebateState:
         raise ProtocolError(f"step {ask.step!r} opens while {state.open_step.name!r} is open")
     if state.step(ask.step) is not None:
         raise ProtocolError(f"step {ask.step!r} opens twice")
-    return state._replace(steps=(*state.steps, Step(ask, state.facts)), armed=ask.step)
+    return _after(state, steps=(*state.steps, Step(ask, state.facts)), armed=ask.step)
 
 
 def _with_abstention(state: DebateState, fact: Abstained) -> DebateState:
@@ -179,14 +160,14 @@ def _with_abstention(state: DebateState, fact: Abstained) -> DebateState:
 def _with_heard(state: DebateState, said: TurnTaken | Abstained) -> DebateState:
     step = state.open_step
     if step is None or step.name != said.step or not step.awaits(said.persona):
-        return state
-    return _with_last_step(state, step._replace(heard=(*step.heard, Heard(state.facts, said))))
+        return pass_over(state)
+    step = step._replace(heard=(*step.heard, Heard(state.facts, said)))
+    return _after(state, steps=(*state.steps[:-1], step))
 
 
-def _without_open_step(state: DebateState) -> DebateState:
-    step = state.open_step
-    return state if step is None else _with_last_step(state, step._replace(abandoned=True))
-
-
-def _with_last_step(state: DebateState, step: Step) -> DebateState:
-    return state._replace(steps=(*state.steps[:-1], step))
+def _ended(state: DebateState, **changes: Any) -> DebateState:
+    """Nobody is waited for any more."""
+    steps = state.steps
+    if state.open_step is not None:
+        steps = (*steps[:-1], state.open_step._replace(abandoned=True))
+    return _after(state, steps=steps, armed=None, **changes)

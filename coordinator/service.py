@@ -13,35 +13,23 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
-from parley.bus.contracts.facts import (
-    Asked,
-    DeadlineFired,
-    Fact,
-    Recalled,
-    Remembered,
-)
-from parley.bus.errors import (
-    BadInput,
-    Conflict,
-    DecodeError,
-    ProtocolError,
-    Unavailable,
-)
-from parley.bus.journal import Draft, Journal
+from parley.bus.codec import decode
+from parley.bus.contracts.facts import Asked, DeadlineFired, Fact
+from parley.bus.errors import Conflict, DecodeError, ProtocolError, Unavailable
+from parley.bus.journal import Journal
 from parley.bus.port import Presence, Record
-from parley.bus.subjects import ASKS, CLOSED, CONTROL, DebateRef
+from parley.bus.subjects import ASKS, CLOSED, DebateRef
 from parley.bus.tally import Tally
 from parley.coordinator.abstaining import abstain_for
-from parley.coordinator.crew import Crew
-from parley.coordinator.deciding import draft_decision
+from parley.coordinator.decisions import Decisions
 from parley.coordinator.figures import count, presence
-from parley.coordinator.memory import memory_of
 from parley.coordinator.policy import FLOWS, Flow
 from parley.coordinator.pulse import Pulse
 from parley.coordinator.quarantine import Quarantine
 from parley.coordinator.reducer import apply, pass_over
 from parley.coordinator.state import DebateState, Phase
-from parley.coordinator.watched import Watched, Write
+from parley.coordinator.survey import falsely_closed, not_closed
+from parley.coordinator.watched import Watched
 
 # A debate of somebody else's that shows no decision for this long after a fact is looked into.
 STALL_S = 5.0
@@ -72,18 +60,16 @@ class Coordinator:
         writes_at_once: int = WRITES_AT_ONCE,
     ) -> None:
         self._journal = journal
-        self._memory = memory_of(journal.bus)
         self._subjects = journal.subjects
-        self._flows = flows
         self._pulse = Pulse(journal, name, self._share_out)
         self._peers = self._pulse.peers
         self._debates: dict[DebateRef, Watched] = {}
         self._reads = anyio.CapacityLimiter(READS_AT_ONCE)
-        self._writers = Crew(writes_at_once, self._act)
         self._now = anyio.current_time()
         self._tasks: TaskGroup
         self.ready = anyio.Event()
         self.tally = Tally()
+        self._decisions = Decisions(journal, flows, self.tally, writes_at_once)
         self._quarantine = Quarantine(journal.bus, self.tally)
 
     @property
@@ -102,7 +88,7 @@ class Coordinator:
             self._tasks.start_soon(self._pulse.beat)
             self._tasks.start_soon(bus.undeliverable, self._on_undeliverable)
             self._tasks.start_soon(bus.announce, self.describe)
-            self._writers.start(self._tasks)
+            self._decisions.start(self._tasks)
             start = await bus.last_sequence() + 1
             await self._find_open_debates()
             self._tasks.start_soon(self._sweep)
@@ -113,7 +99,7 @@ class Coordinator:
                     self._tasks.start_soon(self._stop_following, stop, following)
                 await bus.tail(self._subjects.facts(), start=start, on=self._on_record)
             with anyio.move_on_after(DRAIN_S):
-                await self._writers.finished()
+                await self._decisions.written()
             log.info("coordinator_drained", open_debates=len(self._debates))
             self._tasks.cancel_scope.cancel()
 
@@ -122,20 +108,22 @@ class Coordinator:
         following.cancel()
 
     async def _find_open_debates(self) -> None:
-        closed = {
-            self._ref(one) for one in await self._journal.bus.subjects(self._subjects.closings())
-        }
-        for subject in await self._journal.bus.subjects(self._subjects.submissions()):
-            ref = self._ref(subject)
-            if ref is not None and ref not in closed:
-                self._watch(ref)
-        for ref, watched in list(self._debates.items()):
+        for ref in await not_closed(self._journal):
+            watched = self._watch(ref)
             if watched.mine:
                 self._load(ref, watched)
+        self._tasks.start_soon(self._find_falsely_closed)
 
-    def _ref(self, subject: str) -> DebateRef | None:
-        address = self._subjects.parse(subject)
-        return address[0] if address else None
+    async def _find_falsely_closed(self) -> None:
+        """In the background, because it takes the longer the more debates there ever were."""
+        try:
+            found = await falsely_closed(self._journal)
+        except Unavailable as error:
+            log.warning("closings_unread", reason=str(error))
+            return
+        for ref in found:
+            if ref not in self._debates:
+                self._load(ref, self._watch(ref))
 
     def _watch(self, ref: DebateRef) -> Watched:
         watched = Watched(touched=self._now, mine=self._peers.mine(ref))
@@ -160,26 +148,24 @@ class Coordinator:
         if watched.loading:
             watched.arrived.append(record)
             return
-        watched.sequence = record.sequence
-        if tail.startswith(CONTROL):
-            watched.control = record.sequence
+        watched.move_to(record.sequence, tail)
         if self._take(ref, watched, record, tail):
             del self._debates[ref]
 
     def _take(self, ref: DebateRef, watched: Watched, record: Record, tail: str) -> bool:
         """True when there is nothing to do for the debate any more."""
         if watched.state is None:
-            return tail == CLOSED and self._is_fact(record)
-        watched.state = self._folded(ref, watched, watched.state, record)
-        self._act_if_due(ref, watched)
+            return tail == CLOSED and self._is_fact(record, tail)
+        watched.state = self._folded(ref, watched, watched.state, record, tail)
+        self._decisions.make_if_due(ref, watched)
         return watched.state.phase in OVER
 
     def _folded(
-        self, ref: DebateRef, watched: Watched, state: DebateState, record: Record
+        self, ref: DebateRef, watched: Watched, state: DebateState, record: Record, tail: str
     ) -> DebateState:
         """What is no fact, or illegal where it stands, counts for nothing; the audit reports it."""
         try:
-            fact = self._fact(watched, record)
+            fact = self._fact(watched, record, tail)
             after = apply(state, fact)
         except DecodeError as error:
             self._quarantine.put(record, str(error), self._tasks)
@@ -192,56 +178,19 @@ class Coordinator:
             watched.deadline = seen + fact.deadline_s + TICK_S
         return after
 
-    def _is_fact(self, record: Record) -> bool:
+    def _is_fact(self, record: Record, tail: str) -> bool:
         try:
-            self._journal.decode(record)
+            decode(tail, record.data)
         except DecodeError as error:
             self._quarantine.put(record, str(error), self._tasks)
             return False
         return True
 
-    def _fact(self, watched: Watched, record: Record) -> Fact:
+    def _fact(self, watched: Watched, record: Record, tail: str) -> Fact:
         sent = watched.sent
         if sent is not None and sent.subject == record.subject and sent.data == record.data:
             return sent.fact
-        return self._journal.decode(record).fact
-
-    def _act_if_due(self, ref: DebateRef, watched: Watched) -> bool:
-        if watched.state is None or watched.acting_after == watched.control:
-            return False
-        draft = draft_decision(self._journal, ref, watched.state, self._flows)
-        if draft is None:
-            return False
-        watched.acting_after = watched.control
-        watched.sent = draft
-        self._writers.hand(Write(ref, watched, draft, watched.control))
-        return True
-
-    async def _act(self, write: Write) -> None:
-        draft = await self._looked_up(write)
-        while write.watched.control == write.after:
-            try:
-                await self._journal.control(write.ref, draft, after=write.after)
-            except Unavailable as error:
-                log.warning("control_write_undecided", debate=str(write.ref), reason=str(error))
-                continue
-            except Conflict:
-                log.debug("somebody_else_decided", debate=str(write.ref))
-            except BadInput as error:
-                log.error("control_write_refused", debate=str(write.ref), reason=str(error))  # noqa: TRY400
-            else:
-                count(self.tally, write.ref.panel, write.draft.fact)
-            write.watched.answered_after = write.after
-            return
-
-    async def _looked_up(self, write: Write) -> Draft:
-        """The decision with what the memory has to say to it, for the few that ask it."""
-        fact, state = write.draft.fact, write.watched.state
-        if not isinstance(fact, Recalled | Remembered) or state is None:
-            return write.draft
-        found = await self._memory.look_up(write.ref, state, fact)
-        write.watched.sent = self._journal.draft(write.ref, found)
-        return write.watched.sent
+        return decode(tail, record.data)
 
     def _load(self, ref: DebateRef, watched: Watched) -> None:
         watched.loading = True
@@ -259,19 +208,23 @@ class Coordinator:
         state, watched.sequence = DebateState(), 0
         for record in (*records, *watched.arrived):
             if record.sequence > watched.sequence:
-                watched.sequence = record.sequence
-                if self._subjects.is_control(record.subject):
-                    watched.control = record.sequence
-                state = self._folded(ref, watched, state, record)
+                state = self._taken_in(ref, watched, state, record)
         watched.state, watched.loading = state, False
         watched.acting_after = watched.answered_after = None
         watched.arrived.clear()
         self._settle(ref, watched, state)
 
+    def _taken_in(
+        self, ref: DebateRef, watched: Watched, state: DebateState, record: Record
+    ) -> DebateState:
+        tail = self._subjects.tail(ref, record.subject)
+        watched.move_to(record.sequence, tail)
+        return self._folded(ref, watched, state, record, tail)
+
     def _settle(self, ref: DebateRef, watched: Watched, state: DebateState) -> None:
         if state.phase in OVER:
             self._debates.pop(ref, None)
-        elif self._act_if_due(ref, watched) or watched.mine:
+        elif self._decisions.make_if_due(ref, watched) or watched.mine:
             return
         elif self._is_neglected(watched):
             self._pass_deadline(ref, watched, state)

@@ -96,7 +96,10 @@ class DebateState(NamedTuple):
     @property
     def open_step(self) -> Step | None:
         """The step that still waits for somebody, if any."""
-        return self.steps[-1] if self.steps and not self.steps[-1].is_over else None
+        if not self.steps:
+            return None
+        last = self.steps[-1]
+        return None if last.is_over else last
 
     def step(self, name: str) -> Step | None:
         return next((step for step in self.steps if step.name == name), None)

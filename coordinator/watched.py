@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from parley.bus.journal import Draft
 from parley.bus.port import Record
-from parley.bus.subjects import DebateRef
+from parley.bus.subjects import CONTROL, DebateRef
 from parley.coordinator.state import DebateState
 
 
@@ -31,6 +31,12 @@ class Watched:
     asked: tuple[int, float] = (0, 0.0)
     deadline: float | None = None
     looked_into: int = -1
+
+    def move_to(self, sequence: int, tail: str) -> None:
+        """Past a record whose subject ends in `tail`."""
+        self.sequence = sequence
+        if tail.startswith(CONTROL):
+            self.control = sequence
 
     def see_ask(self, sequence: int, now: float) -> float:
         """When the latest ask was first seen: reading it back later does not begin its time anew."""

@@ -2,7 +2,18 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetPydanticSchema,
+    JsonValue,
+    StringConstraints,
+    WithJsonSchema,
+)
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import any_schema, simple_ser_schema
 
 
 class Contract(BaseModel):
@@ -24,6 +35,22 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 # Free text somebody wrote; the bound keeps a fact far below the server's payload limit.
 Text = Annotated[str, StringConstraints(max_length=20_000)]
+
+
+def _written_as_it_is(source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
+    """Pydantic asks a Python function what kind of JSON each value of a JsonValue is."""
+    return {**handler(source), "serialization": simple_ser_schema("any")}
+
+
+# What an agent measured, by name.
+Evidence = Annotated[dict[str, JsonValue], GetPydanticSchema(_written_as_it_is)]
+
+# Numbers and names that a rule of ours compared; written by us alone, and so not checked again.
+Figures = Annotated[
+    dict[str, JsonValue],
+    GetPydanticSchema(lambda _source, _handler: any_schema()),
+    WithJsonSchema({"type": "object", "additionalProperties": True}),
+]
 
 
 class BlobRef(Contract):

@@ -8,12 +8,9 @@ stands in `details`.
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue, SkipValidation, StringConstraints
+from pydantic import Field, StringConstraints
 
-from parley.bus.contracts.base import Contract
-
-# Numbers and names that a rule of ours compared; written by us alone, and so not checked again.
-Figures = Annotated[dict[str, JsonValue], SkipValidation]
+from parley.bus.contracts.base import Contract, Figures
 
 
 class TerminationStatus(StrEnum):

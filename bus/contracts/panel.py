@@ -43,7 +43,7 @@ class PanelBase(Contract):
 
     @property
     def roster(self) -> tuple[str, ...]:
-        return tuple(persona.name for persona in self.personas)
+        return tuple([persona.name for persona in self.personas])
 
     @model_validator(mode="after")
     def _persona_names_are_usable(self) -> Self:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
-from parley.bus.contracts.base import BlobRef, Contract, Share, Text, Token
+from parley.bus.contracts.base import BlobRef, Contract, Evidence, Share, Text, Token
 
 
 class Verdict(StrEnum):
@@ -47,7 +47,7 @@ class Statement(Contract):
     verdict: Verdict
     confidence: Share
     reasoning: Text = ""
-    evidence: dict[str, JsonValue] = {}
+    evidence: Evidence = {}
     arguments: tuple[Text, ...] = ()
 
 
@@ -61,7 +61,7 @@ class Reply(Contract):
     new_verdict: Verdict | None = None
     new_confidence: Share | None = None
     reasoning: Text = ""
-    evidence: dict[str, JsonValue] | None = None
+    evidence: Evidence | None = None
     arguments: tuple[Text, ...] | None = None
 
 
@@ -91,7 +91,7 @@ class Standing(Contract):
     verdict: Verdict
     confidence: Share
     reasoning: Text = ""
-    evidence: dict[str, JsonValue] = {}
+    evidence: Evidence = {}
     arguments: tuple[Text, ...] = ()
 
 

@@ -54,16 +54,20 @@ class Writer:
     async def append(self, *entries: Entry) -> int:
         if len(entries) > 1:
             return (await self.store(entries))[-1]
-        entry = self._unforeseeable(entries[0])
-        headers = header_block(entry)
+        entry = entries[0]
+        msg_id = self._id_for(entry)
+        headers = header_block(entry, msg_id)
         sequence = decided(await self._send(entry, headers), entry)
-        return await self._insist(entry, headers) if sequence is None else sequence
+        if sequence is None:
+            return await self._insist(entry._replace(msg_id=msg_id), headers)
+        return sequence
 
     async def store(self, entries: Sequence[Entry]) -> list[int]:
         """The entries' sequences; they are in order unless one of them had to be repeated."""
         sent = []
-        for entry in map(self._unforeseeable, entries):
-            headers = header_block(entry)
+        for given in entries:
+            entry = given._replace(msg_id=self._id_for(given))
+            headers = header_block(entry, entry.msg_id)
             sent.append((entry, headers, self._send(entry, headers)))
             if self._connection.client.congested:
                 await self._connection.client.relief()
@@ -72,15 +76,15 @@ class Writer:
             for entry, headers, answer in sent
         ]
 
-    def _unforeseeable(self, entry: Entry) -> Entry:
+    def _id_for(self, entry: Entry) -> str:
         """
         Nobody can guess the id of a guarded entry, and so take it away from us. Its guard, which
         the entry itself would break, already forbids to store it twice.
         """
         guard = entry.guard
         if guard is None or not entry.subject.startswith(guard.subject.removesuffix(">")):
-            return entry
-        return entry._replace(msg_id=f"{entry.msg_id}.{self._secret}{next(self._count)}")
+            return entry.msg_id
+        return f"{entry.msg_id}.{self._secret}{next(self._count)}"
 
     def _send(self, entry: Entry, headers: bytes) -> asyncio.Future[Answer]:
         return self._replies.send(entry.subject, entry.data, headers, ACK_TIMEOUT_S)
@@ -101,18 +105,19 @@ class Writer:
         raise Unavailable(f"no word about {entry.subject} after {PATIENCE_S:g} s")
 
 
-def header_block(entry: Entry) -> bytes:
-    lines = ["NATS/1.0", f"Nats-Msg-Id: {entry.msg_id}"]
-    if entry.guard is not None:
-        lines.append(f"Nats-Expected-Last-Subject-Sequence: {entry.guard.sequence}")
-        if entry.guard.subject != entry.subject:
-            lines.append(f"Nats-Expected-Last-Subject-Sequence-Subject: {entry.guard.subject}")
-    lines += [f"{name}: {value}" for name, value in entry.headers.items()]
-    block = "\r\n".join(lines) + "\r\n\r\n"
+def header_block(entry: Entry, msg_id: str) -> bytes:
+    lines = [f"NATS/1.0\r\nNats-Msg-Id: {msg_id}\r\n"]
+    guard = entry.guard
+    if guard is not None:
+        lines.append(f"Nats-Expected-Last-Subject-Sequence: {guard.sequence}\r\n")
+        if guard.subject != entry.subject:
+            lines.append(f"Nats-Expected-Last-Subject-Sequence-Subject: {guard.subject}\r\n")
+    lines += [f"{name}: {value}\r\n" for name, value in entry.headers.items()]
+    block = "".join(lines)
     breaks = len(lines) + 1
     if block.count("\n") != breaks or block.count("\r") != breaks:
         raise BadInput(f"a header of {entry.subject} holds a line break")
-    return block.encode()
+    return f"{block}\r\n".encode()
 
 
 def decided(answer: Answer, entry: Entry) -> int | None:

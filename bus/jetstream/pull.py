@@ -48,6 +48,7 @@ class Handed:
     attempt: int
     client: DirectClient
     reply: str
+    slot: anyio.CancelScope | None = None
 
     async def ack(self) -> None:
         await self._answer(b"")
@@ -58,6 +59,10 @@ class Handed:
 
     async def in_progress(self) -> None:
         await self._answer(b"+WPI")
+
+    def interrupt(self) -> None:
+        if self.slot is not None:
+            self.slot.cancel()
 
     async def term(self, reason: str) -> None:
         await self._answer(b"+TERM " + " ".join(reason.split()).encode("utf-8", "replace"))
@@ -147,17 +152,26 @@ class Worker:
         return self._lost
 
     async def _serve(self) -> None:
+        """A slot. It needs a new scope only after one of its deliveries was interrupted."""
         while True:
-            if not self._waiting:
-                turn = self._loop.create_future()
-                self._idle.append(turn)
-                await turn
-                continue
-            delivery = self._waiting.popleft()
-            self._busy += 1
-            if self._due():
-                self._ask()
+            with anyio.CancelScope() as slot:
+                while not slot.cancel_called:
+                    await self._serve_next(slot)
+
+    async def _serve_next(self, slot: anyio.CancelScope) -> None:
+        while not self._waiting:
+            turn = self._loop.create_future()
+            self._idle.append(turn)
+            await turn
+        delivery = self._waiting.popleft()
+        delivery.slot = slot
+        self._busy += 1
+        if self._due():
+            self._ask()
+        try:
             await self._handle(delivery)
+        finally:
+            delivery.slot = None
             self._busy -= 1
             if self._stopping:
                 self._wake.set()

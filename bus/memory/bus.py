@@ -184,7 +184,8 @@ class MemoryBus:
         while (delivery := await stand.take()) is not None:
             if self._chance.faults.delay_s > 0:
                 await self._chance.delay()
-            await handle(delivery)
+            with delivery.handling:
+                await handle(delivery)
 
     async def read(self, filter_subject: str, *, start: int = 1) -> list[Record]:
         await self._chance.delay()

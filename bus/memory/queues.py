@@ -157,6 +157,7 @@ class MemoryDelivery:
     record: Record
     attempt: int
     queue: MemoryQueue
+    handling: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
     async def ack(self) -> None:
         await self.queue.chance.delay()
@@ -169,6 +170,9 @@ class MemoryDelivery:
     async def in_progress(self) -> None:
         await self.queue.chance.delay()
         self.queue.extend(self.record.sequence)
+
+    def interrupt(self) -> None:
+        self.handling.cancel()
 
     async def term(self, reason: str) -> None:
         await self.ack()

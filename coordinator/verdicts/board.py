@@ -62,8 +62,8 @@ class Board(NamedTuple):
         return tuple(
             Standing(
                 agent=stand.position.agent,
-                verdict=stand.verdict,
-                confidence=stand.confidence,
+                verdict=stand.position.verdict,
+                confidence=stand.position.confidence,
                 reasoning=stand.reasoning,
                 evidence=stand.evidence,
                 arguments=stand.arguments,
@@ -106,8 +106,8 @@ def board_of(state: DebateState) -> Board:
             if after is not None:
                 standing[agent] = after
                 said.append((number, after))
-        history.append(tuple(standing[name].position for name in roster if name in standing))
-        heard_in_rounds.append(tuple(heard.ordinal for heard in step.heard))
+        history.append(tuple([standing[name].position for name in roster if name in standing]))
+        heard_in_rounds.append(tuple([heard.ordinal for heard in step.heard]))
     return Board(
         standing=tuple(standing[name] for name in roster if name in standing),
         history=tuple(history),
@@ -128,7 +128,9 @@ def finished_rounds(state: DebateState) -> list[Step]:
 def stand_after(before: Stand | None, heard: Heard) -> Stand | None:
     """The statement that a turn made; None if the turn left things as they were."""
     said = heard.said
-    content = None if isinstance(said, Abstained) else said.content
+    if isinstance(said, Abstained):
+        return None
+    content = said.content
     if isinstance(content, Reply):
         return _replied(before, heard.ordinal, said.persona, content)
     if isinstance(content, Statement):
@@ -144,16 +146,21 @@ def stand_after(before: Stand | None, heard: Heard) -> Stand | None:
 
 def _replied(before: Stand | None, ordinal: int, agent: str, said: Reply) -> Stand | None:
     verdict, confidence = said.new_verdict, said.new_confidence
-    if before is not None:
-        verdict = before.verdict if verdict is None else verdict
-        confidence = before.confidence if confidence is None else confidence
-    if verdict is None or confidence is None:
-        return None
-    old = before or Stand(ordinal, Position(agent, verdict, confidence), "", {}, ())
+    if before is None:
+        if verdict is None or confidence is None:
+            return None
+        before = Stand(ordinal, Position(agent, verdict, confidence), "", {}, ())
+    position = before.position
+    if verdict is not None or confidence is not None:
+        position = Position(
+            agent,
+            position.verdict if verdict is None else verdict,
+            position.confidence if confidence is None else confidence,
+        )
     return Stand(
         ordinal,
-        Position(agent, verdict, confidence),
-        said.reasoning or said.content or old.reasoning,
-        old.evidence if said.evidence is None else said.evidence,
-        old.arguments if said.arguments is None else said.arguments,
+        position,
+        said.reasoning or said.content or before.reasoning,
+        before.evidence if said.evidence is None else said.evidence,
+        before.arguments if said.arguments is None else said.arguments,
     )

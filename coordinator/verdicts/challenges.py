@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import combinations
 
 from parley.bus.contracts.verdicts import Challenge
@@ -21,5 +22,11 @@ def challenges(positions: Sequence[Position]) -> tuple[Challenge, ...]:
 
 def _challenge(earlier: Position, later: Position) -> Challenge:
     if above(later.confidence, earlier.confidence):
-        return Challenge(challenger=later.agent, challenged=earlier.agent)
-    return Challenge(challenger=earlier.agent, challenged=later.agent)
+        return _between(later.agent, earlier.agent)
+    return _between(earlier.agent, later.agent)
+
+
+@lru_cache(maxsize=4096)
+def _between(challenger: str, challenged: str) -> Challenge:
+    """The same few agents meet in every debate of a panel."""
+    return Challenge(challenger=challenger, challenged=challenged)

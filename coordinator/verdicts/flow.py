@@ -187,6 +187,8 @@ def _decided(state: DebateState, reason: TerminationReason) -> Decided:
 
 def _answered(decision: ManagerDecision, step: Step | None) -> ManagerDecision:
     """The decision with the answers to its follow-ups attached."""
+    if not decision.follow_ups:
+        return decision
     return decision.model_copy(
         update={"follow_ups": tuple(_with_answer(one, step) for one in decision.follow_ups)}
     )

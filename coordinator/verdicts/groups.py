@@ -15,4 +15,4 @@ def by_verdict(positions: Sequence[Position]) -> dict[Verdict, tuple[Position, .
 
 
 def mean_confidence(group: Sequence[Position]) -> float:
-    return sum(position.confidence for position in group) / len(group)
+    return sum([position.confidence for position in group]) / len(group)

@@ -6,8 +6,8 @@ debate. Before the first round only consensus can end it: the opening statements
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -27,8 +27,7 @@ MAJORITY_SHARE = 0.5
 DEADLOCKED_GROUPS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(NamedTuple):
     """`thresholds` and `values` hold every number compared, for a reader who redoes the rule."""
 
     terminate: bool
@@ -44,20 +43,15 @@ class Evaluation:
     values: dict[str, JsonValue]
 
 
-@dataclass(frozen=True, slots=True)
-class _Figures:
+class _Figures(NamedTuple):
     round: int
     disagreement: float
     majority_verdict: Verdict | None
     majority_share: float
     unchanged_streak: int
     mean_confidence: dict[Verdict, float]
+    confident_groups: int
     changed_in_debate: bool
-
-    def confident_groups(self, params: VerdictParams) -> int:
-        return sum(
-            above(mean, params.high_confidence_threshold) for mean in self.mean_confidence.values()
-        )
 
 
 def _consensus(figures: _Figures, params: VerdictParams) -> bool:
@@ -69,8 +63,8 @@ def _stalemate(figures: _Figures, params: VerdictParams) -> bool:
     return figures.unchanged_streak >= params.stalemate_threshold
 
 
-def _deadlock(figures: _Figures, params: VerdictParams) -> bool:
-    return figures.confident_groups(params) >= DEADLOCKED_GROUPS
+def _deadlock(figures: _Figures, _params: VerdictParams) -> bool:
+    return figures.confident_groups >= DEADLOCKED_GROUPS
 
 
 def _no_progress(figures: _Figures, params: VerdictParams) -> bool:
@@ -99,7 +93,7 @@ def evaluate(history: Sequence[Sequence[Position]], params: VerdictParams) -> Ev
     disagreements = tuple(
         disagreement([position.verdict for position in positions]) for positions in history
     )
-    figures = _figures(history[-1], shares, disagreements[-1])
+    figures = _figures(history[-1], shares, disagreements[-1], params)
     reason = _first_reason(figures, params)
     changed_share = shares[-1] if shares else 0.0
     return Evaluation(
@@ -112,29 +106,38 @@ def evaluate(history: Sequence[Sequence[Position]], params: VerdictParams) -> Ev
         changed_share=changed_share,
         rule=reason.value if reason else CONTINUE,
         thresholds=_thresholds(params),
-        values=_values(figures, params, changed_share),
+        values=_values(figures, changed_share),
     )
 
 
 def _changed_share(before: Sequence[Position], after: Sequence[Position]) -> float:
-    previous = {position.agent: position.verdict for position in before}
-    compared = [position for position in after if position.agent in previous]
-    changed = sum(position.verdict is not previous[position.agent] for position in compared)
-    return changed / max(len(compared), 1)
+    previous = {agent: verdict for agent, verdict, _ in before}
+    compared = changed = 0
+    for agent, verdict, _ in after:
+        if agent in previous:
+            compared += 1
+            changed += verdict is not previous[agent]
+    return changed / max(compared, 1)
 
 
 def _figures(
-    positions: Sequence[Position], shares: Sequence[float], disagreement_now: float
+    positions: Sequence[Position],
+    shares: Sequence[float],
+    disagreement_now: float,
+    params: VerdictParams,
 ) -> _Figures:
     groups = by_verdict(positions)
     majority = max(groups, key=lambda verdict: len(groups[verdict]), default=None)
+    means = {verdict: mean_confidence(group) for verdict, group in groups.items()}
+    high = params.high_confidence_threshold
     return _Figures(
         round=len(shares),
         disagreement=disagreement_now,
         majority_verdict=majority,
         majority_share=len(groups[majority]) / len(positions) if majority else 0.0,
         unchanged_streak=_unchanged_streak(shares),
-        mean_confidence={verdict: mean_confidence(group) for verdict, group in groups.items()},
+        mean_confidence=means,
+        confident_groups=sum(above(mean, high) for mean in means.values()),
         changed_in_debate=any(shares),
     )
 
@@ -167,7 +170,7 @@ def _thresholds(params: VerdictParams) -> dict[str, JsonValue]:
     }
 
 
-def _values(figures: _Figures, params: VerdictParams, changed_share: float) -> dict[str, JsonValue]:
+def _values(figures: _Figures, changed_share: float) -> dict[str, JsonValue]:
     return {
         "disagreement": figures.disagreement,
         "majority_verdict": figures.majority_verdict and figures.majority_verdict.value,
@@ -176,7 +179,7 @@ def _values(figures: _Figures, params: VerdictParams, changed_share: float) -> d
         "mean_confidence": {
             verdict.value: mean for verdict, mean in figures.mean_confidence.items()
         },
-        "confident_groups": figures.confident_groups(params),
+        "confident_groups": figures.confident_groups,
         "round": figures.round,
         "changed_in_debate": figures.changed_in_debate,
         "changed_share": changed_share,

@@ -281,6 +281,34 @@ async def test_what_a_worker_calls_may_raise(world: OpenWorld) -> None:
         assert isinstance(caught.value.exceptions[0], LookupError)
 
 
+async def test_an_interrupted_handler_ends_and_its_slot_goes_on(world: OpenWorld) -> None:
+    held: list[Delivery] = []
+    handled: list[bytes] = []
+
+    async def handle(delivery: Delivery) -> None:
+        if delivery.record.data == b"1":
+            held.append(delivery)
+            await anyio.sleep_forever()
+        handled.append(delivery.record.data)
+        await delivery.ack()
+
+    async with world() as w, w.connect() as bus:
+        await bus.ensure_queue(asks(w))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(bus.work, "p-noise", 1, handle)
+            for n in (1, 2, 3):
+                await ask(bus, w, n)
+            await until(lambda: len(held) == 1)
+            held[0].interrupt()
+            await held[0].ack()
+            await until(lambda: len(handled) == 2)
+            held[0].interrupt()
+            await ask(bus, w, 4)
+            await until(lambda: len(handled) == 3)
+            tasks.cancel_scope.cancel()
+        assert handled == [b"2", b"3", b"4"]
+
+
 async def test_working_on_a_queue_nobody_made_is_an_error(world: OpenWorld) -> None:
     async def handle(delivery: Delivery) -> None:
         await delivery.ack()

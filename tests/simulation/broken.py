@@ -5,7 +5,7 @@ from typing_extensions import override
 from parley.bus.contracts.facts import ControlFact, Decided, TurnTaken
 from parley.bus.journal import Draft, Journal
 from parley.bus.port import Entry, Record
-from parley.bus.subjects import DebateRef
+from parley.bus.subjects import CONTROL, DebateRef
 from parley.coordinator.policy import FLOWS, Flow
 from parley.coordinator.service import Coordinator
 from parley.coordinator.state import DebateState
@@ -59,11 +59,11 @@ class OffendedCoordinator(Coordinator):
 
     @override
     def _folded(
-        self, ref: DebateRef, watched: Watched, state: DebateState, record: Record
+        self, ref: DebateRef, watched: Watched, state: DebateState, record: Record, tail: str
     ) -> DebateState:
-        after = super()._folded(ref, watched, state, record)
+        after = super()._folded(ref, watched, state, record, tail)
         offended = after.facts == state.facts or after == state._replace(facts=after.facts)
-        if offended and self._subjects.is_control(record.subject):
+        if offended and tail.startswith(CONTROL):
             watched.control = -1
         return after
 

@@ -232,6 +232,22 @@ def test_what_was_forged_does_not_stop_a_debate(
     simulate(main)
 
 
+def test_a_forged_closing_does_not_hide_a_debate_from_new_coordinators() -> None:
+    async def main() -> None:
+        async with open_memory_server() as server:
+            async with coordinated(server, server.client()) as journal:
+                await journal.submit(REF, SUBMITTED)
+                await anyio.sleep(1)
+            await forge(server, "ctl.closed", b"nothing of the kind")
+            async with coordinated(server, server.client()) as journal:
+                await anyio.sleep(60)
+                logged, undecodable = await journal.read(REF)
+            assert isinstance(logged[-1].fact, Closed)
+            assert len(undecodable) == 1
+
+    simulate(main)
+
+
 def test_what_is_no_submission_is_forgotten_and_takes_no_id() -> None:
     async def main() -> None:
         async with open_memory_server() as server:

@@ -1,0 +1,45 @@
+"""Which debates of the log are open: what its subjects tell at once, and what only reading shows."""
+
+import anyio.lowlevel
+
+from parley.bus.errors import DecodeError
+from parley.bus.journal import Journal
+from parley.bus.port import Record
+from parley.bus.subjects import DebateRef
+
+# Records looked at before others get a turn.
+AT_A_TIME = 200
+
+
+async def not_closed(journal: Journal) -> list[DebateRef]:
+    """Submitted, with nothing on the subject of a closing."""
+    closed = await _refs(journal, journal.subjects.closings())
+    submitted = await _refs(journal, journal.subjects.submissions())
+    return [ref for ref in submitted if ref not in closed]
+
+
+async def falsely_closed(journal: Journal) -> list[DebateRef]:
+    """Where what stands on the subject of the closing is none. Reads the closings of all debates."""
+    closed, false = set[DebateRef](), dict[DebateRef, None]()
+    for number, record in enumerate(await journal.bus.read(journal.subjects.closings())):
+        if number % AT_A_TIME == 0:
+            await anyio.lowlevel.checkpoint()
+        address = journal.subjects.parse(record.subject)
+        if address is not None and _is_fact(journal, record):
+            closed.add(address[0])
+        elif address is not None:
+            false[address[0]] = None
+    return [ref for ref in false if ref not in closed]
+
+
+async def _refs(journal: Journal, filter_subject: str) -> dict[DebateRef, None]:
+    found = map(journal.subjects.parse, await journal.bus.subjects(filter_subject))
+    return dict.fromkeys(address[0] for address in found if address is not None)
+
+
+def _is_fact(journal: Journal, record: Record) -> bool:
+    try:
+        journal.decode(record)
+    except DecodeError:
+        return False
+    return True
