@@ -101,7 +101,8 @@ class ModelSettings(ModelOptions):
     # process, and on the server for all replicas (for `retention.answer_days`).
     cached_answers: Annotated[int, Field(ge=0)] = 0
     shared_answers: bool = False
-    # Whether words are heard while they are spoken, by `parley watch` and the page.
+    # Whether words are heard while they are spoken, by `parley watch` and the page; `parley run`
+    # on a terminal does so unless this is set.
     stream: bool = False
 
     @model_validator(mode="after")

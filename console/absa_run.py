@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from parley import __version__
+from parley.bus.contracts.base import Usage
 from parley.bus.contracts.panel import AbsaPanel
 from parley.bus.journal import Journal
 from parley.configs.settings import Settings
@@ -17,11 +18,14 @@ from parley.console.absa_batch import Debated, Job, debate_all
 from parley.console.absa_outputs import Outputs, figures, finished, write_summary
 from parley.console.absa_samples import DataSet, SampleLine
 from parley.console.brains import MODEL, BrainChoice, open_brain
+from parley.console.costs import usage_in_words
 from parley.console.exits import complain
 from parley.console.output import print_line
 from parley.console.progress import progress_of
 from parley.console.submitting import panel_for
 from parley.console.system import open_journal, private_server, somebody_coordinates, staffed
+from parley.coordinator.state import DebateState
+from parley.coordinator.tally import sum_of, usage_by_persona
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,16 @@ class Tally:
     seconds: float = 0.0
     ran: int = 0
     failures: list[JsonValue] = field(default_factory=list)
+    # What models were asked for the debates that ran, by persona.
+    usage: dict[str, Usage] = field(default_factory=dict)
+
+    def charge(self, state: DebateState) -> None:
+        for name, used in usage_by_persona(state).items():
+            self.usage[name] = sum_of([self.usage.get(name, Usage()), used])
+
+    @property
+    def total(self) -> Usage:
+        return sum_of(self.usage.values())
 
 
 class InOrder:
@@ -106,6 +120,7 @@ async def _run(journal: Journal, wanted: Batch, variant: Variant, choice: BrainC
         results = InOrder(outputs, tally, [job.index for job in jobs])
 
         def note(job: Job, debated: Debated) -> None:
+            tally.charge(debated.state)
             results.take(job.index, debated)
             step()
 
@@ -154,6 +169,10 @@ def _conclude(wanted: Batch, variant: Variant, tally: Tally) -> None:
             "bad_lines": list(wanted.data.problems),
             "failures": tally.failures,
             "ran": tally.ran,
+            "usage": tally.total.model_dump(mode="json"),
+            "usage_by_persona": {
+                name: used.model_dump(mode="json") for name, used in tally.usage.items()
+            },
             "seconds": round(tally.seconds, 3),
             "sentences_per_s": speed,
             "figures": found.model_dump(mode="json"),
@@ -165,3 +184,5 @@ def _conclude(wanted: Batch, variant: Variant, tally: Tally) -> None:
         f"{variant.name}: {found.samples} records in {variant.directory}"
         f" ({tally.ran} run now, {speed or 0} sentences/s, {len(tally.failures)} failed)"
     )
+    if tally.usage:
+        print_line(f"  models: {usage_in_words(tally.total)}")

@@ -18,10 +18,10 @@ def tell_costs(state: DebateState) -> Iterator[str]:
     if not by_persona:
         return
     limits = ", ".join(f"{name} {limit:g}" for name, limit in _limits(state).items())
-    yield f"models: {_words(usage_of(state))}" + (f" (limits: {limits})" if limits else "")
+    yield f"models: {usage_in_words(usage_of(state))}" + (f" (limits: {limits})" if limits else "")
     width = max(map(len, by_persona))
     for name, usage in by_persona.items():
-        yield f"  {name:<{width}}  {_words(usage)}"
+        yield f"  {name:<{width}}  {usage_in_words(usage)}"
 
 
 def _limits(state: DebateState) -> dict[str, float]:
@@ -47,7 +47,7 @@ def _savings(state: DebateState) -> Iterator[str]:
         )
 
 
-def _words(usage: Usage) -> str:
+def usage_in_words(usage: Usage) -> str:
     calls = "1 call" if usage.model_calls == 1 else f"{usage.model_calls} calls"
     cost = f", cost {usage.cost:.4g}" if usage.cost else ""
     return f"{calls}, {usage.input_tokens} tokens read, {usage.output_tokens} written{cost}"

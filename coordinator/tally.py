@@ -24,7 +24,7 @@ def declarations_of(state: DebateState) -> tuple[TerminationDeclaration, ...]:
 
 
 def usage_of(state: DebateState) -> Usage:
-    return _sum(turn.usage for turn in _turns(state))
+    return sum_of(turn.usage for turn in _turns(state))
 
 
 def usage_by_persona(state: DebateState) -> dict[str, Usage]:
@@ -32,7 +32,7 @@ def usage_by_persona(state: DebateState) -> dict[str, Usage]:
     used: dict[str, list[Usage]] = {}
     for turn in _turns(state):
         used.setdefault(turn.persona, []).append(turn.usage)
-    sums = {name: _sum(used[name]) for name in state.running_panel.roster if name in used}
+    sums = {name: sum_of(used[name]) for name in state.running_panel.roster if name in used}
     return {name: usage for name, usage in sums.items() if usage.model_calls}
 
 
@@ -43,7 +43,7 @@ def _turns(state: DebateState) -> Iterator[TurnTaken]:
                 yield heard.said
 
 
-def _sum(usages: Iterable[Usage]) -> Usage:
+def sum_of(usages: Iterable[Usage]) -> Usage:
     used = tuple(usages)
     return Usage(
         model_calls=sum(one.model_calls for one in used),

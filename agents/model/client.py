@@ -133,7 +133,12 @@ class ModelClient:
         messages = messages_of(question.prompt, question.form, self._met)
         rest: Content | None = None
         for attempt in range(self._settings.reasks + 1):
-            completion = await self._persist(messages, question.form, terms)
+            try:
+                completion = await self._persist(messages, question.form, terms)
+            except Spent:
+                if rest is None:
+                    raise
+                return rest
             try:
                 form = filled_in(question.form, completion.text, cut_off=completion.cut_off)
                 return question.read(form)

@@ -4,6 +4,8 @@ Budgets that all replicas share: reserved before a call, settled after it.
 Every persona keeps an account of its own in the register, so that none can touch another's, and
 writes it only while no other account of the same purse has changed since: of two who want the last
 call one wins and the other looks again.
+
+When a reservation is over says the clock of whoever looks; `parley doctor` compares clocks.
 """
 
 import time

@@ -1,3 +1,4 @@
+import sys
 from contextlib import AsyncExitStack, nullcontext
 from functools import partial
 
@@ -150,6 +151,8 @@ async def run_here(
     settings: Settings, wanted: Plan, choice: BrainChoice, *, as_json: bool
 ) -> dict[DebateRef, DebateState]:
     several = len(wanted.refs) > 1
+    if not as_json and not several:
+        settings = heard_while_speaking(settings)
     async with AsyncExitStack() as stack:
         own_server = not settings.names_a_server
         if own_server:
@@ -163,6 +166,14 @@ async def run_here(
         await submit(journal, wanted)
         with nullcontext(Silence()) if as_json else view_for(several=several) as view:
             return await follow_to_the_end(journal, wanted.refs, view, start=start)
+
+
+def heard_while_speaking(settings: Settings) -> Settings:
+    """On a terminal somebody watches: a model streams, unless the settings say otherwise."""
+    if "stream" in settings.model.model_fields_set or not sys.stdout.isatty():
+        return settings
+    model = settings.model.model_copy(update={"stream": True})
+    return settings.model_copy(update={"model": model})
 
 
 def _completed(state: DebateState) -> bool:

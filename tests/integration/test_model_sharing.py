@@ -1,6 +1,8 @@
 """What replicas share when they think with a model: budgets, answers, patience. A real nats-server."""
 
+import asyncio
 import json
+import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -11,19 +13,28 @@ import anyio
 import pytest
 
 from parley.agents.model.brain import open_model_brain
+from parley.agents.model.ledger import Account, Amount
 from parley.agents.model.verdicts import VerdictQuestions
 from parley.agents.runtime import Worker, WorkerOptions
 from parley.bus.contracts.budget import BatchBudget, Budget
-from parley.bus.contracts.facts import Failure, Status, TurnTaken
-from parley.bus.contracts.panel import VerdictPanel
+from parley.bus.contracts.facts import Failure, Status, Submitted, TurnTaken
+from parley.bus.contracts.panel import DebateInput, VerdictPanel
 from parley.bus.contracts.verdicts import Statement, TerminationReason
 from parley.bus.journal import Journal
 from parley.bus.subjects import PURSE, DebateRef
 from parley.coordinator.audit import audit
 from parley.coordinator.service import Coordinator
-from tests.bus.worlds import NatsServer
+from tests.bus.worlds import NatsServer, until
 from tests.debates import panel
-from tests.integration.test_model import DEBATES, THREE, closed_result, debate, many, nats
+from tests.integration.test_model import (
+    DEBATES,
+    THREE,
+    closed,
+    closed_result,
+    debate,
+    many,
+    nats,
+)
 from tests.model_server import GOOD, Body, model_server, noise_concedes
 from tests.processes import open_journal
 from tests.unit.model.asking import settings
@@ -117,6 +128,45 @@ async def test_a_budget_of_a_debate_is_never_overdrawn_by_personas_that_speak_at
     assert result.termination_reason is TerminationReason.BUDGET_EXHAUSTED
     assert (result.status, len(result.final_verdicts)) == (Status.COMPLETED, 2)
     assert [one.reason for one in result.errors] == ["budget_exhausted"]
+
+
+@pytest.mark.timeout(60)
+async def test_a_crash_in_the_middle_of_a_call_charges_nothing_twice(nats, monkeypatch):
+    """The only call of the budget is held by a process that is killed; its replica takes it over."""
+    monkeypatch.setenv("PARLEY_MODEL__NAME", "m")
+    monkeypatch.setenv("PARLEY_AGENT__ACK_WAIT_S", "1")
+    on = panel(("frequency",), deadline_s=40.0, budget_calls=1)
+    ref = DebateRef("forensic", "crash")
+    gate = asyncio.Event()
+    async with model_server(mind=noise_concedes) as server, open_journal(nats.url) as journal:
+        monkeypatch.setenv("PARLEY_MODEL__BASE_URL", server.url)
+        command = [sys.executable, "-m", "parley", "agent", "forensic/frequency"]
+        doomed = await anyio.open_process(
+            [*command, "--brain", "model", "--nats", nats.url], stdout=None, stderr=None
+        )
+        async with anyio.create_task_group() as tasks:
+            coordinator = Coordinator(journal, "c0")
+            tasks.start_soon(coordinator.run)
+            await until(lambda: len(server.calls) == 1, 20)
+            server.gate = gate
+            await journal.submit(ref, Submitted(panel=on, input=DebateInput(text="a photo")))
+            await until(lambda: len(server.questions) == 1, 20)
+            doomed.kill()
+            gate.set()
+            seat = ("forensic", "frequency")
+            chosen = settings(server.url, timeout_s=10)
+            async with open_model_brain(chosen, [seat], [VerdictQuestions()], journal) as brain:
+                quick = WorkerOptions(ack_wait_s=1.0)
+                tasks.start_soon(Worker(journal, *seat, brain, quick).run)
+                result = await closed(journal, ref)
+            accounts = await journal.bus.register(PURSE).read("forensic.debate.crash.>")
+            tasks.cancel_scope.cancel()
+        await doomed.wait()
+    assert len(server.questions) == 2
+    assert (result.status, result.actual_llm_calls) == (Status.COMPLETED, 1)
+    (account,) = [Account.model_validate_json(one.data) for one in accounts]
+    assert account.asks["crash.opening"].used == Amount(calls=1, tokens=120)
+    assert account.asks["crash.opening"].held == Amount()
 
 
 async def test_an_answer_given_elsewhere_costs_nothing(nats):
