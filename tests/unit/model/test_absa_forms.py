@@ -1,5 +1,6 @@
 """What becomes of the fields that a model filled in about a review."""
 
+import time
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ from parley.agents.model.absa_turn_forms import TurnV1Form, TurnV2Form, read_tur
 from parley.agents.model.form import filled_in
 from parley.agents.model.ground import Ground
 from parley.agents.model.question import Unusable
+from parley.agents.model.quotes import place_of
 from parley.bus.contracts.absa.debate import DebatePersona, DebateTurn, SharedContext
 from parley.bus.contracts.absa.requests import (
     AtsaRequest,
@@ -438,3 +440,18 @@ def test_unknown_risks_go_back_and_are_then_left_out():
     problem = refused(read_final_validation, form, REVIEW, EN)
     assert "GRAVITY: not among the risks (CONTRAST, IRONY)" in str(problem)
     assert problem.rest.final_validation.remaining_risks == ("CONTRAST", "IRONY")
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("a " * 100_000, "a " * 1999 + "b"),
+        ("a\n\t" * 60_000, "a " * 150 + "x"),
+        ("a " * 100_000, "a"),
+    ],
+    ids=["words", "spaces", "everywhere"],
+)
+def test_no_quote_takes_long_to_find(text, quote):
+    began = time.process_time()
+    place_of(text, quote)
+    assert time.process_time() - began < 1.0
