@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from parley.agents.model.absa_stage1_forms import EMPTY, unknown_aspect
 from parley.agents.model.ground import POLARITIES, Ground, PolarityWord, not_in_text, polarity_of
-from parley.agents.model.question import Form
+from parley.agents.model.question import Form, Unusable
 from parley.agents.model.quotes import wording
 from parley.agents.model.words import MOST_ITEMS, Line, Name, name, settled, share, tidy
 from parley.bus.contracts.absa.requests import ReviewRequest
@@ -163,27 +163,20 @@ def _sentiment_review(
 def read_final_validation(
     form: FinalValidationForm, request: ReviewRequest, ground: Ground
 ) -> FinalValidationOutput:
-    """A risk that nobody called resolved remains, and so does one that was called both."""
-    mistakes: list[str] = []
+    """A risk that was not called resolved remains, as does one that was called both. No other counts."""
     if not (form.resolved_risks or form.remaining_risks) and ground.is_silent(form.note):
-        mistakes.append(EMPTY)
+        raise Unusable(EMPTY)
     known = list(dict.fromkeys(risk.type for risk in request.validator.structural_risks))
     resolved = {_kind(one) for one in form.resolved_risks}
     remaining = {_kind(one) for one in form.remaining_risks}
-    types = {_kind(one) for one in known}
-    strangers = sorted((resolved | remaining) - types)
-    if strangers:
-        listed = ", ".join(known) or "none"
-        mistakes.append(f"- risks: {', '.join(strangers)}: not among the risks ({listed})")
     settled_now = [one for one in known if _kind(one) in resolved - remaining]
-    content = FinalValidationOutput(
+    return FinalValidationOutput(
         final_validation=FinalValidation(
             resolved_risks=tuple(settled_now),
             remaining_risks=tuple(one for one in known if one not in settled_now),
             final_consistency_score=share(form.final_consistency_score),
         )
     )
-    return settled(content, mistakes, usable=EMPTY not in mistakes)
 
 
 def _kind(risk: str) -> str:

@@ -39,8 +39,9 @@ RISKS = (
     "OTHER",
 )
 OTHER = "OTHER"
+DROP_ASPECT = "DROP_ASPECT"
 REVISE_SPAN = "REVISE_SPAN"
-CORRECTIONS = ("FLIP_POLARITY", "DROP_ASPECT", REVISE_SPAN)
+CORRECTIONS = ("FLIP_POLARITY", DROP_ASPECT, REVISE_SPAN)
 NO_EVIDENCE = "no_explicit_evidence"
 
 RiskWord = Annotated[str, Field(json_schema_extra={"enum": list(RISKS)})]
@@ -228,7 +229,7 @@ def _proposal(
     if kind not in CORRECTIONS:
         return f"- correction_proposals.proposal_type: should be one of {', '.join(CORRECTIONS)}"
     place = ground.place(entry.quote)
-    if place is None:
+    if place is None and (entry.quote.strip() or kind != DROP_ASPECT):
         return not_in_text("correction_proposals.quote", entry.quote)
     return CorrectionProposal(
         target_aspect=target,
