@@ -13,7 +13,6 @@ from parley.console.reports.intervals import ShareOf, share_of
 from parley.coordinator.backtest import redecide
 from parley.coordinator.endings import Answer, Ending, ending_of
 
-UNKNOWABLE = "unknowable"
 NOT_ENDED = "not_ended"
 
 
