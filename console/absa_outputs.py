@@ -37,7 +37,7 @@ from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.errors import BadInput
 from parley.configs.absa import warning_thresholds
 from parley.console.absa_batch import Debated
-from parley.console.archive import fact_lines
+from parley.console.archive_lines import DEBATES, fact_lines
 from parley.coordinator.absa.gate_debug import SampleGate, debug_records, debug_summary
 from parley.coordinator.absa.integrity import RecordView, S3Result, check_record, check_run
 from parley.coordinator.absa.metrics import (
@@ -60,7 +60,6 @@ GATE, GATE_SUMMARY, MANIFEST = (
     "manifest.json",
 )
 LINES = (OUTPUTS, SCORECARDS, TRACES, GATE)
-DEBATES = "debates.jsonl"
 GateLine = GateDebugRecord | EvDebugRecord
 _GATE_LINE: TypeAdapter[GateLine] = TypeAdapter(GateLine)
 

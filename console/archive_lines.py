@@ -23,6 +23,8 @@ from parley.bus.port import LARGEST_RECORD_BYTES
 from parley.bus.subjects import DebateRef
 from parley.console.story import name_of
 
+# The usual name of a file of such lines.
+DEBATES = "debates.jsonl"
 # Three times what an image may have.
 LARGEST_BLOB_BYTES = 64 << 20
 # A fact with its address and digest; escapes may have made it longer than it was in the log.

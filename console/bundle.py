@@ -25,6 +25,7 @@ from parley.bus.contracts.base import BlobRef, Contract, Token
 from parley.bus.errors import BadInput, DecodeError
 from parley.bus.subjects import DebateRef
 from parley.console.archive_lines import (
+    DEBATES,
     LARGEST_BLOB_BYTES,
     LONGEST_FACT_LINE,
     Archived,
@@ -37,7 +38,7 @@ from parley.console.archive_lines import (
 )
 
 SUFFIX = ".zip"
-MANIFEST, DEBATES, BLOBS = "manifest.json", "debates.jsonl", "blobs/"
+MANIFEST, BLOBS = "manifest.json", "blobs/"
 LARGEST_MANIFEST_BYTES = 64 << 20
 MOST_ENTRIES = 200_000
 # What zipfile raises for files that are not as they should be.

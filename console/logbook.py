@@ -15,7 +15,7 @@ from parley.console.archive import Archive, Recorded, read_archive
 from parley.console.exits import warn
 from parley.console.system import open_journal, run_async
 from parley.console.watching import find
-from parley.coordinator.reducer import fold
+from parley.coordinator.backtest import Recording, record
 from parley.coordinator.state import DebateState
 
 _LOOKS_LIKE_A_FILE = re.compile(r"\.[A-Za-z]+$|^[./~]")
@@ -34,8 +34,12 @@ class Log:
         return tuple(one.fact for one in self.recorded)
 
     @cached_property
+    def recording(self) -> Recording:
+        return record(self.facts)
+
+    @property
     def state(self) -> DebateState:
-        return fold(self.facts)
+        return self.recording.state
 
 
 def logs_of(settings: Settings, source: str) -> list[Log]:

@@ -9,7 +9,7 @@ from parley.agents.forensic.pictures import Drawing, draw_all
 from parley.bus.contracts.panel import PanelBase
 from parley.bus.contracts.verdicts import Standing, Verdict
 from parley.bus.errors import BadInput
-from parley.console.archive import fact_lines
+from parley.console.archive_lines import DEBATES, fact_lines
 from parley.console.logbook import Log
 from parley.console.photo_chart import chart
 from parley.console.photo_check import Photo
@@ -17,8 +17,6 @@ from parley.console.photo_words import Explanation, explain, places
 from parley.console.reports.page import bullets, image, markup, page, safe
 from parley.console.reports.verdict_blocks import declared, transcript
 from parley.coordinator.verdicts.result import VerdictResult
-
-DEBATES = "debates.jsonl"
 
 
 class Reports:

@@ -23,7 +23,7 @@ from parley.console.system import open_journal, run_async
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.command("import", epilog=example("parley import debates.jsonl"))
+@app.command("import", epilog=example("parley import debates.jsonl", "parley import images.zip"))
 def import_(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What parley export wrote.")],
     nats: Nats = None,
@@ -53,7 +53,11 @@ def import_(
 async def _import(settings: Settings, archive: Archive) -> None:
     """Whatever stands in the way is found before anything is written."""
     async with open_journal(settings, create=True) as journal:
-        missing = [(one, await _missing(journal, one)) for one in archive.debates]
+        known = await _known(journal)
+        missing = [
+            (one, await _missing(journal, one) if one.ref in known else (one.facts, 0))
+            for one in archive.debates
+        ]
         for ref, data in archive.blobs:
             await journal.bus.put_blob(data, ref.media_type)
         for debate, (facts, after) in missing:
@@ -61,6 +65,13 @@ async def _import(settings: Settings, archive: Archive) -> None:
                 await journal.bus.append(*_entries(journal, debate.ref, facts, after))
             state = f"{len(facts)} facts written" if facts else "is there already"
             print_line(f"{debate.ref}: {state}")
+
+
+async def _known(journal: Journal) -> set[DebateRef]:
+    """Every debate of which the server holds anything at all."""
+    found = await journal.bus.subjects(journal.subjects.everything())
+    addresses = map(journal.subjects.parse, found)
+    return {address[0] for address in addresses if address is not None}
 
 
 async def _missing(journal: Journal, debate: Archived) -> tuple[Sequence[Fact], int]:

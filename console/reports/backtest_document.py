@@ -21,7 +21,7 @@ _LISTED = 20
 def backtest_document(found: Backtest, *, all_debates: bool) -> Document:
     """`all_debates` lists every one, not only the first that differ."""
     return Document(
-        title=f"Backtest: {found.changes or 'nothing changed'}",
+        title=f"Backtest: {found.changes or 'as recorded'}",
         subtitle=(
             f"{count(found.summary.debates, 'recorded debate')} decided anew by the rules of the"
             " coordinator; no model was asked."
@@ -31,7 +31,8 @@ def backtest_document(found: Backtest, *, all_debates: bool) -> Document:
 
 
 def _blocks(found: Backtest, *, all_debates: bool) -> Iterator[Block]:
-    yield from _summary(found.summary)
+    if found.changes or not (found.presets or found.curve):
+        yield from _summary(found.summary)
     if found.presets:
         yield from presets_blocks(found.presets)
     if found.curve:

@@ -10,10 +10,9 @@ from parley.console.logbook import Log
 from parley.console.reports.changes import Changes
 from parley.console.reports.gold import Gold
 from parley.console.reports.intervals import ShareOf, share_of
-from parley.coordinator.backtest import Recording, record, redecide
+from parley.coordinator.backtest import redecide
 from parley.coordinator.endings import Answer, Ending, ending_of
 
-UNKNOWABLE = "unknowable"
 NOT_ENDED = "not_ended"
 
 
@@ -97,12 +96,11 @@ class Case:
     """A recorded debate with its ending, which is the same however often it is decided anew."""
 
     log: Log
-    recording: Recording
     ending: Ending
 
 
 def cases_of(logs: Sequence[Log]) -> list[Case]:
-    return [Case(log, record(log.facts), ending_of(log.state)) for log in logs]
+    return [Case(log, ending_of(log.state)) for log in logs]
 
 
 def backtest(cases: Sequence[Case], changes: Changes, gold: Gold) -> list[DebateChange]:
@@ -144,7 +142,7 @@ def summarise(changes: Sequence[DebateChange]) -> Summary:
 
 def _change(case: Case, changes: Changes, gold: Gold) -> DebateChange:
     log, recorded = case.log, case.ending
-    redecided = redecide(case.recording, changes.of)
+    redecided = redecide(log.recording, changes.of)
     truth = gold.of(log.ref, log.state)
 
     def ended(ending: Ending, *, answered: bool) -> Ended:

@@ -8,13 +8,14 @@ counts for the panels that know it and leaves the others as they are.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
+from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from typing_extensions import override
 
 from parley.bus.contracts.absa.params import AbsaParams, OverrideThresholds
 from parley.bus.contracts.panel import AbsaPanel, DeliberationPanel, Panel, VerdictPanel
-from parley.bus.contracts.regimes import SYMBOLS, RegimeOverrides, RegimeParams, Theta, params_for
+from parley.bus.contracts.regimes import SYMBOLS, RegimeOverrides, Theta, params_for
 from parley.bus.errors import BadInput
 from parley.configs.absa import override_thresholds
 from parley.configs.mistakes import explain
@@ -24,6 +25,8 @@ from parley.coordinator.endings import Ending, ending_of, merged_by_cobra
 from parley.coordinator.state import DebateState
 from parley.coordinator.verdicts.cobra import CobraAlgorithm
 from parley.coordinator.verdicts.presets import PRESETS
+
+Checked = TypeVar("Checked", bound=BaseModel)
 
 _SHORT = {
     "early_stop": "debate.early_stop",
@@ -177,7 +180,7 @@ def _verdicts(panel: VerdictPanel, changes: Changes) -> VerdictPanel:
     params |= {one.key: one.value for one in own if one.key in fields}
     trust = {one.key.removeprefix("trust."): one.value for one in own if "." in one.key}
     plain = {one.key: one.value for one in own if one.key == "quorum"}
-    _check_quorum(plain.get("quorum"), len(panel.personas), own)
+    mistakes = _quorum_mistakes(own, len(panel.personas))
     data = {
         **dict(panel),
         "preset": changes.preset or panel.preset,
@@ -185,42 +188,38 @@ def _verdicts(panel: VerdictPanel, changes: Changes) -> VerdictPanel:
         "trust": {**panel.trust, **trust},
         **plain,
     }
-    try:
-        return VerdictPanel.model_validate(data)
-    except ValidationError as error:
-        raise _mistakes(error, VerdictPanel, own) from error
+    return _checked(VerdictPanel, data, own, mistakes)
 
 
 def _aspects(panel: AbsaPanel, overrides: Iterable[Override]) -> AbsaPanel:
     own = [Override(_SHORT.get(one.key, one.key), one.value, one.origin) for one in overrides]
     own = _own(panel, own)
     params = panel.params.model_dump()
-    thresholds: dict[str, object] = {}
+    thresholds = panel.override.model_dump(include=set(OverrideThresholds.model_fields))
+    profile, custom = False, False
     for one in own:
         head, _, leaf = one.key.rpartition(".")
         if head == "debate_override":
-            thresholds[leaf] = one.value
+            thresholds[leaf], custom = one.value, True
         elif head:
             params[head] = {**params[head], leaf: one.value}
         else:
             params[one.key] = one.value
-    try:
-        changed = AbsaParams.model_validate(params)
-    except ValidationError as error:
-        raise _mistakes(error, AbsaParams, own) from error
+        profile = profile or one.key == "override_profile"
+    mistakes: list[str] = []
+    limits = _try(OverrideThresholds, thresholds, own, mistakes)
+    changed = _checked(AbsaParams, params, own, mistakes)
     override = panel.override
-    if any(one.key == "override_profile" for one in own):
+    if profile:
         override = override_thresholds(changed.model_copy(update={"debate_override": None}))
-    if thresholds:
-        try:
-            laid_over = OverrideThresholds.model_validate(
-                {
-                    **override.model_dump(include=set(OverrideThresholds.model_fields)),
-                    **thresholds,
-                }
-            )
-        except ValidationError as error:
-            raise _mistakes(error, OverrideThresholds, own) from error
+    if custom and limits is not None:
+        named = {one.key.rpartition(".")[2] for one in own}
+        laid_over = OverrideThresholds.model_validate(
+            {
+                **override.model_dump(include=set(OverrideThresholds.model_fields)),
+                **limits.model_dump(include=named),
+            }
+        )
         override = override_thresholds(changed.model_copy(update={"debate_override": laid_over}))
     return panel.model_copy(update={"params": changed, "override": override})
 
@@ -233,37 +232,53 @@ def _deliberation(panel: DeliberationPanel, overrides: Iterable[Override]) -> De
     given = {one.key: one.value for one in own}
     theta = given.pop("theta", panel.params.theta)
     quorum = given.pop("quorum", panel.quorum)
-    _check_quorum(quorum, len(panel.debaters), own)
-    if theta not in list(Theta):
-        origin = next(one.origin for one in own if one.key == "theta")
-        raise BadInput(f"{origin}: {name_unknown('regime', str(theta), Theta)}")
-    try:
-        params = _regime(panel.params, Theta(str(theta)), given)
-        return DeliberationPanel.model_validate({**dict(panel), "params": params, "quorum": quorum})
-    except ValidationError as error:
-        raise _mistakes(error, RegimeOverrides, own) from error
-
-
-def _regime(params: RegimeParams, theta: Theta, given: Mapping[str, object]) -> RegimeParams:
-    """Another regime has another dimension and another cap, unless they are named."""
-    kept = params.model_dump(exclude={"theta"})
-    if theta is not params.theta:
+    mistakes = _quorum_mistakes(own, len(panel.debaters))
+    mistakes += [
+        f"{one.origin}: {name_unknown('regime', str(theta), Theta)}"
+        for one in own
+        if one.key == "theta" and theta not in list(Theta)
+    ]
+    known = Theta(str(theta)) if theta in list(Theta) else panel.params.theta
+    kept = panel.params.model_dump(exclude={"theta"})
+    if known is not panel.params.theta:
+        # Another regime has another dimension and another cap, unless they are named.
         del kept["d_min"], kept["max_iterations"]
-    return params_for(theta, RegimeOverrides.model_validate({**kept, **given}))
+    thresholds = _checked(RegimeOverrides, {**kept, **given}, own, mistakes)
+    data = {**dict(panel), "params": params_for(known, thresholds), "quorum": quorum}
+    return _checked(DeliberationPanel, data, own, [])
 
 
-def _check_quorum(quorum: object, seats: int, own: Sequence[Override]) -> None:
-    if isinstance(quorum, int) and quorum > seats:
-        origin = next((one.origin for one in own if one.key == "quorum"), "quorum")
-        raise BadInput(f"{origin}: {quorum} of {seats} personas can never speak")
+def _quorum_mistakes(own: Sequence[Override], seats: int) -> list[str]:
+    return [
+        f"{one.origin}: {one.value} of {seats} personas can never speak"
+        for one in own
+        if one.key == "quorum" and isinstance(one.value, int) and one.value > seats
+    ]
 
 
-def _mistakes(error: ValidationError, schema: type, own: Sequence[Override]) -> BadInput:
+def _checked(
+    schema: type[Checked], data: Mapping[str, object], own: Sequence[Override], mistakes: list[str]
+) -> Checked:
+    """Raises BadInput with the mistakes so far and those in the data."""
+    found = _try(schema, data, own, mistakes)
+    if mistakes or found is None:
+        raise BadInput("\n".join(mistakes))
+    return found
+
+
+def _try(
+    schema: type[Checked], data: Mapping[str, object], own: Sequence[Override], mistakes: list[str]
+) -> Checked | None:
     origins = {one.key.rpartition(".")[2]: one.origin for one in own}
-    lines = explain(
-        error, schema, lambda place: origins.get(str(place[-1]) if place else "", "the recording")
-    )
-    return BadInput("\n".join(lines))
+    try:
+        return schema.model_validate(data)
+    except ValidationError as error:
+        mistakes += explain(
+            error,
+            schema,
+            lambda place: origins.get(str(place[-1]) if place else "", "the recording"),
+        )
+        return None
 
 
 def _range(text: str) -> list[Decimal]:

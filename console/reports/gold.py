@@ -15,7 +15,7 @@ from parley.coordinator.absa.polarity import canonical
 from parley.coordinator.endings import Answer, Tuples
 from parley.coordinator.state import DebateState
 
-IDS = ("id", "debate_id", "text_id", "uid", "file", "image", "name")
+IDS = ("id", "debate_id", "text_id", "uid", "file", "image", "path", "name")
 LABELS = ("gold", "verdict", "label", "polarity", "sentence_polarity", "conclusion")
 TUPLES = ("tuples", "aspects")
 TERMS = ("aspect_ref", "aspect_term", "term", "aspect")

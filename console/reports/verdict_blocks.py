@@ -84,8 +84,9 @@ def _compared(declarations: Sequence[TerminationDeclaration]) -> Table:
         )
         for name in names
     ]
+    told = tuple(row for row in rows if any(row[1:-1]))
     decided = [one.details.rule for one in declarations]
-    return Table(("", *columns, "threshold"), (*rows, ("decision", *decided, "")))
+    return Table(("", *columns, "threshold"), (*told, ("decision", *decided, "")))
 
 
 def _limit(name: str, thresholds: Mapping[str, JsonValue]) -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from parley.console.absa_outputs import DEBATES
 from parley.console.archive import read_archive
+from parley.console.archive_lines import DEBATES
 from parley.coordinator.absa.integrity import RecordView, check_record
 from parley.coordinator.audit import audit
 from tests.unit.console.calling import Called

@@ -101,10 +101,43 @@ def test_every_mistake_is_named_at_once(parley: Call, file: Path) -> None:
     lines = called.err.splitlines()
     assert "--set consensus=0.2: unknown key 'consensus'" in lines[0]
     assert "did you mean 'consensus_threshold'" in lines[0]
-    assert any("--set quorum=5: 5 of 4 personas can never speak" in line for line in lines)
-    others = parley("backtest", file, "--set", "max_rounds=0", "--set", "trust.noise=9").err
-    assert "--set max_rounds=0: params.max_rounds" in others
-    assert "--set trust.noise=9: trust.noise" in others
+    assert "--set quorum=5: 5 of 4 personas can never speak" in lines[1]
+    assert "--set max_rounds=0: params.max_rounds" in lines[2]
+    assert "--set trust.noise=9: trust.noise" in lines[3]
+    assert len(lines) == 4
+
+
+@pytest.mark.parametrize(
+    ("sets", "problems"),
+    [
+        (
+            ("min_total=-1", "early_stop=7", "adopt_gate=perhaps", "override_profile=t9"),
+            ("min_total", "debate.early_stop", "adopt_gate"),
+        ),
+        (("override_profile=t9",), ("unknown override profile 't9'",)),
+    ],
+)
+def test_mistakes_about_sentences(
+    parley: Call, tmp_path: Path, sets: tuple[str, ...], problems: tuple[str, ...]
+) -> None:
+    facts, _ = absa_debates.play(absa_debates.panel(), FLIP)
+    given = [part for one in sets for part in ("--set", one)]
+    called = parley("backtest", write(tmp_path / "absa.jsonl", a1=facts), *given)
+    assert called.code == 2
+    assert all(problem in called.err for problem in problems)
+
+
+def test_mistakes_about_deliberations(parley: Call, tmp_path: Path) -> None:
+    voice = deliberations.scripted(deliberations.script_of(VECTORS[0]))
+    facts, _ = deliberations.play(deliberations.panel("L3"), voice)
+    file = write(tmp_path / "thought.jsonl", d1=facts)
+    sets = ("--set", "theta=L9", "--set", "quorum=9", "--set", "ε=2", "--set", "cooldown=0")
+    called = parley("backtest", file, *sets)
+    assert called.code == 2
+    for problem in ("unknown regime 'L9'", "9 of 3 personas", "orthogonality_epsilon", "cooldown"):
+        assert problem in called.err
+    other = json.loads(parley("backtest", file, "--set", "theta=L4", "--json").out)
+    assert other["debates"][0]["unknown"] == "ending", "every question names its regime"
 
 
 @pytest.mark.parametrize(
