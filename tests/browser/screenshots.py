@@ -11,7 +11,7 @@ from io import BytesIO
 from pathlib import Path
 
 from PIL import Image
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, FilePayload, Page, async_playwright, expect
 
 from parley.agents.forensic.specimen import copy_moved
 from tests import absa_debates
@@ -70,8 +70,8 @@ async def start(page: Page, panel: str, words: str = "") -> str:
     await page.get_by_role("button", name="New debate").click()
     await page.get_by_role("radio", name=panel).check(force=True)
     if panel == "forensic":
-        photo = {"name": "beach.png", "mimeType": "image/png", "buffer": copy_moved().data}
-        await page.locator("input[type=file]").set_input_files(photo)  # type: ignore[arg-type]
+        photo = FilePayload(name="beach.png", mimeType="image/png", buffer=copy_moved().data)
+        await page.locator("input[type=file]").set_input_files(photo)
         await page.get_by_label("A caption").fill(words)
     elif words:
         await page.get_by_label("The text").fill(words)
