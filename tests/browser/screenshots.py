@@ -19,6 +19,7 @@ from tests.browser.stage import CHROMIUM, Stage, open_theatre, opened_stage
 from tests.processes import closed_state, submit
 
 DESK = {"width": 1280, "height": 860}
+TALL_DESK = {"width": 1280, "height": 1320}
 PHONE = {"width": 390, "height": 844}
 LARGEST_BYTES = 150_000
 SENTENCES = (
@@ -99,7 +100,7 @@ async def picture(camera: Camera, stage: Stage) -> None:
     await expect(page.get_by_role("row").filter(has_text="portrait")).to_contain_text("round 1")
     await camera.take(page, "debates")
     await of_forensic(camera, forensic)
-    page = await camera.page("/#/debates/skin-tone")
+    page = await camera.page("/#/debates/skin-tone", view=TALL_DESK)
     await expect(page.get_by_role("log")).to_contain_text("Closed:")
     await camera.take(page, "absa")
     page = await camera.page(f"/#/debates/{deliberation}", "dark")
