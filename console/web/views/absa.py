@@ -21,7 +21,7 @@ from parley.console.absa_marks import SIGNS, marks_of
 from parley.console.absa_story import edit_words, tell_answer
 from parley.console.readout import mark_of
 from parley.console.text import clean, one_line
-from parley.console.web.views.common import Scene, costs, over_words
+from parley.console.web.views.common import Scene, costs, cut, over_words
 from parley.console.web.views.parts import (
     Cell,
     Chart,
@@ -47,6 +47,8 @@ from parley.coordinator.absa.steps import (
 from parley.coordinator.state import DebateState
 from parley.coordinator.tally import declarations_of
 
+# A longer text is shown as far as this.
+TEXT_WIDTH = 6000
 _RULES = (
     ("RuleZ", "no signal at all"),
     ("RuleB", "prefer Stage 2"),
@@ -325,11 +327,13 @@ def _read(
 ) -> MarkedText:
     pieces, at = [], 0
     for mark in marks_of(text, sentiments, aspects):
+        if mark.end > TEXT_WIDTH:
+            break
         pieces.append(Piece(text=clean(text[at : mark.start])))
         said = tuple(polarity_word(one) for one in mark.polarities)
         pieces.append(Piece(text=clean(text[mark.start : mark.end]), polarities=said))
         at = mark.end
-    pieces.append(Piece(text=clean(text[at:])))
+    pieces.append(Piece(text=cut(clean(text[at:]), max(0, TEXT_WIDTH - at))))
     return MarkedText(
         pieces=tuple(one for one in pieces if one.text),
         opinions=tuple(

@@ -14,6 +14,9 @@ from parley.console.web.views.transcript import Walked
 from parley.coordinator.state import DebateState, Phase
 from parley.coordinator.tally import errors_of, usage_of
 
+# Of a topic that is a whole document, this much is enough to know it by.
+TOPIC_WIDTH = 2000
+
 
 class Scene(NamedTuple):
     """A debate walked to some moment; `facts` counts all it has."""
@@ -35,7 +38,7 @@ class Scene(NamedTuple):
             "id": self.ref.id,
             "panel": self.ref.panel,
             "title": clean(state.running_panel.title),
-            "topic": clean(state.input.text),
+            "topic": cut(clean(state.input.text), TOPIC_WIDTH),
             "at": len(self.walked),
             "facts": self.facts,
             "phase": state.phase.value,
@@ -57,6 +60,10 @@ class Scene(NamedTuple):
     def _closed_at(self) -> str | None:
         closing = (one for one in self.walked if one.legal and isinstance(one.logged.fact, Closed))
         return next((iso(one.logged.time_ns) for one in closing), None)
+
+
+def cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[:width]}…"
 
 
 def declarations(walked: Sequence[Walked]) -> tuple[Declared, ...]:

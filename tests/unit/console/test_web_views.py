@@ -164,6 +164,16 @@ def test_text_is_cleaned_of_what_nobody_can_see():
     assert view.topic == "safe detrever <b>bold</b>"
 
 
+def test_a_text_that_is_a_document_is_shown_in_part():
+    text = f"{absa_debates.TEXT} {'x' * 100_000}"
+    facts, _ = absa_debates.play(absa_debates.panel(), absa_debates.FLIP, text=text)
+    view = view_of(absa_debates.REF, logged(facts, absa_debates.REF))
+    assert isinstance(view, AbsaView)
+    assert view.before is not None
+    assert [one.text for one in view.before.pieces if one.polarities] == ["피부톤", "가격"]
+    assert len(view.model_dump_json()) < 40_000
+
+
 def test_an_absa_debate_shows_the_sentence_before_and_after():
     facts, _ = absa_debates.play(absa_debates.panel(), absa_debates.FLIP)
     view = view_of(absa_debates.REF, logged(facts, absa_debates.REF))
