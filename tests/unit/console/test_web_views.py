@@ -21,6 +21,7 @@ from parley.console.web.views.deliberation import DeliberationView
 from parley.console.web.views.verdicts import MAPS, VerdictView
 from parley.coordinator.absa.result import AbsaResult, AbsaUnfinished
 from parley.coordinator.reducer import fold
+from parley.coordinator.regimes.result import result_of as deliberation_result
 from parley.coordinator.results import result_of
 from tests import absa_debates, debates, deliberations
 from tests.vectors_c import VECTORS
@@ -226,10 +227,12 @@ def test_speakers_of_an_absa_debate_stand_in_the_matrix_with_what_they_imply():
 @pytest.mark.parametrize("vector", VECTORS, ids=[vector.id for vector in VECTORS])
 def test_a_deliberation_shows_its_axes_and_figures_by_iteration(vector):
     chosen = deliberations.panel(vector.theta, **vector.params)
-    facts, _ = deliberations.play(chosen, deliberations.scripted(deliberations.script_of(vector)))
+    facts, state = deliberations.play(
+        chosen, deliberations.scripted(deliberations.script_of(vector))
+    )
     view = view_of(deliberations.REF, logged(facts, deliberations.REF))
     assert isinstance(view, DeliberationView)
-    result = deliberations.deliberate(vector)
+    result = deliberation_result(deliberations.REF, state)
     assert len(view.iterations) == result.total_iterations
     if result.theta.tracks_axes:
         assert [one.d_current for one in view.iterations] == [
