@@ -18,7 +18,8 @@ from parley.console.archive import read_archive
 from parley.console.web.views import view_of
 from parley.console.web.views.absa import AbsaView
 from parley.console.web.views.deliberation import DeliberationView
-from parley.console.web.views.verdicts import MAPS, VerdictView
+from parley.console.web.views.evidence import MAPS
+from parley.console.web.views.verdicts import VerdictView
 from parley.coordinator.absa.result import AbsaResult, AbsaUnfinished
 from parley.coordinator.reducer import fold
 from parley.coordinator.regimes.result import result_of as deliberation_result
