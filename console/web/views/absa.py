@@ -6,15 +6,13 @@ from typing import Literal
 from parley.bus.contracts.absa.debate import DebateTurn
 from parley.bus.contracts.absa.params import OverrideEffective
 from parley.bus.contracts.absa.review import CorrectionLogEntry
-from parley.bus.contracts.absa.sentiment import (
-    AtsaOutput,
-)
+from parley.bus.contracts.absa.sentiment import AtsaOutput
 from parley.bus.contracts.facts import AbsaContent, TurnTaken
 from parley.console.absa_marks import SIGNS
 from parley.console.absa_story import edit_words, tell_answer
 from parley.console.readout import mark_of
 from parley.console.text import clean, one_line
-from parley.console.web.views.common import Scene, costs, over_words
+from parley.console.web.views.common import Scene, cleaned, costs, over_words
 from parley.console.web.views.marked_text import MarkedText, marked_text
 from parley.console.web.views.parts import (
     Cell,
@@ -86,7 +84,7 @@ def absa_view(scene: Scene) -> AbsaView:
         before=_before(reading),
         after=marked_text(text, outcome.adoption.final_sentiments) if outcome else None,
         edits=tuple(edits_of(reading.heard)),
-        corrections=outcome.log if outcome else (),
+        corrections=tuple(map(cleaned, outcome.log)) if outcome else (),
         gate=tuple(map(gated, outcome.decisions)) if outcome else (),
         thresholds=reading.panel.override,
         adoption=adoption(outcome.adoption) if outcome else None,

@@ -5,6 +5,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from parley.bus.contracts.base import Contract, Share
 from parley.bus.contracts.facts import TurnTaken
 from parley.bus.contracts.verdicts import Localization, Region
+from parley.console.web.views.common import cleaned
 from parley.coordinator.state import DebateState
 from parley.coordinator.verdicts.board import LOCALIZE
 from parley.coordinator.verdicts.result import VerdictResult
@@ -73,7 +74,7 @@ def evidence_of(result: VerdictResult) -> tuple[Evidence, ...]:
     found = []
     for one in result.opening_statements:
         try:
-            found.append(Evidence.model_validate({**one.evidence, "agent": one.agent}))
+            found.append(cleaned(Evidence.model_validate({**one.evidence, "agent": one.agent})))
         except ValidationError:
             continue
     return tuple(one for one in found if one.measurements or one.belief)

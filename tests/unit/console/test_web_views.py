@@ -8,7 +8,24 @@ from PIL import Image
 
 from parley.agents.forensic.image import ImageLimits, decoding
 from parley.agents.forensic.pictures import draw_all
-from parley.bus.contracts.facts import CancelRequested, Fact, Opened, Submitted, TurnTaken
+from parley.bus.contracts.deliberation import (
+    AxesJudgement,
+    AxesRequest,
+    DeliberateRequest,
+    Deliberation,
+    RaisedAxis,
+)
+from parley.bus.contracts.facts import (
+    CancelRequested,
+    Content,
+    Fact,
+    Failure,
+    FailureReason,
+    Opened,
+    Request,
+    Submitted,
+    TurnTaken,
+)
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts import Statement, Verdict
 from parley.bus.errors import NotFound
@@ -158,12 +175,32 @@ def test_the_moment_is_held_within_the_debate():
         view_of(REF, [])
 
 
+HIDDEN = "safe \u202edetrever\u202c <b>bold</b>\x1b[31m"
+
+
 def test_text_is_cleaned_of_what_nobody_can_see():
-    hidden = "safe \u202edetrever\u202c <b>bold</b>\x1b[31m"
     facts, _ = debates.play(debates.panel(), debates.DEADLOCK)
-    submission = Submitted(panel=debates.panel(), input=DebateInput(text=hidden))
+    submission = Submitted(panel=debates.panel(), input=DebateInput(text=HIDDEN))
     view = view_of(REF, logged([submission, *facts[1:]]))
     assert view.topic == "safe detrever <b>bold</b>"
+
+
+def test_nothing_that_was_said_in_a_deliberation_hides_anything():
+    def say(_step: str, _persona: str, request: Request) -> Content | None:
+        match request:
+            case DeliberateRequest():
+                return Deliberation(position=HIDDEN, message=HIDDEN, axes=(HIDDEN,))
+            case AxesRequest():
+                raised = RaisedAxis(name=f"{HIDDEN} {request.iteration}", difference=HIDDEN)
+                return AxesJudgement(axes=(raised,), conclusion=HIDDEN)
+            case _:
+                return Failure(reason=FailureReason.BRAIN_ERROR, detail=HIDDEN)
+
+    facts, _ = deliberations.play(deliberations.panel("L3", max_iterations=2), say)
+    shown = view_of(deliberations.REF, logged(facts, deliberations.REF)).model_dump_json()
+    assert "detrever" in shown
+    assert "\u202e" not in shown
+    assert "\\u001b" not in shown
 
 
 def test_a_text_that_is_a_document_is_shown_in_part():
