@@ -67,7 +67,7 @@ class Scene(NamedTuple):
 
 def cleaned(said: Said) -> Said:
     """The same with every text in it cleaned, for parts that a view takes over as they are."""
-    return said
+    return type(said).model_validate(_without_hidden(said.model_dump()))
 
 
 def cut(text: str, width: int) -> str:
