@@ -11,7 +11,7 @@ from io import BytesIO
 from pathlib import Path
 
 from PIL import Image
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, FilePayload, Page, async_playwright, expect
 
 from parley.agents.forensic.specimen import copy_moved
 from tests import absa_debates
@@ -19,6 +19,7 @@ from tests.browser.stage import CHROMIUM, Stage, open_theatre, opened_stage
 from tests.processes import closed_state, submit
 
 DESK = {"width": 1280, "height": 860}
+TALL_DESK = {"width": 1280, "height": 1320}
 PHONE = {"width": 390, "height": 844}
 LARGEST_BYTES = 150_000
 SENTENCES = (
@@ -70,8 +71,8 @@ async def start(page: Page, panel: str, words: str = "") -> str:
     await page.get_by_role("button", name="New debate").click()
     await page.get_by_role("radio", name=panel).check(force=True)
     if panel == "forensic":
-        photo = {"name": "beach.png", "mimeType": "image/png", "buffer": copy_moved().data}
-        await page.locator("input[type=file]").set_input_files(photo)  # type: ignore[arg-type]
+        photo = FilePayload(name="beach.png", mimeType="image/png", buffer=copy_moved().data)
+        await page.locator("input[type=file]").set_input_files(photo)
         await page.get_by_label("A caption").fill(words)
     elif words:
         await page.get_by_label("The text").fill(words)
@@ -99,7 +100,7 @@ async def picture(camera: Camera, stage: Stage) -> None:
     await expect(page.get_by_role("row").filter(has_text="portrait")).to_contain_text("round 1")
     await camera.take(page, "debates")
     await of_forensic(camera, forensic)
-    page = await camera.page("/#/debates/skin-tone")
+    page = await camera.page("/#/debates/skin-tone", view=TALL_DESK)
     await expect(page.get_by_role("log")).to_contain_text("Closed:")
     await camera.take(page, "absa")
     page = await camera.page(f"/#/debates/{deliberation}", "dark")

@@ -70,8 +70,8 @@ def opened_stage(home: Path) -> Iterator[Stage]:
         up = Role(("up", "--no-web"), deployed.nats.url, home / "up.log", "Parley is up")
         serve = ("serve", "--port", str(port))
         web = Role(serve, deployed.nats.url, home / "web.log", "debates_listed")
-        serve = ("serve", "--port", str(guarded_port), *tokens)
-        guarded = Role(serve, deployed.nats.url, home / "guarded.log", "debates_listed")
+        asking = ("serve", "--port", str(guarded_port), *tokens)
+        guarded = Role(asking, deployed.nats.url, home / "guarded.log", "debates_listed")
         deployed.roles += [up, web, guarded]
         for role in deployed.roles:
             role.launch()

@@ -3,7 +3,7 @@
 from io import BytesIO
 
 from PIL import Image
-from playwright.async_api import Page, expect
+from playwright.async_api import FilePayload, Page, expect
 
 from parley.agents.forensic.specimen import copy_moved
 from parley.bus.contracts.verdicts import Verdict
@@ -41,7 +41,7 @@ async def test_an_image_is_uploaded_and_its_debate_followed_to_its_close(visit: 
     page = await visit.page()
     await page.get_by_role("button", name="New debate").click()
     await page.get_by_role("radio", name="forensic").check(force=True)
-    photo = {"name": "beach.png", "mimeType": "image/png", "buffer": forged_part()}
+    photo = FilePayload(name="beach.png", mimeType="image/png", buffer=forged_part())
     await page.locator("input[type=file]").set_input_files(photo)
     await page.get_by_role("button", name="Start the debate").click()
     log = page.get_by_role("log")

@@ -7,6 +7,7 @@ As a script it fills a log with as many debates as wanted and measures the serve
 """
 
 import asyncio
+import os
 import re
 import sys
 import tempfile
@@ -33,7 +34,7 @@ from tests.web.site import recorded, write
 
 VIEWERS = 200
 PACE_S = 0.03
-TRIES = 3
+TRIES = 2
 WITHIN_S = 0.25
 BATCH = 40
 _ID = re.compile(rb"^id: (\d+)", re.MULTILINE)
@@ -72,18 +73,23 @@ def long_debate() -> list[Fact]:
 
 
 async def test_two_hundred_viewers_miss_nothing(nats: NatsServer, tmp_path: Path):
-    """Nobody ever misses a fact; in time it must be once in three tries, for busy machines."""
+    """Nobody ever misses a fact; what is in time depends on how busy others keep the machine."""
     facts = long_debate()
     async with open_journal(nats.url) as journal:
         with serving(nats.url, tmp_path) as served:
             before = served.resident_mb
             for number in range(TRIES):
                 p99 = await watched(journal, served, DebateRef("forensic", f"d{number}"), facts)
-                if p99 <= WITHIN_S:
+                if p99 <= in_time():
                     break
             grown = served.resident_mb - before
-    assert p99 <= WITHIN_S
+    assert p99 <= in_time()
     assert grown < 40
+
+
+def in_time() -> float:
+    """A quarter of a second; in proportion where more wants to run than there are processors."""
+    return WITHIN_S * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 async def watched(journal: Journal, served: Served, ref: DebateRef, facts: Sequence[Fact]) -> float:
@@ -111,7 +117,8 @@ async def watched(journal: Journal, served: Served, ref: DebateRef, facts: Seque
     report(
         f"{VIEWERS} viewers, {len(facts)} facts: median {delays[len(delays) // 2] * 1e3:.0f} ms,"
         f" p99 {p99 * 1e3:.0f} ms, slowest {delays[-1] * 1e3:.0f} ms; server {before:.0f} ->"
-        f" {served.resident_mb:.0f} MB, {served.cpu_s - worked:.1f} s of a processor"
+        f" {served.resident_mb:.0f} MB, {served.cpu_s - worked:.1f} s of a processor;"
+        f" load {os.getloadavg()[0]:.1f} on {os.cpu_count()}"
     )
     return p99
 

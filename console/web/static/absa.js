@@ -17,16 +17,16 @@ function Sentences({ view }) {
     <${Card} title="The sentence" about=${`language ${view.language}`}>
       <div class="two">
         ${view.before
-          ? html`<div><span class="tag">before the debate</span><${Sentence} read=${view.before} /></div>`
+          ? html`<div><span class="tag">before the debate</span><${Sentence} read=${view.before} language=${view.language} /></div>`
           : html`<p class="sentence" lang=${view.language}>${view.topic}</p>`}
-        ${view.after && html`<div><span class="tag">after</span><${Sentence} read=${view.after} /></div>`}
+        ${view.after && html`<div><span class="tag">after</span><${Sentence} read=${view.after} language=${view.language} /></div>`}
         ${view.after && html`<${Opinions} before=${view.before} after=${view.after} />`}
       </div>
     </${Card}>`;
 }
 
-const Sentence = ({ read }) => html`
-  <p class="sentence">${read.pieces.map((piece) => (piece.polarities.length
+const Sentence = ({ read, language }) => html`
+  <p class="sentence" lang=${language}>${read.pieces.map((piece) => (piece.polarities.length
     ? html`<mark class=${`tone-${tone(piece.polarities[0])}`}>${piece.text}<sup aria-hidden="true">${piece.polarities.map(glyph).join('')}</sup><span class="unseen"> (${piece.polarities.join(', ')})</span></mark>`
     : piece.text))}</p>`;
 

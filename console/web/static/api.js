@@ -1,6 +1,6 @@
 // Talking to the server: JSON calls, and streams that come back by themselves.
 
-export class Refused extends Error {
+class Refused extends Error {
   constructor(status, message, mistakes = []) {
     super(message);
     this.status = status;

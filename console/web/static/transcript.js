@@ -1,10 +1,12 @@
 // What was said, in the order of the log; whoever speaks at this moment comes last.
-import { html, useEffect, useRef } from './vendor/htm-preact.js';
+import { html, useEffect, useRef, useState } from './vendor/htm-preact.js';
 import { Avatar, Card, Chip, Share } from './parts.js';
 import { clock, many, span, spoken, tone } from './words.js';
 
 const SPEECH = new Set(['turn', 'failed', 'late', 'missed']);
 const NEAR_END_PX = 220;
+const LONG_SPEECH = 1000;
+const CUT_SPEECH = 800;
 
 export function Transcript({ view, partials, live, voice, open }) {
   const end = useRef(null);
@@ -81,10 +83,17 @@ function Speech({ entry, voice, open }) {
             <${Ordinal} entry=${entry} open=${open} />
           </span>
         </div>
-        ${entry.text && html`<p class="text">${entry.text}</p>`}
+        ${entry.text && html`<${Said} text=${entry.text} />`}
         ${entry.points.length > 0 && html`<ul class="points">${entry.points.map((point) => html`<li>${point}</li>`)}</ul>`}
       </div>
     </article>`;
+}
+
+// A long speech is cut until somebody wants all of it.
+function Said({ text }) {
+  const [whole, setWhole] = useState(false);
+  if (whole || text.length <= LONG_SPEECH) return html`<p class="text">${text}</p>`;
+  return html`<p class="text">${text.slice(0, CUT_SPEECH)}… <button class="button tiny" type="button" onClick=${() => setWhole(true)}>Show all</button></p>`;
 }
 
 function Event({ entry, heading, open }) {

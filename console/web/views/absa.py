@@ -1,27 +1,19 @@
 """The aspect-sentiment pipeline: the sentence before and after, and every decision in between."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from parley.bus.contracts.absa.debate import DebateTurn, ProposedEdit
-from parley.bus.contracts.absa.gate import AdoptOutcome, EvComponents, GateDecision
-from parley.bus.contracts.absa.moderator import ModeratorOutput
+from parley.bus.contracts.absa.debate import DebateTurn
 from parley.bus.contracts.absa.params import OverrideEffective
 from parley.bus.contracts.absa.review import CorrectionLogEntry
-from parley.bus.contracts.absa.sentiment import (
-    AspectItem,
-    AspectSentiment,
-    AtsaOutput,
-    Polarity,
-    term_text,
-)
-from parley.bus.contracts.base import Contract
+from parley.bus.contracts.absa.sentiment import AtsaOutput
 from parley.bus.contracts.facts import AbsaContent, TurnTaken
-from parley.console.absa_marks import SIGNS, marks_of
+from parley.console.absa_marks import SIGNS
 from parley.console.absa_story import edit_words, tell_answer
 from parley.console.readout import mark_of
 from parley.console.text import clean, one_line
-from parley.console.web.views.common import Scene, costs, over_words
+from parley.console.web.views.common import Scene, cleaned, costs, over_words
+from parley.console.web.views.marked_text import MarkedText, marked_text
 from parley.console.web.views.parts import (
     Cell,
     Chart,
@@ -31,6 +23,17 @@ from parley.console.web.views.parts import (
     Seat,
     Series,
     ViewBase,
+)
+from parley.console.web.views.settlement import (
+    Adoption,
+    Edit,
+    Gated,
+    Moderated,
+    adoption,
+    edits_of,
+    gated,
+    moderated,
+    spoken,
 )
 from parley.console.web.views.transcript import Words, entries
 from parley.coordinator.absa.implied import Implied, implied_tuples, pairs
@@ -46,93 +49,6 @@ from parley.coordinator.absa.steps import (
 )
 from parley.coordinator.state import DebateState
 from parley.coordinator.tally import declarations_of
-
-_RULES = (
-    ("RuleZ", "no signal at all"),
-    ("RuleB", "prefer Stage 2"),
-    ("RuleM", "mix conflicting stages"),
-    ("RuleC", "heed the validator"),
-    ("RuleA", "average aligned spans"),
-    ("RuleD", "weigh aspects against the sentence"),
-    ("RuleE", "listen to the debate"),
-)
-
-
-class Piece(Contract):
-    """A stretch of the sentence; `polarities` is empty where no aspect stands."""
-
-    text: str
-    polarities: tuple[str, ...] = ()
-
-
-class Opinion(Contract):
-    aspect: str
-    polarity: str | None
-    confidence: float
-    evidence: str
-    implicit: bool
-
-
-class MarkedText(Contract):
-    """A sentence with its aspects marked, and the opinions behind the marks."""
-
-    pieces: tuple[Piece, ...]
-    opinions: tuple[Opinion, ...]
-
-
-class Edit(Contract):
-    round: int
-    persona: str
-    author: str
-    op: str
-    aspect: str
-    before: str | None
-    after: str | None
-    evidence: str
-    confidence: float | None
-
-
-class Gated(Contract):
-    """A decision of the gate on one aspect, with the numbers it rests on."""
-
-    aspect: str
-    decision: str
-    reason: str
-    target: str | None
-    current: str | None
-    current_confidence: float | None
-    pos_score: float
-    neg_score: float
-    total: float
-    margin: float
-    hints: int
-    invalid_hints: int
-    implicit: bool
-    evidence: str
-
-
-class Adoption(Contract):
-    decision: str
-    reason: str
-    score: float
-    components: EvComponents
-
-
-class Rule(Contract):
-    """A rule of the moderator in its order; `said` is empty for one that did not fire."""
-
-    name: str
-    about: str
-    fired: bool
-    said: str
-
-
-class Moderated(Contract):
-    label: str
-    confidence: float
-    stage: str
-    rules: tuple[Rule, ...]
-    notes: tuple[str, ...]
 
 
 class AbsaView(ViewBase):
@@ -166,13 +82,13 @@ def absa_view(scene: Scene) -> AbsaView:
         costs=costs(state),
         language=reading.panel.params.language_code,
         before=_before(reading),
-        after=_read(text, outcome.adoption.final_sentiments) if outcome else None,
-        edits=tuple(_edits(reading)),
-        corrections=outcome.log if outcome else (),
-        gate=tuple(map(_gated, outcome.decisions)) if outcome else (),
+        after=marked_text(text, outcome.adoption.final_sentiments) if outcome else None,
+        edits=tuple(edits_of(reading.heard)),
+        corrections=tuple(map(cleaned, outcome.log)) if outcome else (),
+        gate=tuple(map(gated, outcome.decisions)) if outcome else (),
         thresholds=reading.panel.override,
-        adoption=_adoption(outcome.adoption) if outcome else None,
-        moderator=_moderated(state.moderated.output) if state.moderated else None,
+        adoption=adoption(outcome.adoption) if outcome else None,
+        moderator=moderated(state.moderated.output) if state.moderated else None,
     )
 
 
@@ -198,7 +114,7 @@ def _outcome(state: DebateState) -> Outcome | None:
     adopted = state.overridden.outcome.adoption if state.overridden else None
     notes = [f"label of {output.selected_stage}"]
     if adopted is not None:
-        notes.append(f"{_spoken(adopted.adopt_decision)}: {_spoken(adopted.adopt_reason)}")
+        notes.append(f"{spoken(adopted.adopt_decision)}: {spoken(adopted.adopt_reason)}")
     return Outcome(
         label=output.final_label,
         confidence=output.confidence,
@@ -316,128 +232,5 @@ def _before(reading: Reading) -> MarkedText | None:
         return None
     validated = reading.answers.turn(S1_VALIDATOR, VALIDATOR) is not None
     if reading.panel.params.enable_validator and not validated:
-        return _read(reading.text, heard.aspect_sentiments)
-    return _read(reading.text, reading.stage1.sentiments, reading.stage1.aspects)
-
-
-def _read(
-    text: str, sentiments: Sequence[AspectSentiment], aspects: Sequence[AspectItem] = ()
-) -> MarkedText:
-    pieces, at = [], 0
-    for mark in marks_of(text, sentiments, aspects):
-        pieces.append(Piece(text=clean(text[at : mark.start])))
-        said = tuple(polarity_word(one) for one in mark.polarities)
-        pieces.append(Piece(text=clean(text[mark.start : mark.end]), polarities=said))
-        at = mark.end
-    pieces.append(Piece(text=clean(text[at:])))
-    return MarkedText(
-        pieces=tuple(one for one in pieces if one.text),
-        opinions=tuple(
-            Opinion(
-                aspect=one_line(item.key) or "(implicit)",
-                polarity=item.polarity,
-                confidence=item.confidence,
-                evidence=one_line(item.evidence or _opinion(item)),
-                implicit=item.is_implicit,
-            )
-            for item in sentiments
-        ),
-    )
-
-
-def polarity_word(polarity: Polarity | None) -> str:
-    return polarity.value if polarity is not None else "unknown"
-
-
-def _opinion(item: AspectSentiment) -> str:
-    return term_text(item.opinion_term) if item.opinion_term is not None else ""
-
-
-def _edits(reading: Reading) -> Iterator[Edit]:
-    for heard in reading.heard:
-        for edit in heard.turn.proposed_edits:
-            yield _edit(edit, heard.round, heard.key, heard.turn.author)
-
-
-def _edit(edit: ProposedEdit, number: int, key: str, author: str) -> Edit:
-    return Edit(
-        round=number,
-        persona=key,
-        author=one_line(author),
-        op=one_line(edit.op),
-        aspect=one_line(edit.target.key) or "(none)",
-        before=clean(edit.target.polarity) if edit.target.polarity else None,
-        after=clean(edit.value) if edit.value else None,
-        evidence=one_line(edit.evidence or ""),
-        confidence=edit.confidence,
-    )
-
-
-def _gated(one: GateDecision) -> Gated:
-    return Gated(
-        aspect=one_line(one.aspect),
-        decision=one.decision.value,
-        reason=_spoken(one.skip_reason or one.action or ""),
-        target=one.target_pol,
-        current=one.current_pol,
-        current_confidence=one.current_conf,
-        pos_score=one.pos_score,
-        neg_score=one.neg_score,
-        total=one.total,
-        margin=one.margin,
-        hints=one.valid_hint_count,
-        invalid_hints=one.invalid_hint_count,
-        implicit=one.is_implicit,
-        evidence=_spoken(one.evidence_reason or ""),
-    )
-
-
-def _adoption(one: AdoptOutcome) -> Adoption:
-    return Adoption(
-        decision=_spoken(one.adopt_decision),
-        reason=_spoken(one.adopt_reason),
-        score=one.ev_score,
-        components=one.ev_components,
-    )
-
-
-def _moderated(output: ModeratorOutput) -> Moderated:
-    said = _sentences(output)
-    return Moderated(
-        label=output.final_label,
-        confidence=output.confidence,
-        stage=output.selected_stage,
-        rules=tuple(
-            Rule(
-                name=name.replace("Rule", "Rule "),
-                about=about,
-                fired=name in output.applied_rules,
-                said=said.get(name, ""),
-            )
-            for name, about in _RULES
-        ),
-        notes=tuple(_notes(output)),
-    )
-
-
-def _sentences(output: ModeratorOutput) -> dict[str, str]:
-    """The rationale is one sentence for each rule that fired, in order, led by the rule's name."""
-    said, rest = {}, output.rationale
-    for rule in reversed(output.applied_rules):
-        rest, _, sentence = rest.rpartition(f"{rule}: ")
-        said[rule] = clean(sentence.strip())
-    return said
-
-
-def _notes(output: ModeratorOutput) -> Iterator[str]:
-    flags = output.arbiter_flags
-    if output.span_iou is not None:
-        yield f"Rule A compared spans with an overlap of {output.span_iou:.2f}"
-    if flags.stage2_rejected_due_to_confidence:
-        yield f"Stage 2 was rejected: its confidence dropped by {flags.confidence_margin_used:.2f}"
-    if flags.rule_e_block_reason is not None:
-        yield f"Rule E did not speak: {_spoken(flags.rule_e_block_reason)}"
-
-
-def _spoken(name: str) -> str:
-    return str(name).replace("_", " ")
+        return marked_text(reading.text, heard.aspect_sentiments)
+    return marked_text(reading.text, reading.stage1.sentiments, reading.stage1.aspects)

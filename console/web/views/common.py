@@ -1,8 +1,9 @@
 """The parts of a view that every protocol has, computed once."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Asked, Closed, Terminated, TurnTaken
 from parley.bus.subjects import DebateRef
 from parley.console.story import WHY
@@ -13,6 +14,11 @@ from parley.console.web.views.parts import Costs, Declared, PersonaCost
 from parley.console.web.views.transcript import Walked
 from parley.coordinator.state import DebateState, Phase
 from parley.coordinator.tally import errors_of, usage_of
+
+Said = TypeVar("Said", bound=Contract)
+
+# Of a topic that is a whole document, this much is enough to know it by.
+TOPIC_WIDTH = 2000
 
 
 class Scene(NamedTuple):
@@ -35,7 +41,7 @@ class Scene(NamedTuple):
             "id": self.ref.id,
             "panel": self.ref.panel,
             "title": clean(state.running_panel.title),
-            "topic": clean(state.input.text),
+            "topic": cut(clean(state.input.text), TOPIC_WIDTH),
             "at": len(self.walked),
             "facts": self.facts,
             "phase": state.phase.value,
@@ -57,6 +63,15 @@ class Scene(NamedTuple):
     def _closed_at(self) -> str | None:
         closing = (one for one in self.walked if one.legal and isinstance(one.logged.fact, Closed))
         return next((iso(one.logged.time_ns) for one in closing), None)
+
+
+def cleaned(said: Said) -> Said:
+    """The same with every text in it cleaned, for parts that a view takes over as they are."""
+    return type(said).model_validate(_without_hidden(said.model_dump()))
+
+
+def cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[:width]}…"
 
 
 def declarations(walked: Sequence[Walked]) -> tuple[Declared, ...]:
@@ -92,6 +107,18 @@ def over_words(state: DebateState, concluding: str) -> str | None:
     if state.closed is not None:
         return f"closed: {state.closed.status.value}"
     return concluding if state.phase is Phase.TERMINATED else None
+
+
+def _without_hidden(value: object) -> object:
+    match value:
+        case str():
+            return clean(value)
+        case dict():
+            return {name: _without_hidden(item) for name, item in value.items()}
+        case list() | tuple():
+            return [_without_hidden(item) for item in value]
+        case _:
+            return value
 
 
 def _cost(persona: str, turns: Sequence[TurnTaken]) -> PersonaCost:

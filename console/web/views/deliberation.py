@@ -15,7 +15,7 @@ from parley.bus.contracts.regimes import Candidate
 from parley.console.deliberations import tell_turn
 from parley.console.readout import mark_of
 from parley.console.text import clean, one_line
-from parley.console.web.views.common import Scene, costs, over_words
+from parley.console.web.views.common import Scene, cleaned, costs, over_words
 from parley.console.web.views.parts import (
     Cell,
     Chart,
@@ -81,9 +81,9 @@ def deliberation_view(scene: Scene) -> DeliberationView:
         regime=result.regime.value,
         iterations=iterations,
         orthogonality_epsilon=result.params.orthogonality_epsilon,
-        candidates=tuple(sorted(result.candidates, key=lambda one: -one.score)),
-        rejected=result.rejected_candidates,
-        dissent=result.dissent,
+        candidates=tuple(map(cleaned, sorted(result.candidates, key=lambda one: -one.score))),
+        rejected=tuple(map(cleaned, result.rejected_candidates)),
+        dissent=tuple(map(cleaned, result.dissent)),
         standing_conclusion=clean(result.conclusion),
         warnings=result.warnings,
     )
@@ -214,14 +214,16 @@ def _iterations(result: DeliberationResult) -> tuple[Judged, ...]:
         found.append(
             Judged(
                 iteration=details.iteration,
-                new_axes=tuple(a for a in result.axes if a.iteration == details.iteration),
+                new_axes=tuple(
+                    cleaned(axis) for axis in result.axes if axis.iteration == details.iteration
+                ),
                 orthogonality=record.orthogonality_score if record else None,
                 d_current=record.d_current if record else None,
                 d_min=record.d_min if record else None,
                 change=rationale.semantic_expansion_delta,
                 confidence=details.confidence,
                 sensitivity=rationale.decision_sensitivity,
-                forced=details.forced_perspective,
+                forced=clean(details.forced_perspective) if details.forced_perspective else None,
             )
         )
     return tuple(found)

@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import ConfigDict, Field, ValidationError
-
-from parley.bus.contracts.base import BlobRef, Contract, Share
+from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import TurnTaken
 from parley.bus.contracts.verdicts import (
     Challenge,
@@ -18,6 +16,13 @@ from parley.bus.contracts.verdicts import (
 from parley.console.readout import mark_of, read_out, so_far
 from parley.console.text import clean
 from parley.console.web.views.common import Scene, costs, over_words
+from parley.console.web.views.evidence import (
+    MAPS,
+    Evidence,
+    EvidenceMap,
+    evidence_of,
+    regions_of,
+)
 from parley.console.web.views.parts import (
     Cell,
     Chart,
@@ -35,63 +40,6 @@ from parley.coordinator.verdicts.result import VerdictResult, result_of
 from parley.coordinator.verdicts.turns import DebateTurn, turns_of
 
 IMAGE = "image"
-# The skill whose business it is to say where.
-LOCATOR = "spatial"
-
-
-class EvidenceMap(Contract):
-    """A picture computed from the image; `name` is its name in the address."""
-
-    name: str
-    title: str
-    caption: str
-
-
-MAPS = (
-    EvidenceMap(
-        name="regions",
-        title="Suspect regions",
-        caption="Tinted tiles differ from the rest in noise, sharpness or compression history.",
-    ),
-    EvidenceMap(
-        name="noise",
-        title="Noise residual",
-        caption="The grain, amplified. Pasted or retouched material has a different grain.",
-    ),
-    EvidenceMap(
-        name="error-level",
-        title="Error level",
-        caption="What saving it once more as JPEG would change. Alone it proves nothing.",
-    ),
-    EvidenceMap(
-        name="spectrum",
-        title="Frequency spectrum",
-        caption="Low frequencies in the middle; bright dots off the axes come from resizing or a generator.",
-    ),
-)
-
-
-class Measured(Contract):
-    model_config = ConfigDict(extra="ignore")
-
-    name: str
-    value: float
-    unit: str = ""
-    meaning: str = ""
-
-
-class Evidence(Contract):
-    """What an agent's opening statement says it measured; `belief` is its share for each verdict."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    agent: str
-    skill: str = ""
-    belief: dict[str, Share] = Field(default_factory=dict)
-    trust: Share | None = None
-    measurements: tuple[Measured, ...] = ()
-    regions: tuple[Region, ...] = ()
-    limitations: tuple[str, ...] = ()
 
 
 class VerdictView(ViewBase):
@@ -111,8 +59,8 @@ def verdict_view(scene: Scene) -> VerdictView:
     now = so_far(state)
     moves = {(one.round, one.agent): one for one in turns_of(now)}
     rounds = {step.name: number for number, step in enumerate(_rounds(now))}
-    found = _evidence(result)
-    regions, about = _regions(state, found)
+    found = evidence_of(result)
+    regions, about = regions_of(state, found)
     return VerdictView(
         **scene.shared(),
         moment=_moment(state, result),
@@ -304,27 +252,6 @@ def _charts(state: DebateState, result: VerdictResult) -> tuple[Chart, ...]:
         ),
     )
     return disagreement, confidence
-
-
-def _evidence(result: VerdictResult) -> tuple[Evidence, ...]:
-    """Of statements whose evidence has this form; others have none to show."""
-    found = []
-    for one in result.opening_statements:
-        try:
-            found.append(Evidence.model_validate({**one.evidence, "agent": one.agent}))
-        except ValidationError:
-            continue
-    return tuple(one for one in found if one.measurements or one.belief)
-
-
-def _regions(state: DebateState, evidence: tuple[Evidence, ...]) -> tuple[tuple[Region, ...], str]:
-    localize = state.step(LOCALIZE)
-    for heard in localize.heard if localize else ():
-        content = heard.said.content if isinstance(heard.said, TurnTaken) else None
-        if isinstance(content, Localization) and content.regions:
-            return content.regions, f"{heard.said.persona}, asked after the debate"
-    found = sorted((one for one in evidence if one.regions), key=lambda one: one.skill != LOCATOR)
-    return (found[0].regions, f"{found[0].agent}, in its opening statement") if found else ((), "")
 
 
 def _challenges(state: DebateState) -> tuple[Challenge, ...]:

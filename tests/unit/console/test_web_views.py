@@ -8,7 +8,24 @@ from PIL import Image
 
 from parley.agents.forensic.image import ImageLimits, decoding
 from parley.agents.forensic.pictures import draw_all
-from parley.bus.contracts.facts import CancelRequested, Fact, Opened, Submitted, TurnTaken
+from parley.bus.contracts.deliberation import (
+    AxesJudgement,
+    AxesRequest,
+    DeliberateRequest,
+    Deliberation,
+    RaisedAxis,
+)
+from parley.bus.contracts.facts import (
+    CancelRequested,
+    Content,
+    Fact,
+    Failure,
+    FailureReason,
+    Opened,
+    Request,
+    Submitted,
+    TurnTaken,
+)
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts import Statement, Verdict
 from parley.bus.errors import NotFound
@@ -18,9 +35,11 @@ from parley.console.archive import read_archive
 from parley.console.web.views import view_of
 from parley.console.web.views.absa import AbsaView
 from parley.console.web.views.deliberation import DeliberationView
-from parley.console.web.views.verdicts import MAPS, VerdictView
+from parley.console.web.views.evidence import MAPS
+from parley.console.web.views.verdicts import VerdictView
 from parley.coordinator.absa.result import AbsaResult, AbsaUnfinished
 from parley.coordinator.reducer import fold
+from parley.coordinator.regimes.result import result_of as deliberation_result
 from parley.coordinator.results import result_of
 from tests import absa_debates, debates, deliberations
 from tests.vectors_c import VECTORS
@@ -156,12 +175,42 @@ def test_the_moment_is_held_within_the_debate():
         view_of(REF, [])
 
 
+HIDDEN = "safe \u202edetrever\u202c <b>bold</b>\x1b[31m"
+
+
 def test_text_is_cleaned_of_what_nobody_can_see():
-    hidden = "safe \u202edetrever\u202c <b>bold</b>\x1b[31m"
     facts, _ = debates.play(debates.panel(), debates.DEADLOCK)
-    submission = Submitted(panel=debates.panel(), input=DebateInput(text=hidden))
+    submission = Submitted(panel=debates.panel(), input=DebateInput(text=HIDDEN))
     view = view_of(REF, logged([submission, *facts[1:]]))
     assert view.topic == "safe detrever <b>bold</b>"
+
+
+def test_nothing_that_was_said_in_a_deliberation_hides_anything():
+    def say(_step: str, _persona: str, request: Request) -> Content | None:
+        match request:
+            case DeliberateRequest():
+                return Deliberation(position=HIDDEN, message=HIDDEN, axes=(HIDDEN,))
+            case AxesRequest():
+                raised = RaisedAxis(name=f"{HIDDEN} {request.iteration}", difference=HIDDEN)
+                return AxesJudgement(axes=(raised,), conclusion=HIDDEN)
+            case _:
+                return Failure(reason=FailureReason.BRAIN_ERROR, detail=HIDDEN)
+
+    facts, _ = deliberations.play(deliberations.panel("L3", max_iterations=2), say)
+    shown = view_of(deliberations.REF, logged(facts, deliberations.REF)).model_dump_json()
+    assert "detrever" in shown
+    assert "\u202e" not in shown
+    assert "\\u001b" not in shown
+
+
+def test_a_text_that_is_a_document_is_shown_in_part():
+    text = f"{absa_debates.TEXT} {'x' * 100_000}"
+    facts, _ = absa_debates.play(absa_debates.panel(), absa_debates.FLIP, text=text)
+    view = view_of(absa_debates.REF, logged(facts, absa_debates.REF))
+    assert isinstance(view, AbsaView)
+    assert view.before is not None
+    assert [one.text for one in view.before.pieces if one.polarities] == ["피부톤", "가격"]
+    assert len(view.model_dump_json()) < 40_000
 
 
 def test_an_absa_debate_shows_the_sentence_before_and_after():
@@ -216,10 +265,12 @@ def test_speakers_of_an_absa_debate_stand_in_the_matrix_with_what_they_imply():
 @pytest.mark.parametrize("vector", VECTORS, ids=[vector.id for vector in VECTORS])
 def test_a_deliberation_shows_its_axes_and_figures_by_iteration(vector):
     chosen = deliberations.panel(vector.theta, **vector.params)
-    facts, _ = deliberations.play(chosen, deliberations.scripted(deliberations.script_of(vector)))
+    facts, state = deliberations.play(
+        chosen, deliberations.scripted(deliberations.script_of(vector))
+    )
     view = view_of(deliberations.REF, logged(facts, deliberations.REF))
     assert isinstance(view, DeliberationView)
-    result = deliberations.deliberate(vector)
+    result = deliberation_result(deliberations.REF, state)
     assert len(view.iterations) == result.total_iterations
     if result.theta.tracks_axes:
         assert [one.d_current for one in view.iterations] == [
