@@ -77,11 +77,20 @@ class Tagger:
     def _of_kinds(self, window: Kinds) -> Pair:
         """Of the bias and of the classes around a token."""
         c2, c1, c, n1, n2 = window
-        a = self._around.get((c1, c, n1)) or self._kinds(self._around, kinds_around, (c1, c, n1))
-        b = self._before.get((c2, c1, c)) or self._kinds(self._before, kinds_before, (c2, c1, c))
-        d = self._behind.get((c, n1, n2)) or self._kinds(self._behind, kinds_behind, (c, n1, n2))
+        around = self._around.get((c1, c, n1)) or self._kinds(
+            self._around, kinds_around, (c1, c, n1)
+        )
+        before = self._before.get((c2, c1, c)) or self._kinds(
+            self._before, kinds_before, (c2, c1, c)
+        )
+        behind = self._behind.get((c, n1, n2)) or self._kinds(
+            self._behind, kinds_behind, (c, n1, n2)
+        )
         bias = self.weights.rows.get("bias", _NOTHING)
-        return bias[0] + a[0] + b[0] + d[0], bias[1] + a[1] + b[1] + d[1]
+        return (
+            bias[0] + around[0] + before[0] + behind[0],
+            bias[1] + around[1] + before[1] + behind[1],
+        )
 
     def _kinds(
         self, known: dict[_ThreeKinds, Pair], features: _KindFeatures, three: _ThreeKinds
