@@ -73,7 +73,9 @@ def is_overruled(reading: TextReading, holding: Holding, least_gain: float) -> b
     if holding.best is Polarity.NEUTRAL and holding.polarity is not None:
         return holding.gain >= max(least_gain, GAIN_TO_WITHDRAW)
     sure = holding.second.certainty >= LEAST_CERTAINTY
-    return sure and holding.gain >= least_gain and evidence_text(reading, holding.second) is not None
+    return (
+        sure and holding.gain >= least_gain and evidence_text(reading, holding.second) is not None
+    )
 
 
 def _mended(reading: TextReading, context: SharedContext) -> Iterator[ProposedEdit]:

@@ -1,3 +1,4 @@
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -39,12 +40,19 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 class Stop(Contract):
-    """Without a script the panel's own rules speak."""
+    """Without a script the panel's own rules speak, if the package they need is there."""
 
     script: str | None = None
     panel: str = "forensic"
     title: str
     about: Text
+    needs: str | None = None
+    instead: "Stop | None" = None
+
+    @property
+    def possible(self) -> "Stop":
+        lacking = self.needs is not None and find_spec(self.needs) is None
+        return self.instead if lacking and self.instead is not None else self
 
 
 class Tour(Contract):
@@ -80,12 +88,13 @@ def read_tour(path: Path) -> Tour:
 async def _show(settings: Settings, tour: Tour, out: Path) -> None:
     print_line("Four forensic agents look at a picture, each with a method of its own.")
     print_line("They say what they think, challenge each other, and may change their minds.")
-    print_line("Then a review is read aspect by aspect, and three correctors argue about it.")
+    print_line("Then reviews are read aspect by aspect, and three correctors argue about them.")
     async with (
         private_server(settings) as private,
         open_journal(private, create=True) as journal,
     ):
-        for number, stop in enumerate(tour.debates, start=1):
+        for number, wanted in enumerate(tour.debates, start=1):
+            stop = wanted.possible
             print_line("")
             print_line(f"{number}. {stop.title}")
             print_line("")

@@ -31,6 +31,8 @@ _ZERO: Triple = (0.0, 0.0, 0.0)
 _BUCKETS = ("0", "1", "2", "3", "4", "5", "5", "7", "7", "7", *("10",) * REACH)
 _VERBAL = frozenset(("VRB", "VRBo", "AUX"))
 _CACHED_PARTS = 50_000
+# What lies between a word and the aspect is counted no further.
+MANY_ASPECTS = 2
 
 # A few traits of how a word stands to an aspect; the first says which: place, clause, path, head.
 Part = tuple[str | int, ...]
@@ -80,10 +82,11 @@ class Attachment:
         in_context = context_scores(head.lemma, head.form)
         parts = self._parts
         for at, (a, b, c, d), names in _relations(view, words.telling):
-            logit = BASE_WEIGHT + (parts.get(a) or self._part(a))
-            logit += parts.get(b) or self._part(b)
-            logit += parts.get(c) or self._part(c)
-            logit += parts.get(d) or self._part(d)
+            try:
+                logit = BASE_WEIGHT + parts[a] + parts[b] + parts[c] + parts[d]
+            except KeyError:
+                w, x, y, z = map(self._part, (a, b, c, d))
+                logit = BASE_WEIGHT + w + x + y + z
             for name in names:
                 logit += relations.get(name, 0.0)
             weight = 1.0 / (1.0 + exp(min(_STEEPEST, -logit)))
@@ -98,10 +101,13 @@ class Attachment:
         return (positive, negative, neutral), said
 
     def _part(self, part: Part) -> float:
-        weight = sum(self.relations.get(name, 0.0) for name in part_names(part))
-        if len(self._parts) >= _CACHED_PARTS:
-            self._parts.clear()
-        self._parts[part] = weight
+        weight = self._parts.get(part)
+        if weight is None:
+            if len(self._parts) >= _CACHED_PARTS:
+                self._parts.clear()
+            first, second = part_names(part)
+            weight = self.relations.get(first, 0.0) + self.relations.get(second, 0.0)
+            self._parts[part] = weight
         return weight
 
 
@@ -223,53 +229,48 @@ def _relations(view: AspectView, wanted: list[bool]) -> Iterator[_Related]:
     yield from _walk(view, wanted, range(first - 1, max(-1, first - REACH), -1), first)
 
 
-@dataclass(slots=True)
-class _Path:
-    """What was met on the way from the aspect to the word, as far as it is told apart."""
-
-    aspects: int = 0
-    links: int = 0
-    verbs: int = 0
-    commas: int = 0
-    preposition: str = "-"
-
-    def pass_by(self, form: str, kind: str) -> None:
-        if kind == "BE":
-            self.links = min(2, self.links + 1)
-        elif kind in _VERBAL:
-            self.verbs = min(2, self.verbs + 1)
-        elif kind == "PRE":
-            self.preposition = form
-        elif form in ",;-.":
-            self.commas = min(3, self.commas + 1)
-
-
 def _walk(view: AspectView, wanted: list[bool], places: range, anchor: int) -> Iterator[_Related]:
     sentence, mask = view.sentence, view.mask
     side = "R" if places.step > 0 else "L"
     domain = sentence.words[anchor].domain
-    own, path, signature, previous = sentence.clauses[anchor], _Path(), "", True
+    kinds, forms, scores, clauses = (
+        sentence.kinds,
+        sentence.forms,
+        sentence.scores,
+        sentence.clauses,
+    )
+    own, signature, previous = clauses[anchor], "", True
+    aspects = links = verbs = commas = 0
+    preposition = "-"
     for at in places:
         if mask[at]:
-            path.aspects += not previous
+            if not previous and aspects < MANY_ASPECTS:
+                aspects += 1
             previous = True
             signature += "A_"
             continue
         previous = False
-        kind, form = sentence.kinds[at], sentence.forms[at]
+        kind, form = kinds[at], forms[at]
         if wanted[at]:
             distance = abs(at - anchor)
-            opinion = "o" if sentence.scores[at] else "n"
-            borders, aspects = min(3, abs(sentence.clauses[at] - own)), min(2, path.aspects)
+            opinion = "o" if scores[at] else "n"
+            borders = min(3, abs(clauses[at] - own))
             near = min(2, borders)
             parts = (
                 ("place", side, _BUCKETS[distance], opinion, kind),
                 ("clause", side, borders, near, aspects, opinion, kind),
-                ("path", side, path.links, path.verbs, path.commas, opinion, aspects),
-                ("head", side, path.preposition, domain, opinion, near),
+                ("path", side, links, verbs, commas, opinion, aspects),
+                ("head", side, preposition, domain, opinion, near),
             )
             word = f"w{side}{form}"
             is_near = distance <= _SIGNATURE + 1
             yield at, parts, (word, f"{side}S{signature}|{kind}") if is_near else (word,)
-        path.pass_by(form, kind)
+        if kind == "BE":
+            links = min(2, links + 1)
+        elif kind in _VERBAL:
+            verbs = min(2, verbs + 1)
+        elif kind == "PRE":
+            preposition = form
+        elif form in ",;-.":
+            commas = min(3, commas + 1)
         signature += f"{kind}_"

@@ -8,6 +8,7 @@ from parley.agents.absa.english.lattice import Lattice, Pair, Transitions, latti
 from parley.agents.absa.english.sentence import Sentence
 from parley.agents.absa.english.term_features import (
     OFFSETS,
+    Kinds,
     kinds_around,
     kinds_before,
     kinds_behind,
@@ -56,23 +57,13 @@ class Tagger:
         inner = [known.get(word.form) or self._word_sums(word) for word in sentence.words]
         sums = [edge, edge, *inner, edge, edge]
         emissions = []
-        around, before, behind = self._around, self._before, self._behind
-        bias_begin, bias_inside = rows.get("bias", _NOTHING)
         for at, (window, names) in enumerate(windows(sentence)):
-            three = window[1:4]
-            pair = around.get(three) or self._kinds(around, kinds_around, three)
-            begin, inside = bias_begin + pair[0], bias_inside + pair[1]
-            three = window[:3]
-            pair = before.get(three) or self._kinds(before, kinds_before, three)
-            begin, inside = begin + pair[0], inside + pair[1]
-            three = window[2:]
-            pair = behind.get(three) or self._kinds(behind, kinds_behind, three)
-            begin, inside = begin + pair[0], inside + pair[1]
+            begin, inside = self._of_kinds(window)
             for name in names:
-                pair = rows.get(name)
-                if pair:
-                    begin += pair[0]
-                    inside += pair[1]
+                row = rows.get(name)
+                if row:
+                    begin += row[0]
+                    inside += row[1]
             first, second, third, fourth, fifth = sums[at : at + 5]
             a, b, c, d, e = first[0], second[1], third[2], fourth[3], fifth[4]
             emissions.append(
@@ -82,6 +73,24 @@ class Tagger:
                 )
             )
         return emissions
+
+    def _of_kinds(self, window: Kinds) -> Pair:
+        """Of the bias and of the classes around a token."""
+        c2, c1, c, n1, n2 = window
+        around = self._around.get((c1, c, n1)) or self._kinds(
+            self._around, kinds_around, (c1, c, n1)
+        )
+        before = self._before.get((c2, c1, c)) or self._kinds(
+            self._before, kinds_before, (c2, c1, c)
+        )
+        behind = self._behind.get((c, n1, n2)) or self._kinds(
+            self._behind, kinds_behind, (c, n1, n2)
+        )
+        bias = self.weights.rows.get("bias", _NOTHING)
+        return (
+            bias[0] + around[0] + before[0] + behind[0],
+            bias[1] + around[1] + before[1] + behind[1],
+        )
 
     def _kinds(
         self, known: dict[_ThreeKinds, Pair], features: _KindFeatures, three: _ThreeKinds
