@@ -1,8 +1,8 @@
 """Brains that choose by the debate: its script, if it carries one, or the rules of its panel."""
 
-from parley.agents.absa_brain import AbsaRuleBrain
+from collections.abc import Callable
+
 from parley.agents.brain import Answer, Brain, BrainFailure, Task
-from parley.agents.deliberation.rule import DeliberatingBrain
 from parley.agents.forensic import missing
 from parley.agents.script import SCRIPT_BLOB, ScriptedBrain
 from parley.bus.contracts.absa.requests import AbsaRequest
@@ -20,30 +20,42 @@ def forensic_brain() -> Brain:
     return ForensicBrain()
 
 
+def absa_brain() -> Brain:
+    from parley.agents.absa_brain import AbsaRuleBrain  # noqa: PLC0415 - as above
+
+    return AbsaRuleBrain()
+
+
+def deliberating_brain() -> Brain:
+    from parley.agents.deliberation.rule import DeliberatingBrain  # noqa: PLC0415 - as above
+
+    return DeliberatingBrain()
+
+
 class RuleBrain:
-    """The rules of whichever panel asks."""
+    """The rules of whichever panel asks, imported when it does: a process mostly serves one."""
 
     name = "rule"
 
     def __init__(self) -> None:
-        self._deliberation = DeliberatingBrain()
-        self._absa = AbsaRuleBrain()
-        self._forensic: Brain | None = None
+        self._made: dict[Callable[[], Brain], Brain] = {}
 
     async def speak(self, task: Task) -> Answer:
         if isinstance(task.request, AbsaRequest):
-            return await _asked(self._absa, task)
-        if isinstance(task.request, DeliberationRequest):
-            return await _asked(self._deliberation, task)
-        return await _asked(self._eyes(), task)
+            make = absa_brain
+        elif isinstance(task.request, DeliberationRequest):
+            make = deliberating_brain
+        else:
+            make = forensic_brain
+        return await _asked(self._brain(make), task)
 
-    def _eyes(self) -> Brain:
-        if self._forensic is None:
+    def _brain(self, make: Callable[[], Brain]) -> Brain:
+        if make not in self._made:
             try:
-                self._forensic = forensic_brain()
+                self._made[make] = make()
             except BadInput as error:
                 raise BrainFailure(FailureReason.UNSUPPORTED_REQUEST, str(error)) from error
-        return self._forensic
+        return self._made[make]
 
 
 class AutoBrain:

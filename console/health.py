@@ -9,6 +9,7 @@ Probes over HTTP: GET and HEAD, one answer for each connection.
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio.abc import SocketStream
@@ -18,7 +19,10 @@ from parley.bus.errors import BadInput
 from parley.bus.port import Bus
 from parley.bus.tally import Metric, Tally, exposition
 from parley.configs.settings import HealthSettings
-from parley.coordinator.service import Coordinator
+
+if TYPE_CHECKING:
+    # An agent's process needs no coordinator, whose rules take long to import.
+    from parley.coordinator.service import Coordinator
 
 BEAT_S = 1.0
 # A loop whose last beat is older than this hangs.
@@ -44,7 +48,7 @@ EXPOSITION = "text/plain; version=0.0.4; charset=utf-8"
 @dataclass(slots=True)
 class Vitals:
     bus: Bus
-    staff: Sequence[Coordinator | Worker]
+    staff: "Sequence[Coordinator | Worker]"
     stop: anyio.Event
     beat: float = field(default_factory=anyio.current_time)
 
@@ -71,16 +75,16 @@ class Vitals:
         now.put(LOSSES, self.bus.link.losses)
         for one in self.staff:
             present = one.describe()
-            if isinstance(one, Coordinator):
-                now.put(OPEN, present.figures["open_debates"])
-            else:
+            if isinstance(one, Worker):
                 where = present.labels["panel"], present.labels["persona"]
                 now.put(IN_FLIGHT, present.figures["in_flight"], *where)
+            else:
+                now.put(OPEN, present.figures["open_debates"])
         return exposition([now, *(one.tally for one in self.staff)])
 
 
 def probed(
-    health: HealthSettings, bus: Bus, staff: Sequence[Coordinator | Worker], stop: anyio.Event
+    health: HealthSettings, bus: Bus, staff: "Sequence[Coordinator | Worker]", stop: anyio.Event
 ) -> AbstractAsyncContextManager[None]:
     """While the context lasts, probes are answered, if the settings name a port."""
     if health.port is None:

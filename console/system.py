@@ -13,13 +13,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import anyio
 
-from parley.agents.brain import Brain
-from parley.agents.runtime import Worker, WorkerOptions
 from parley.bus.embedded import embedded_server
 from parley.bus.errors import Denied, Unsuitable
 from parley.bus.jetstream.bus import JetStreamBus, open_bus
@@ -31,7 +29,13 @@ from parley.bus.subjects import Subjects
 from parley.configs.settings import NatsSettings, Settings
 from parley.console.exits import warn
 from parley.coordinator.peers import BEAT_S
-from parley.coordinator.service import Coordinator
+
+if TYPE_CHECKING:
+    # Imported where they are made: a client needs neither, and an agent no coordinator, whose
+    # rules take long to import.
+    from parley.agents.brain import Brain
+    from parley.agents.runtime import Worker, WorkerOptions
+    from parley.coordinator.service import Coordinator
 
 Outcome = TypeVar("Outcome")
 
@@ -93,9 +97,11 @@ async def open_server(settings: Settings) -> AsyncIterator[JetStreamBus]:
 
 @asynccontextmanager
 async def staffed(
-    journal: Journal, settings: Settings, seats: Seats, brain: Brain
-) -> AsyncIterator[Sequence[Coordinator | Worker]]:
+    journal: Journal, settings: Settings, seats: Seats, brain: "Brain"
+) -> "AsyncIterator[Sequence[Coordinator | Worker]]":
     """With a coordinator and these agents at work, ready before the body runs."""
+    from parley.coordinator.service import Coordinator  # noqa: PLC0415
+
     staff: list[Coordinator | Worker] = [Coordinator(journal, coordinator_name(settings))]
     staff += agents(journal, settings, seats, brain)
     async with anyio.create_task_group() as tasks:
@@ -107,12 +113,16 @@ async def staffed(
         tasks.cancel_scope.cancel()
 
 
-def agents(journal: Journal, settings: Settings, seats: Seats, brain: Brain) -> list[Worker]:
+def agents(journal: Journal, settings: Settings, seats: Seats, brain: "Brain") -> "list[Worker]":
+    from parley.agents.runtime import Worker  # noqa: PLC0415
+
     options = worker_options(settings)
     return [Worker(journal, panel, persona, brain, options) for panel, persona in seats]
 
 
-def worker_options(settings: Settings) -> WorkerOptions:
+def worker_options(settings: Settings) -> "WorkerOptions":
+    from parley.agents.runtime import WorkerOptions  # noqa: PLC0415
+
     agent = settings.agent
     return WorkerOptions(
         concurrency=agent.concurrency,

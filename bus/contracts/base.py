@@ -19,6 +19,7 @@ from pydantic_core.core_schema import any_schema, simple_ser_schema
 class Contract(BaseModel):
     model_config = ConfigDict(
         frozen=True,
+        defer_build=True,
         extra="forbid",
         allow_inf_nan=False,
         serialize_by_alias=True,
