@@ -70,7 +70,7 @@ def test_the_compose_file_follows_its_specification() -> None:
 def test_the_compose_file_has_a_service_and_a_secret_for_every_persona() -> None:
     compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
     services = compose["services"]
-    assert set(services) == {"nats", "infra", "coordinator", *SEATS}
+    assert set(services) == {"nats", "infra", "coordinator", "web", *SEATS}
     assert not [name for name, service in services.items() if "container_name" in service]
     for seat in SEATS:
         panel, _, _ = seat.partition("-")
