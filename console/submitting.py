@@ -79,7 +79,7 @@ def check_answerable(wanted: Plan, brain: BrainChoice) -> None:
         return
     if any(one.question is None for one in wanted.materials):
         raise BadInput(
-            "a question in free text needs a model, and none is configured: give a question file"
+            "a question in free text needs a model: ask one with --brain model, give a question file"
             " with options, criteria and evidence (see parley run --help),"
             " or play a script with --brain script:FILE"
         )

@@ -6,5 +6,12 @@ Brains on a language model, behind any endpoint that speaks OpenAI's chat protoc
     wire       the only module that knows the `openai` package
     brain      the panel's questions and the seats' models, put together
 
-A panel adds a question (see `verdicts`); everything else is shared.
+Each panel family asks in its own way: `verdicts`, `absa`, `deliberation`. Beside each stand its
+forms: what the model fills in, and how that becomes a turn. They share
+
+    words      what a field may hold, and when it says nothing
+    quotes     where the words that a model quotes stand in the text
+    ground     what an answer about a text is checked against
+    untrusted  the fences around what others wrote
+    measures   what the forensic skills measure, as text
 """

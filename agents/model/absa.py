@@ -62,8 +62,9 @@ class AbsaQuestions(Questions):
     @override
     async def ask(self, task: Task, abilities: Abilities) -> AnyQuestion:
         request, text = task.request, task.input.text
-        if not isinstance(request, AbsaRequest) or not text.strip():
-            raise NotFound("the debate carries no text" if not text.strip() else request.kind)
+        assert isinstance(request, AbsaRequest), "only what it knows is asked"
+        if not text.strip():
+            raise NotFound("the debate carries no text")
         if isinstance(request, ReviewRequest) and task.persona not in REVIEWERS:
             raise NotFound(f"{task.persona} reviews nothing; {', '.join(REVIEWERS)} do")
         ground = Ground(

@@ -45,11 +45,11 @@ def absa_prompt(request: AbsaRequest, persona: str, text: str) -> Prompt:
 
 
 def base_instructions(request: AbsaRequest, persona: str) -> str:
-    """The same for every debate of the persona in a language."""
-    roles = _roles(request, persona)
+    """The same for every debate of the persona in a language; what is its own comes last."""
+    shared, *own = _roles(request, persona)
     code = request.language_code
-    told = [instructions(PANEL, role, code) for role in roles]
-    return "\n\n".join([*told, instructions("model", "untrusted", code)])
+    places = [(PANEL, shared), ("model", "untrusted"), *((PANEL, role) for role in own)]
+    return "\n\n".join(instructions(panel, role, code) for panel, role in places)
 
 
 def _roles(request: AbsaRequest, persona: str) -> list[str]:

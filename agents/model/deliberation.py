@@ -63,8 +63,9 @@ class DeliberationQuestions(Questions):
     @override
     async def ask(self, task: Task, abilities: Abilities) -> AnyQuestion:
         request, question = task.request, task.input.text
-        if not isinstance(request, DeliberationRequest) or not question.strip():
-            raise NotFound("the debate asks no question" if not question.strip() else request.kind)
+        assert isinstance(request, DeliberationRequest), "only what it knows is asked"
+        if not question.strip():
+            raise NotFound("the debate asks no question")
         persona = _self(request, task.persona)
         told = _told(request, detect_language(question))
         system = render(told, [Section("PERSONA", _json(persona))] if persona else [])

@@ -67,7 +67,9 @@ async def at_work(
     seats = list(dict.fromkeys((one.name, who) for one in panels for who in one.roster))
     async with (
         open_journal(nats.url) as journal,
-        open_model_brain(settings(url, timeout_s=20, **options), seats, questions()) as brain,
+        open_model_brain(
+            settings(url, **{"timeout_s": 20, **options}), seats, questions()
+        ) as brain,
         anyio.create_task_group() as tasks,
     ):
         staff: list[Coordinator | Worker] = [Coordinator(journal, "c0")]
@@ -252,3 +254,31 @@ async def test_a_talkative_model_moves_nothing_and_the_key_stays_out(
         assert CANARY.encode() not in where
     for text in (said, log.getvalue(), caplog.text):
         assert CANARY not in text
+
+
+async def test_every_debate_closes_through_every_fault(nats):
+    """A turn that is not usable is a failure with its reason, and no debate waits for ever."""
+    lease = deliberation("L1")
+    options = {"concurrency": 24, "timeout_s": 1.0, "max_pause_s": 0.05}
+    ends: list[DebateState] = []
+    async with (
+        model_server(mind=sensible(), share=0.3, seed=11) as server,
+        at_work(nats, server.url, absa(), lease, **options) as journal,
+        anyio.create_task_group() as tasks,
+    ):
+
+        async def run(name: str, on: Panel, text: str) -> None:
+            state, facts = await debate(journal, name, on, text)
+            ends.append(state)
+            for fact in facts:
+                if isinstance(fact, TurnTaken) and isinstance(fact.content, Failure):
+                    assert fact.content.detail
+
+        for number in range(12):
+            tasks.start_soon(run, f"review{number}", absa(), ENGLISH)
+            tasks.start_soon(run, f"question{number}", lease, QUESTION)
+    assert len(ends) == 24
+    statuses = [one.closed.status for one in ends if one.closed is not None]
+    assert set(statuses) <= {Status.COMPLETED, Status.FAILED}
+    assert statuses.count(Status.COMPLETED) >= 16
+    assert len(set(server.faults)) >= 12

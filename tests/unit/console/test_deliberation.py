@@ -162,7 +162,7 @@ def test_flags_win_over_the_script(parley: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("run", "deliberation", "Should we lease?"), "needs a model, and none is configured"),
+        (("run", "deliberation", "Should we lease?"), "needs a model: ask one with --brain model"),
         (("run", "deliberation", "missing.yaml"), "missing.yaml: no such file"),
         (("run", "deliberation", "bad.yaml"), "bad.yaml: options: is missing"),
         (

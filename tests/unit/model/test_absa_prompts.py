@@ -51,7 +51,7 @@ def sections(system: str) -> dict[str, str]:
 
 def test_a_speaker_reads_topic_persona_context_and_history() -> None:
     prompt = absa_prompt(turn_request(), "epm", TEXT)
-    roles = (("absa", "debate_v2"), ("absa", "debate_v2_epm"), ("model", "untrusted"))
+    roles = (("absa", "debate_v2"), ("model", "untrusted"), ("absa", "debate_v2_epm"))
     base = "\n\n".join(instructions(panel, role, "ko") for panel, role in roles)
     context = (
         f'{{"text":"{TEXT}","stage1_aspects":[{{"term":"가격","confidence":0.9}}],'

@@ -22,7 +22,7 @@ from tests.unit.model.hostile import HOSTILE
 
 BENIGN = "a photograph of a harbour"
 _FENCE = re.compile(
-    r'<untrusted from="([^"]*)" mark="([0-9a-f]{16})">\n.*?\n</untrusted mark="\2">', re.DOTALL
+    r'<untrusted from="([^"]*)" mark="([a-z]{14})">\n.*?\n</untrusted mark="\2">', re.DOTALL
 )
 every_text = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 

@@ -28,7 +28,7 @@ KINDS = [
     *(("deliberation", kind) for kind in deliberation_requests(BENIGN)),
 ]
 _FENCE = re.compile(
-    r'<untrusted from="([\w -]*)" mark="([0-9a-f]{16})">\n.*?\n</untrusted mark="\2">', re.DOTALL
+    r'<untrusted from="([\w -]*)" mark="([a-z]{14})">\n.*?\n</untrusted mark="\2">', re.DOTALL
 )
 # What a model writes in its own words, in any form; all else decides something.
 FREE = {"note", "planning", "reflection", "rationale", "reason", "message", "difference"}
