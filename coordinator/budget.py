@@ -76,7 +76,11 @@ def exhausted(state: DebateState) -> bool:
 
 
 def refused(state: DebateState) -> bool:
-    """Whether somebody could not speak in the last step for want of budget."""
+    """
+    Whether somebody could not speak in the last step for want of budget.
+
+    What the others said then is no ground for a rule to end the debate by.
+    """
     return bool(state.steps) and any(
         isinstance(one.said, TurnTaken)
         and isinstance(one.said.content, Failure)

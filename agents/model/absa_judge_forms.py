@@ -23,8 +23,8 @@ from parley.agents.model.words import (
     Name,
     Passage,
     folded,
+    grounds,
     name,
-    said,
     settled,
     tidy,
     tidy_all,
@@ -73,17 +73,18 @@ def read_judge_v1(form: JudgeV1Form, request: JudgeRequest, ground: Ground) -> D
     sides |= {turn.stance: turn.stance for turn in request.turns if turn.stance}
     claimed = folded(form.winner)
     winner = sides.get(claimed)
+    mistakes: list[str] = []
+    if winner is None and claimed not in NOBODY:
+        listed = ", ".join([*sides.values(), "none"])
+        mistakes.append(f'- winner: "{name(form.winner)}" should be one of {listed}')
     summary = DebateSummary(
         winner=winner,
         consensus=tidy(form.consensus) or None,
         key_agreements=tidy_all(form.key_agreements),
         key_disagreements=tidy_all(form.key_disagreements),
-        rationale=said("rationale", form.rationale, ground.told),
+        rationale=grounds("rationale", form.rationale, ground.told, mistakes),
     )
-    if winner is not None or claimed in NOBODY:
-        return summary
-    listed = ", ".join([*sides.values(), "none"])
-    return settled(summary, [f'- winner: "{name(form.winner)}" should be one of {listed}'])
+    return settled(summary, mistakes)
 
 
 @dataclass(slots=True)
@@ -117,7 +118,7 @@ def read_judge_v2(form: JudgeV2Form, request: JudgeRequest, ground: Ground) -> D
     for spoken in form.dropped_aspects[:MOST_ITEMS]:
         _drop(draft, spoken, ground)
     sentence = form.sentence_polarity.strip().lower()
-    rationale = said("rationale", form.rationale, ground.told)
+    rationale = grounds("rationale", form.rationale, ground.told, draft.mistakes)
     unsaid = draft.unsaid
     draft.mistakes += [f'- final_tuples: nothing usable about "{one}"' for one in unsaid]
     if sentence not in SENTENCE:

@@ -8,9 +8,9 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from parley.agents.model.absa_stage1_forms import EMPTY, unknown_aspect
+from parley.agents.model.absa_stage1_forms import unknown_aspect
 from parley.agents.model.ground import POLARITIES, Ground, PolarityWord, not_in_text, polarity_of
-from parley.agents.model.question import Form, Unusable
+from parley.agents.model.question import Form
 from parley.agents.model.quotes import wording
 from parley.agents.model.words import MOST_ITEMS, Line, Name, name, settled, share, tidy
 from parley.bus.contracts.absa.requests import ReviewRequest
@@ -80,9 +80,7 @@ class FinalValidationForm(Form):
 
 
 def read_ate_review(form: AteReviewForm, request: ReviewRequest, ground: Ground) -> AteReview:
-    mistakes: list[str] = []
-    if not form.aspect_review and ground.is_silent(form.note):
-        mistakes.append(EMPTY)
+    mistakes = [] if form.aspect_review else ground.why_empty(form.note)
     terms = [item.term for item in request.ate.aspects]
     items = []
     for entry in form.aspect_review[:MOST_ITEMS]:
@@ -91,7 +89,8 @@ def read_ate_review(form: AteReviewForm, request: ReviewRequest, ground: Ground)
             mistakes.append(item)
         else:
             items.append(item)
-    return settled(AteReview(aspect_review=tuple(items)), mistakes, usable=bool(items))
+    usable = bool(items) or not form.aspect_review
+    return settled(AteReview(aspect_review=tuple(items)), mistakes, usable=usable)
 
 
 def _aspect_review(
@@ -114,9 +113,7 @@ def _aspect_review(
 
 
 def read_atsa_review(form: AtsaReviewForm, request: ReviewRequest, ground: Ground) -> AtsaReview:
-    mistakes: list[str] = []
-    if not form.sentiment_review and ground.is_silent(form.note):
-        mistakes.append(EMPTY)
+    mistakes = [] if form.sentiment_review else ground.why_empty(form.note)
     spans = {item.term: item.span for item in request.ate.aspects}
     for sentiment in request.atsa.aspect_sentiments:
         spans.setdefault(sentiment.key, None)
@@ -133,7 +130,8 @@ def read_atsa_review(form: AtsaReviewForm, request: ReviewRequest, ground: Groun
             mistakes.append(item)
         else:
             items.append(item)
-    return settled(AtsaReview(sentiment_review=tuple(items)), mistakes, usable=bool(items))
+    usable = bool(items) or not form.sentiment_review
+    return settled(AtsaReview(sentiment_review=tuple(items)), mistakes, usable=usable)
 
 
 def _sentiment_review(
@@ -164,19 +162,20 @@ def read_final_validation(
     form: FinalValidationForm, request: ReviewRequest, ground: Ground
 ) -> FinalValidationOutput:
     """A risk that was not called resolved remains, as does one that was called both. No other counts."""
-    if not (form.resolved_risks or form.remaining_risks) and ground.is_silent(form.note):
-        raise Unusable(EMPTY)
+    filled = bool(form.resolved_risks or form.remaining_risks)
+    mistakes = [] if filled else ground.why_empty(form.note)
     known = list(dict.fromkeys(risk.type for risk in request.validator.structural_risks))
     resolved = {_kind(one) for one in form.resolved_risks}
     remaining = {_kind(one) for one in form.remaining_risks}
     settled_now = [one for one in known if _kind(one) in resolved - remaining]
-    return FinalValidationOutput(
+    content = FinalValidationOutput(
         final_validation=FinalValidation(
             resolved_risks=tuple(settled_now),
             remaining_risks=tuple(one for one in known if one not in settled_now),
             final_consistency_score=share(form.final_consistency_score),
         )
     )
+    return settled(content, mistakes)
 
 
 def _kind(risk: str) -> str:

@@ -48,7 +48,6 @@ RiskWord = Annotated[str, Field(json_schema_extra={"enum": list(RISKS)})]
 SeverityWord = Annotated[str, Field(json_schema_extra={"enum": list(Severity)})]
 CorrectionWord = Annotated[str, Field(json_schema_extra={"enum": list(CORRECTIONS)})]
 _AT_MOST = Field(json_schema_extra={"maxItems": MOST_ITEMS})
-EMPTY = "- note: says nothing; give the list, or say in note why it is empty"
 
 
 class TermEntry(Form):
@@ -96,7 +95,7 @@ class ValidatorForm(Form):
 
 
 def read_ate(form: AteForm, ground: Ground) -> AteOutput:
-    mistakes: list[str] = [] if form.aspects or not ground.is_silent(form.note) else [EMPTY]
+    mistakes = [] if form.aspects else ground.why_empty(form.note)
     found: dict[str, AspectItem] = {}
     for entry in form.aspects[:MOST_ITEMS]:
         place = ground.place(entry.term)
@@ -106,7 +105,7 @@ def read_ate(form: AteForm, ground: Ground) -> AteOutput:
         item = _aspect(ground, place, share(entry.confidence))
         found.setdefault(item.term, item)
     content = AteOutput(aspects=tuple(found.values()))
-    return settled(content, mistakes, usable=bool(found))
+    return settled(content, mistakes, usable=bool(found) or not form.aspects)
 
 
 def _aspect(ground: Ground, place: Span, confidence: float) -> AspectItem:
@@ -122,9 +121,7 @@ def _aspect(ground: Ground, place: Span, confidence: float) -> AspectItem:
 def read_atsa(form: AtsaForm, request: AtsaRequest, ground: Ground) -> AtsaOutput:
     """Of each aspect once: a second sentiment for it changes nothing."""
     given = {ground.without_particle(item.term): item for item in request.ate.aspects}
-    mistakes: list[str] = []
-    if not form.aspect_sentiments and ground.is_silent(form.note):
-        mistakes.append(EMPTY)
+    mistakes = [] if form.aspect_sentiments else ground.why_empty(form.note)
     found: dict[str, AspectSentiment] = {}
     for entry in form.aspect_sentiments[:MOST_ITEMS]:
         key = ground.known(entry.aspect, list(given))
@@ -180,10 +177,8 @@ def _bare_span(key: str, item: AspectItem) -> Span | None:
 def read_validator(
     form: ValidatorForm, request: ValidationRequest, ground: Ground
 ) -> ValidatorOutput:
-    mistakes: list[str] = []
     filled = bool(form.structural_risks or form.correction_proposals)
-    if not filled and ground.is_silent(form.note):
-        mistakes.append(EMPTY)
+    mistakes = [] if filled else ground.why_empty(form.note)
     risks = []
     for entry in form.structural_risks[:MOST_ITEMS]:
         scope = ground.place(entry.quote)
@@ -204,7 +199,7 @@ def read_validator(
         consistency_score=share(form.consistency_score),
         correction_proposals=tuple(proposals),
     )
-    return settled(content, mistakes, usable=bool(risks or proposals))
+    return settled(content, mistakes, usable=bool(risks or proposals) or not filled)
 
 
 def _risk(entry: RiskEntry, scope: Span) -> StructuralRisk:

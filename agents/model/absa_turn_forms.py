@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from parley.agents.model.absa_stage1_forms import EMPTY, unknown_aspect
+from parley.agents.model.absa_stage1_forms import unknown_aspect
 from parley.agents.model.ground import POLARITIES, Ground, PolarityWord, not_in_text, polarity_of
 from parley.agents.model.question import Form
 from parley.agents.model.words import (
@@ -79,9 +79,7 @@ def read_turn_v1(form: TurnV1Form, request: DebateTurnRequest, ground: Ground) -
 
 
 def read_turn_v2(form: TurnV2Form, request: DebateTurnRequest, ground: Ground) -> DebateTurn:
-    mistakes: list[str] = []
-    if not form.proposed_edits and ground.is_silent(form.message):
-        mistakes.append(EMPTY.replace("note", "message"))
+    mistakes = [] if form.proposed_edits else ground.why_empty(form.message, "message")
     table = stage1_polarities(request.context)
     edits = []
     for entry in form.proposed_edits[:MOST_ITEMS]:
@@ -93,9 +91,9 @@ def read_turn_v2(form: TurnV2Form, request: DebateTurnRequest, ground: Ground) -
     turn = DebateTurn(
         agent=request.persona.name,
         proposed_edits=tuple(edits),
-        message="" if edits else tidy(form.message),
+        message="" if edits or mistakes else tidy(form.message),
     )
-    return settled(turn, mistakes, usable=bool(edits))
+    return settled(turn, mistakes, usable=bool(edits) or not form.proposed_edits)
 
 
 def stage1_polarities(context: SharedContext) -> dict[str, Polarity | None]:

@@ -12,6 +12,7 @@ from parley.agents.model.words import (
     Name,
     Passage,
     folded,
+    grounds,
     name,
     said,
     says_nothing,
@@ -209,12 +210,14 @@ def _raised_by(axis: str, turns: Sequence[Spoken]) -> tuple[str, ...]:
 def read_perspective(form: ForceForm, told: str) -> Perspective:
     axis = name(form.axis)
     named = folded(axis) not in _NO_AXIS and any(map(str.isalnum, axis))
-    reason = said("reason", form.reason, told)
+    mistakes: list[str] = []
+    reason = grounds("reason", form.reason, told, mistakes)
     if named == form.truly_saturated:
         raise Unusable("- name one axis, or set truly_saturated and leave axis empty; not both")
-    return Perspective(
+    found = Perspective(
         axis=axis if named else None, truly_saturated=form.truly_saturated, reason=reason
     )
+    return settled(found, mistakes)
 
 
 def read_sensitivity(form: SenseForm, told: str) -> SensitivityJudgement:
@@ -222,18 +225,20 @@ def read_sensitivity(form: SenseForm, told: str) -> SensitivityJudgement:
     if word not in list(Sensitivity):
         raise Unusable(f"- sensitivity: should be one of {_SENSITIVITIES}")
     axis = name(form.axis)
-    return SensitivityJudgement(
+    mistakes: list[str] = []
+    found = SensitivityJudgement(
         sensitivity=Sensitivity(word),
         axis=axis if folded(axis) not in _NO_AXIS else None,
-        reason=said("reason", form.reason, told),
+        reason=grounds("reason", form.reason, told, mistakes),
     )
+    return settled(found, mistakes)
 
 
 def read_summary(form: SummaryForm, request: SummaryRequest, told: str) -> Summary:
     """A dissenter's position is the one it stated itself; nobody can be made to dissent."""
     turns = {folded(turn.agent): turn for turn in request.turns}
     found: dict[str, Dissent] = {}
-    mistakes = []
+    mistakes: list[str] = []
     for entry in form.dissent[:MOST_ITEMS]:
         turn = turns.get(folded(entry.agent))
         if turn is None:
@@ -245,7 +250,7 @@ def read_summary(form: SummaryForm, request: SummaryRequest, told: str) -> Summa
     summary = Summary(
         conclusion=said("conclusion", form.conclusion, told),
         confidence=share(form.confidence),
-        rationale=said("rationale", form.rationale, told),
+        rationale=grounds("rationale", form.rationale, told, mistakes),
         dissent=tuple(found.values()),
     )
     return settled(summary, mistakes)

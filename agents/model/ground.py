@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from parley.agents.model import quotes
-from parley.agents.model.words import folded, name, says_nothing, tidy
+from parley.agents.model.words import folded, name, tidy, why_empty
 from parley.bus.contracts.absa.params import LanguagePatterns
 from parley.bus.contracts.absa.sentiment import Polarity, Span
 
@@ -69,8 +69,9 @@ class Ground:
         close = [term for term in terms if wanted and _either_holds(folded(term), wanted)]
         return close[0] if len(close) == 1 else None
 
-    def is_silent(self, text: str) -> bool:
-        return says_nothing(text, self.told)
+    def why_empty(self, note: str, field: str = "note") -> list[str]:
+        """As in `words`."""
+        return why_empty(field, note, self.told)
 
 
 def _either_holds(one: str, other: str) -> bool:

@@ -232,7 +232,7 @@ class AskMeter:
         self._drawn = drawn
 
     async def reserve(self, used: Usage, wanted: Amount, within_s: float) -> None:
-        """All of it or nothing: who waits or is refused holds nothing."""
+        """All of it or nothing: whoever is refused holds nothing."""
         granted = False
         try:
             for purse, budget in self._drawn:

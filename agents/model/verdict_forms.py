@@ -14,7 +14,9 @@ from parley.agents.model.words import (
     Name,
     Passage,
     folded,
+    grounds,
     said,
+    settled,
     share,
     tidy,
     tidy_all,
@@ -107,13 +109,15 @@ def read_opening(form: OpeningForm, given: Given) -> Statement:
     verdict = Verdict.parse(form.verdict)
     if verdict is None:
         raise Unusable(f"- verdict: should be one of {_VERDICTS}")
-    return Statement(
+    mistakes: list[str] = []
+    statement = Statement(
         verdict=verdict,
         confidence=share(form.confidence),
-        reasoning=said("reasoning", form.reasoning, given.told),
+        reasoning=grounds("reasoning", form.reasoning, given.told, mistakes),
         evidence=given.checked(form.evidence),
         arguments=tidy_all(form.arguments),
     )
+    return settled(statement, mistakes)
 
 
 def read_reply(form: RoundForm, request: RoundRequest, persona: str, given: Given) -> Reply:
@@ -122,15 +126,17 @@ def read_reply(form: RoundForm, request: RoundRequest, persona: str, given: Give
     verdict = Verdict.parse(form.verdict)
     changed = verdict is not None and verdict is not before
     evidence = given.checked(form.evidence)
-    return Reply(
+    mistakes: list[str] = []
+    reply = Reply(
         response_type=_response(form.response_type, request, persona, changed=changed),
-        content=said("content", form.content, given.told),
+        content=grounds("content", form.content, given.told, mistakes),
         verdict_changed=changed,
         new_verdict=verdict,
         new_confidence=share(form.confidence),
         evidence=evidence or None,
         arguments=tidy_all(form.arguments) or None,
     )
+    return settled(reply, mistakes)
 
 
 def read_localization(form: LocalizeForm, given: Given) -> Localization:

@@ -81,21 +81,56 @@ def folded(text: str) -> str:
     return " ".join(plain(text).split()).casefold()
 
 
-def says_nothing(text: str, told: str = "") -> bool:
-    """Empty, a placeholder, or copied from what the model was told (the example, most often)."""
+def says_nothing(text: str) -> bool:
+    """Empty, or a placeholder."""
     words = _LETTERS.findall(text)
-    said = " ".join(words).casefold()
-    hangul = len(_HANGUL.findall(said))
+    spoken = " ".join(words).casefold()
+    hangul = len(_HANGUL.findall(spoken))
     enough = hangul >= _FEWEST_SYLLABLES or sum(map(len, words)) >= _FEWEST_LETTERS
-    return not enough or said in _PLACEHOLDERS or (len(words) > 1 and folded(text) in folded(told))
+    return not enough or spoken in _PLACEHOLDERS
+
+
+def is_copied(text: str, told: str) -> bool:
+    """From what the model was told: the example, most often."""
+    return len(_LETTERS.findall(text)) > 1 and folded(text) in folded(told)
+
+
+def copied(field: str) -> str:
+    return f"- {field}: is copied from the example; say it in your own words, of this case"
 
 
 def said(field: str, text: str, told: str = "") -> str:
-    """Raises Unusable for a field that was left empty."""
+    """What a turn consists of. Raises Unusable where there is nothing."""
     kept = tidy(text)
-    if says_nothing(kept, told):
+    if says_nothing(kept):
         raise Unusable(f"- {field}: says nothing; give your actual reasons")
+    if is_copied(kept, told):
+        raise Unusable(copied(field))
     return kept
+
+
+def grounds(field: str, text: str, told: str, mistakes: list[str]) -> str:
+    """
+    What stands beside a decision that is made in other fields: without it the decision stands.
+
+    Raises Unusable where there is nothing: then the form was not filled in.
+    """
+    kept = tidy(text)
+    if is_copied(kept, told):
+        mistakes.append(copied(field))
+        return ""
+    return said(field, kept)
+
+
+def why_empty(field: str, text: str, told: str) -> list[str]:
+    """What is wrong with the reason for an empty list. Raises Unusable where there is none."""
+    mistakes: list[str] = []
+    if says_nothing(tidy(text)):
+        raise Unusable(
+            f"- {field}: says nothing; fill in the list, or say in {field} why it is empty"
+        )
+    grounds(field, text, told, mistakes)
+    return mistakes
 
 
 def settled(content: ContentT, mistakes: Sequence[str], *, usable: bool = True) -> ContentT:

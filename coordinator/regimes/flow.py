@@ -71,9 +71,10 @@ def _go_on_or_end(state: DebateState) -> ControlFact:
     panel = panel_of(state)
     progress = progress_of(state, panel)
     basis = progress.current.basis if progress.current else ()
+    if refused(state):
+        return _stopped(state, BUDGET_EXHAUSTED, basis)
     if progress.quorum_lost:
-        lost = TerminationReason.QUORUM_LOST
-        return _stopped(state, BUDGET_EXHAUSTED if refused(state) else lost, basis)
+        return _stopped(state, TerminationReason.QUORUM_LOST, basis)
     if progress.due is None:
         return _ended(state, progress)
     if exhausted(state):

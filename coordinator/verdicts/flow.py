@@ -69,9 +69,9 @@ def _next_round_or_end(state: DebateState) -> ControlFact:
     if not state.steps:
         return _ask(state, OPENING, panel.roster, OpeningRequest(), None)
     board = board_of(state)
+    if refused(state):
+        return _out_of_budget(state, board)
     if len(board.positions) < panel.quorum_size:
-        if refused(state):
-            return _out_of_budget(state, board)
         lost = TerminationReason.QUORUM_LOST
         return _stopped(state, lost, _operational(state, board, lost, basis=board.basis(1)))
     evaluation = evaluate(board.history, panel.params)

@@ -154,3 +154,16 @@ def test_two_polarities_for_one_aspect_go_back():
     twice = [*tuples, tuples[0] | {"polarity": "negative"}]
     problem = refused(read_judge_v2, filled(JudgeV2Form, "judge_v2", final_tuples=twice), JUDGE, EN)
     assert 'two polarities for "food"' in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("read", "form", "name"),
+    [(read_judge_v1, JudgeV1Form, "judge_v1"), (read_judge_v2, JudgeV2Form, "judge_v2")],
+)
+def test_a_judgement_stands_without_a_rationale_that_is_copied(read, form, name):
+    copied = "The waiter is judged kindly."
+    problem = refused(read, filled(form, name, rationale=copied), JUDGE, EN)
+    assert "rationale: is copied from the example" in str(problem)
+    sober = read(filled(form, name), JUDGE, EN)
+    assert problem.rest == sober.model_copy(update={"rationale": ""})
+    assert refused(read, filled(form, name, rationale="string"), JUDGE, EN).rest is None

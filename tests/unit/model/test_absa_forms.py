@@ -83,9 +83,18 @@ def test_nothing_but_inventions_leaves_nothing():
     assert refused(read_ate, form, EN).rest is None
 
 
-@pytest.mark.parametrize("note", ["", "string", "...", "The waiter is judged kindly.", "없음"])
+@pytest.mark.parametrize("note", ["", "string", "...", "<note>", "없음"])
 def test_an_empty_list_has_to_say_why(note):
-    assert refused(read_ate, AteForm(aspects=[], note=note), EN).rest is None
+    problem = refused(read_ate, AteForm(aspects=[], note=note), EN)
+    assert "note: says nothing" in str(problem)
+    assert problem.rest is None
+
+
+def test_a_reason_that_is_copied_goes_back_and_the_list_stays_empty():
+    form = AteForm(aspects=[], note="The waiter is judged kindly.")
+    problem = refused(read_ate, form, EN)
+    assert "is copied from the example" in str(problem)
+    assert problem.rest.aspects == ()
 
 
 def test_an_empty_list_with_a_reason_is_an_answer():

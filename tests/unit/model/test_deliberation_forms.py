@@ -166,3 +166,18 @@ def test_nobody_is_made_to_dissent_from_a_position_it_did_not_take():
     assert '"mayor" did not debate' in str(problem)
     (found,) = problem.rest.dissent
     assert (found.agent, found.position) == ("critic", "keep closed")
+
+
+def test_a_decision_stands_without_grounds_that_are_copied():
+    copied = "The ferry should stay."
+    told = f"Example: {copied}"
+    for problem in (
+        refused(
+            read_perspective, ForceForm(reason=copied, axis="noise", truly_saturated=False), told
+        ),
+        refused(read_sensitivity, filled(SenseForm, "sense", reason=copied), told),
+        refused(read_summary, filled(SummaryForm, "summary", rationale=copied), SUMMARY, told),
+    ):
+        assert "is copied from the example" in str(problem)
+        assert problem.rest is not None
+    assert refused(read_axes, filled(AxesForm, "axes", conclusion=copied), AXES, told).rest is None
