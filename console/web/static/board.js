@@ -13,8 +13,8 @@ export function Outcome({ view }) {
   if (!outcome) {
     const waits = view.waiting.length ? `waiting for ${view.waiting.join(', ')}` : '';
     return html`
-      <section class="card outcome tone-accent" aria-label="Where it stands">
-        <div class="row"><span class="label">${capital(view.moment)}</span><span class="muted">${waits}</span></div>
+      <section class=${`card outcome tone-${view.status ? tone(view.status) : 'accent'}`} aria-label="Where it stands">
+        <div class="row"><span class=${`label ${view.moment.length > LONG_LABEL ? 'long' : ''}`}>${capital(spoken(view.moment))}</span><span class="muted">${waits}</span></div>
         ${view.reason && html`<p class="muted">Over by ${spoken(view.reason)}: ${view.reason_words}.</p>`}
         ${view.errors.length > 0 && html`<${Missed} errors=${view.errors} />`}
       </section>`;
