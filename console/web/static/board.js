@@ -116,7 +116,7 @@ function Declaration({ declared, open }) {
     <div class=${`declaration tone-${ends ? 'warn' : 'calm'}`}>
       <div class="top">
         <${Chip} label=${declared.status} as=${ends ? 'warn' : 'calm'} mark=${ends ? '■' : '▸'} />
-        <b>${spoken(declared.rule)}</b><span class="muted small">after ${iteration(declared)}</span>
+        <b>${declared.rule === declared.status ? declared.rule_words : spoken(declared.rule)}</b><span class="muted small">after ${iteration(declared)}</span>
         <button class="ordinal end" type="button" onClick=${() => open(declared.ordinal)} aria-label=${`Fact ${declared.ordinal} as JSON`}>#${declared.ordinal}</button>
       </div>
       ${declared.checks.length > 0 && html`
