@@ -124,6 +124,9 @@ async def debate_of(hub: Hub, request: Request, query: OneDebate) -> DebateRef:
 
 
 def answer(model: BaseModel, status: int = 200, *, without_none: bool = False) -> Response:
-    data = model.model_dump_json(exclude_none=without_none)
+    return answer_of(model.model_dump_json(exclude_none=without_none).encode(), status)
+
+
+def answer_of(json: bytes, status: int = 200) -> Response:
     headers = {"Cache-Control": "no-store"}
-    return Response(data, status, headers=headers, media_type="application/json")
+    return Response(json, status, headers=headers, media_type="application/json")

@@ -8,12 +8,14 @@ from starlette.responses import Response
 from parley.bus.contracts.base import Contract
 from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
+from parley.console.web.answers import Answers
 from parley.console.web.asking import (
     BAD_REQUEST,
     FactsQuery,
     ListQuery,
     MomentQuery,
     answer,
+    answer_of,
     debate_of,
     query_of,
 )
@@ -57,6 +59,7 @@ class Health(Contract):
 class Reading:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
+        self._shown = Answers()
 
     async def health(self, _request: Request) -> Response:
         up = self._hub.journal.bus.link.up
@@ -83,12 +86,16 @@ class Reading:
     async def show(self, request: Request) -> Response:
         query = query_of(request, MomentQuery)
         ref = await debate_of(self._hub, request, query)
-        logged = await self._hub.facts_of(ref)
-        at = len(logged) if query.at is None else max(1, query.at)
-        if at > len(logged):
-            raise Refusal(BAD_REQUEST, f"at: the debate has {len(logged)} facts, not {at}")
         row = await self._hub.row_of(ref)
-        return await anyio.to_thread.run_sync(_shown, ref, logged, at, row)
+
+        async def look() -> bytes:
+            logged = await self._hub.facts_of(ref)
+            at = len(logged) if query.at is None else max(1, query.at)
+            if at > len(logged):
+                raise Refusal(BAD_REQUEST, f"at: the debate has {len(logged)} facts, not {at}")
+            return await anyio.to_thread.run_sync(_shown, ref, logged, at, row)
+
+        return answer_of(await self._shown.get((ref, row.sequence, query.at), look))
 
     async def facts(self, request: Request) -> Response:
         query = query_of(request, FactsQuery)
@@ -101,14 +108,13 @@ def _told(logged: list[Logged], after: int) -> Response:
     return answer(FactList.model_construct(facts=told), without_none=True)
 
 
-def _shown(ref: DebateRef, logged: list[Logged], at: int, row: Row) -> Response:
+def _shown(ref: DebateRef, logged: list[Logged], at: int, row: Row) -> bytes:
     state = fold(one.fact for one in logged[:at])
-    return answer(
-        Shown.model_construct(
-            row=row,
-            facts=len(logged),
-            at=at,
-            view=view_of(ref, logged, at),
-            result=result_of(ref, state) if state.closed is not None else None,
-        )
+    shown = Shown.model_construct(
+        row=row,
+        facts=len(logged),
+        at=at,
+        view=view_of(ref, logged, at),
+        result=result_of(ref, state) if state.closed is not None else None,
     )
+    return shown.model_dump_json().encode()

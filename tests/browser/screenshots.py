@@ -14,11 +14,23 @@ from PIL import Image
 from playwright.async_api import Browser, FilePayload, Page, async_playwright, expect
 
 from parley.agents.forensic.specimen import copy_moved
+from parley.bus.contracts.verdicts import Verdict
+from parley.bus.journal import Journal
 from tests import absa_debates
-from tests.browser.stage import CHROMIUM, Stage, open_theatre, opened_stage
-from tests.processes import closed_state, submit
+from tests.browser.stage import (
+    CHROMIUM,
+    Stage,
+    opened_stage,
+    reply,
+    state,
+    theatre,
+    whisper,
+)
+from tests.browser.stage import submit as open_debate
+from tests.processes import closed_state, submit, until_recorded
 
 DESK = {"width": 1280, "height": 860}
+LONG_DESK = {"width": 1280, "height": 960}
 TALL_DESK = {"width": 1280, "height": 1320}
 PHONE = {"width": 390, "height": 844}
 LARGEST_BYTES = 150_000
@@ -30,6 +42,15 @@ SENTENCES = (
     "향은 좋은데 지속력이 별로예요",
     "The pasta came cold and the waiter never apologised.",
 )
+
+
+OPENINGS = (
+    ("frequency", Verdict.AI_GENERATED, 0.82, "The spectrum falls off too smoothly above a third of the sampling rate."),
+    ("noise", Verdict.AUTHENTIC, 0.74, "The pattern of a sensor is there, in the sky and on the skin alike."),
+    ("watermark", Verdict.UNCERTAIN, 0.5, "No credentials, and no mark that I can read."),
+    ("spatial", Verdict.AI_GENERATED, 0.71, "The earring and its reflection do not agree."),
+)  # fmt: skip
+MURMUR = "I looked again at the hairline: the grain there is weaker than on the coat, and it repeats every eight pix"
 
 
 class Camera:
@@ -94,11 +115,10 @@ async def picture(camera: Camera, stage: Stage) -> None:
             journal, "skin-tone", absa_debates.panel(), absa_debates.FLIP, absa_debates.TEXT
         )
         await closed_state(journal, flip)
-        await open_theatre(journal, "live-now", "Was this portrait made by a generator?")
-
-    await page.goto("/#/debates")
-    await expect(page.get_by_role("row").filter(has_text="portrait")).to_contain_text("round 1")
-    await camera.take(page, "debates")
+        await live(camera, journal)
+        await page.goto("/#/debates")
+        await expect(page.get_by_role("row").filter(has_text="portrait")).to_contain_text("round 1")
+        await camera.take(page, "debates")
     await of_forensic(camera, forensic)
     page = await camera.page("/#/debates/skin-tone", view=TALL_DESK)
     await expect(page.get_by_role("log")).to_contain_text("Closed:")
@@ -106,9 +126,24 @@ async def picture(camera: Camera, stage: Stage) -> None:
     page = await camera.page(f"/#/debates/{deliberation}", "dark")
     await expect(page.get_by_role("log")).to_contain_text("Closed:")
     await camera.take(page, "deliberation-dark")
-    page = await camera.page("/#/agents", "dark")
-    await expect(page.get_by_role("region", name="forensic")).to_be_visible()
-    await camera.take(page, "agents-dark")
+
+
+async def live(camera: Camera, journal: Journal) -> None:
+    """A debate in the middle of its first round; this script speaks for the personas."""
+    topic = "Was this portrait made by a generator?"
+    ref = await open_debate(journal, "portrait-17", theatre(name="portraits"), topic)
+    for persona, verdict, confidence, words in OPENINGS:
+        await state(journal, ref, persona, verdict, confidence, words)
+    await until_recorded(journal, ref, "ctl.ask.round-1.all", 20)
+    agreed = "The reflection settles it for me: what stands in the window is not in the room."
+    await reply(journal, ref, "watermark", Verdict.AI_GENERATED, agreed)
+    page = await camera.page(f"/#/debates/{ref.id}", view=LONG_DESK)
+    log = page.get_by_role("log")
+    await expect(log).to_contain_text("The reflection settles it")
+    await whisper(journal, ref, "round-1", "noise", MURMUR)
+    await expect(log.locator("[data-partial=noise]")).to_be_visible()
+    await log.evaluate("log => log.closest('section').scrollIntoView()")
+    await camera.take(page, "live")
 
 
 async def of_forensic(camera: Camera, debate: str) -> None:

@@ -166,7 +166,8 @@ async def reply(  # noqa: PLR0913, PLR0917 - as above
     content: str = "I stand by it",
     step: str = "round-1",
 ) -> None:
-    said = Reply(response_type=ResponseType.DEFENSE, content=content, new_verdict=verdict)
+    kind = ResponseType.CONCESSION if verdict else ResponseType.DEFENSE
+    said = Reply(response_type=kind, content=content, new_verdict=verdict)
     await journal.speak(ref, TurnTaken(step=step, persona=persona, content=said))
 
 

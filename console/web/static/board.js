@@ -13,8 +13,8 @@ export function Outcome({ view }) {
   if (!outcome) {
     const waits = view.waiting.length ? `waiting for ${view.waiting.join(', ')}` : '';
     return html`
-      <section class="card outcome tone-accent" aria-label="Where it stands">
-        <div class="row"><span class="label">${capital(view.moment)}</span><span class="muted">${waits}</span></div>
+      <section class=${`card outcome tone-${view.status ? tone(view.status) : 'accent'}`} aria-label="Where it stands">
+        <div class="row"><span class=${`label ${view.moment.length > LONG_LABEL ? 'long' : ''}`}>${capital(spoken(view.moment))}</span><span class="muted">${waits}</span></div>
         ${view.reason && html`<p class="muted">Over by ${spoken(view.reason)}: ${view.reason_words}.</p>`}
         ${view.errors.length > 0 && html`<${Missed} errors=${view.errors} />`}
       </section>`;
@@ -116,7 +116,7 @@ function Declaration({ declared, open }) {
     <div class=${`declaration tone-${ends ? 'warn' : 'calm'}`}>
       <div class="top">
         <${Chip} label=${declared.status} as=${ends ? 'warn' : 'calm'} mark=${ends ? '■' : '▸'} />
-        <b>${spoken(declared.rule)}</b><span class="muted small">after ${iteration(declared)}</span>
+        <b>${declared.rule === declared.status ? declared.rule_words : spoken(declared.rule)}</b><span class="muted small">after ${iteration(declared)}</span>
         <button class="ordinal end" type="button" onClick=${() => open(declared.ordinal)} aria-label=${`Fact ${declared.ordinal} as JSON`}>#${declared.ordinal}</button>
       </div>
       ${declared.checks.length > 0 && html`

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Asked, Closed, Terminated, TurnTaken
 from parley.bus.subjects import DebateRef
-from parley.console.story import WHY
+from parley.console.story import WHY, tell
 from parley.console.text import clean, one_line
 from parley.console.web.moments import iso
 from parley.console.web.views.checks import declared
@@ -105,7 +105,7 @@ def costs(state: DebateState, saved_calls: int | None = None) -> Costs:
 def over_words(state: DebateState, concluding: str) -> str | None:
     """What goes on once the debate itself is over; None while it runs."""
     if state.closed is not None:
-        return f"closed: {state.closed.status.value}"
+        return " ".join(tell(state.closed, state, state))
     return concluding if state.phase is Phase.TERMINATED else None
 
 

@@ -153,6 +153,14 @@ def test_a_round_that_runs_shows_who_has_spoken_and_who_thinks():
     assert view.charts == ()
 
 
+def test_a_debate_that_failed_says_why():
+    facts = recorded(REPLAY / "absa" / "no-judge.jsonl")
+    view = view_of(facts[0].ref, facts)
+    assert (view.status, view.outcome) == ("failed", None)
+    assert view.moment.startswith("closed: failed (")
+    assert "judge" in view.moment
+
+
 def test_facts_out_of_place_keep_their_place_and_change_nothing():
     facts, _ = debates.play(debates.panel(), debates.DEADLOCK)
     late = TurnTaken(
