@@ -12,6 +12,7 @@ from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
 from parley.console.archive import Recorded
+from parley.console.collector import seldom_collecting
 from parley.console.debates import ScriptFile, new_id
 from parley.console.inputs import Material, upload
 from parley.console.system import follow
@@ -71,10 +72,11 @@ async def debate_all(
         return left == 0
 
     submitter = _submitter(journal, jobs, script, running, places)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(submitter)
-        facts = journal.subjects.facts(jobs[0].panel.name)
-        await follow(journal, facts, start=start, see=see)
+    facts = journal.subjects.facts(jobs[0].panel.name)
+    with seldom_collecting():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(submitter)
+            await follow(journal, facts, start=start, see=see)
 
 
 def _submitter(

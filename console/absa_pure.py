@@ -5,7 +5,6 @@ import multiprocessing
 import os
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.synchronize import Barrier
 from typing import NamedTuple
 
@@ -13,13 +12,13 @@ from parley.agents.absa_brain import think
 from parley.bus.contracts.panel import AbsaPanel, DebateInput
 from parley.bus.subjects import DebateRef
 from parley.console.collector import SELDOM, seldom_collecting
-from parley.console.rehearsal import Speak, play_with
+from parley.console.rehearsal import Speak, play_side_by_side
 from parley.console.submitting import panel_for
 from parley.coordinator.absa.result import record_of
 from parley.coordinator.state import DebateState
 
-# Enough for a process not to wait for its next share.
-SHARE = 10
+# Debates side by side; fewer than the readers of sentences keep in mind.
+SHARE = 16
 READY_WITHIN_S = 120
 
 
@@ -31,24 +30,25 @@ class Speed(NamedTuple):
 
 
 class Stopwatch:
-    """Times everything but the first: that one also pays for reading the models."""
+    """How long sentences take from their text to their record."""
 
     def __init__(self) -> None:
         self._timed = 0
         self._clock = self._cpu = 0.0
-        self._warm = False
 
-    def play(self, panel: AbsaPanel, number: int, text: str) -> DebateState:
-        suited = panel_for(panel, text, None)
+    def play(self, panel: AbsaPanel, start: int, texts: Sequence[str]) -> list[DebateState]:
+        """Side by side, with their records; `start` is the place of the first in the data set."""
         clock, cpu = time.perf_counter(), time.process_time()
-        state = play_with(suited, DebateInput(text=text), _speaker(text))
-        record_of(DebateRef(panel.name, str(number)), state)
-        if self._warm:
-            self._timed += 1
-            self._clock += time.perf_counter() - clock
-            self._cpu += time.process_time() - cpu
-        self._warm = True
-        return state
+        debates = [
+            (panel_for(panel, text, None), DebateInput(text=text), _speaker(text)) for text in texts
+        ]
+        states = play_side_by_side(debates)
+        for number, state in enumerate(states, start):
+            record_of(DebateRef(panel.name, str(number)), state)
+        self._clock += time.perf_counter() - clock
+        self._cpu += time.process_time() - cpu
+        self._timed += len(texts)
+        return states
 
     @property
     def speed(self) -> Speed:
@@ -56,13 +56,11 @@ class Stopwatch:
 
 
 def played(panel: AbsaPanel, texts: Sequence[str], watch: Stopwatch) -> Iterator[DebateState]:
-    """One after the other, in this process."""
-    if not texts:
-        return
-    yield watch.play(panel, 0, texts[0])
+    """In this process, some side by side. The first also pays for reading the models: untimed."""
+    yield from Stopwatch().play(panel, 0, texts[:1])
     with seldom_collecting():
-        for number, text in enumerate(texts[1:], start=1):
-            yield watch.play(panel, number, text)
+        for start in range(1, len(texts), SHARE):
+            yield from watch.play(panel, start, texts[start : start + SHARE])
 
 
 def cores() -> int:
@@ -72,30 +70,29 @@ def cores() -> int:
 
 def sentences_per_s(panel: AbsaPanel, texts: Sequence[str], processes: int) -> float:
     """By the clock, with so many processes that have read their models."""
-    shares = [tuple(texts[at : at + SHARE]) for at in range(0, len(texts), SHARE)]
+    shares = [(panel, texts[at : at + SHARE]) for at in range(0, len(texts), SHARE)]
     spawn = multiprocessing.get_context("spawn")
     everybody = spawn.Barrier(processes + 1)
     warm_up = (panel, texts[0], everybody)
-    with ProcessPoolExecutor(processes, spawn, initializer=_warm_up, initargs=warm_up) as pool:
-        results = pool.map(_play_share, [panel] * len(shares), shares)
+    with spawn.Pool(processes, _warm_up, warm_up) as pool:
         everybody.wait(READY_WITHIN_S)
         began = time.perf_counter()
-        for _ in results:
-            pass
-        return len(texts) / (time.perf_counter() - began)
+        pool.starmap(_play_share, shares, chunksize=1)
+        speed = len(texts) / (time.perf_counter() - began)
+        pool.close()
+        pool.join()
+    return speed
 
 
 def _warm_up(panel: AbsaPanel, text: str, everybody: Barrier) -> None:
-    _play_share(panel, (text,))
+    _play_share(panel, [text])
     gc.freeze()
     gc.set_threshold(SELDOM)
     everybody.wait(READY_WITHIN_S)
 
 
-def _play_share(panel: AbsaPanel, texts: tuple[str, ...]) -> None:
-    watch = Stopwatch()
-    for number, text in enumerate(texts):
-        watch.play(panel, number, text)
+def _play_share(panel: AbsaPanel, texts: Sequence[str]) -> None:
+    Stopwatch().play(panel, 0, texts)
 
 
 def _speaker(text: str) -> Speak:

@@ -6,7 +6,6 @@ applies decides. The strict gate (protocol v2) asks for quoted evidence and lets
 through per sample. The plain gate (protocol v1, whose judge quotes nothing) weighs hints only.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -246,27 +245,27 @@ def representative_skip(decisions: Sequence[GateDecision]) -> SkipReason | None:
 
 
 def _stats(decisions: Sequence[GateDecision]) -> GateStats:
-    seen = Counter(item.skip_reason for item in decisions)
+    seen = [item.skip_reason for item in decisions].count
     return GateStats(
-        applied=seen[None],
-        skipped_low_signal=seen[SkipReason.LOW_SIGNAL] + seen[SkipReason.NEUTRAL_ONLY],
-        skipped_neutral_only=seen[SkipReason.NEUTRAL_ONLY],
-        skipped_conflict=sum(seen[reason] for reason in CONFLICTS),
-        skipped_already_confident=seen[SkipReason.ALREADY_CONFIDENT],
-        skipped_max_one_override_per_sample=seen[SkipReason.MAX_ONE_OVERRIDE],
-        skipped_no_evidence_span=seen[SkipReason.NO_EVIDENCE_SPAN],
-        skipped_evidence_span_not_in_text=seen[SkipReason.EVIDENCE_NOT_IN_TEXT],
-        skipped_evidence_span_missing_trigger=seen[SkipReason.EVIDENCE_MISSING_TRIGGER],
+        applied=seen(None),
+        skipped_low_signal=seen(SkipReason.LOW_SIGNAL) + seen(SkipReason.NEUTRAL_ONLY),
+        skipped_neutral_only=seen(SkipReason.NEUTRAL_ONLY),
+        skipped_conflict=sum(seen(reason) for reason in CONFLICTS),
+        skipped_already_confident=seen(SkipReason.ALREADY_CONFIDENT),
+        skipped_max_one_override_per_sample=seen(SkipReason.MAX_ONE_OVERRIDE),
+        skipped_no_evidence_span=seen(SkipReason.NO_EVIDENCE_SPAN),
+        skipped_evidence_span_not_in_text=seen(SkipReason.EVIDENCE_NOT_IN_TEXT),
+        skipped_evidence_span_missing_trigger=seen(SkipReason.EVIDENCE_MISSING_TRIGGER),
         override_hint_invalid_total=sum(item.invalid_hint_count for item in decisions),
         override_hint_repair_total=sum(item.hint_repair_count for item in decisions),
     )
 
 
 def _skip_reasons(decisions: Sequence[GateDecision]) -> GateSkipReasons:
-    seen = Counter(item.skip_reason for item in decisions)
+    seen = [item.skip_reason for item in decisions].count
     return GateSkipReasons(
-        action_ambiguity=seen[SkipReason.ACTION_AMBIGUITY],
-        l3_conservative=seen[SkipReason.L3_CONSERVATIVE],
-        implicit_soft_only=seen[SkipReason.IMPLICIT_SOFT_ONLY],
-        contradictory_memory=seen[SkipReason.CONTRADICTORY_MEMORY],
+        action_ambiguity=seen(SkipReason.ACTION_AMBIGUITY),
+        l3_conservative=seen(SkipReason.L3_CONSERVATIVE),
+        implicit_soft_only=seen(SkipReason.IMPLICIT_SOFT_ONLY),
+        contradictory_memory=seen(SkipReason.CONTRADICTORY_MEMORY),
     )

@@ -5,7 +5,6 @@ A turn is tied to aspects by the words it uses (`direct`), else by what Stage 1 
 (`fallback`), else not at all. Hints carry polarity as it was written; the gate reads it.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -62,8 +61,8 @@ def review_context(  # noqa: PLR0913 - each argument is another part of the samp
 ) -> ReviewContext:
     reader = EditReader(index=index, drop_mode=drop_mode)
     points = tuple(_rebuttal(turn, reader, protocol) for turn in turns)
-    stats = Counter(point.mapping_confidence for point in points)
-    failures = Counter(point.mapping_fail_reason for point in points if point.mapping_fail_reason)
+    mapped = [point.mapping_confidence for point in points].count
+    failed = [point.mapping_fail_reason for point in points].count
     aspect_map = tuple(
         AspectMapEntry(
             rebuttal_index=position,
@@ -88,12 +87,12 @@ def review_context(  # noqa: PLR0913 - each argument is another part of the samp
         aspect_hints={aspect: tuple(found) for aspect, found in hints.items()},
         aspect_map=aspect_map,
         mapping_stats=MappingStats(
-            direct=stats[Mapping.DIRECT],
-            fallback=stats[Mapping.FALLBACK],
-            none=stats[Mapping.NONE],
+            direct=mapped(Mapping.DIRECT),
+            fallback=mapped(Mapping.FALLBACK),
+            none=mapped(Mapping.NONE),
         ),
         mapping_fail_reasons=MappingFailReasons(
-            **{reason.value: failures[reason] for reason in MappingFailReason}
+            **{reason.value: failed(reason) for reason in MappingFailReason}
         ),
         review_guidance=REVIEW_GUIDANCE,
         fallback_mapping_policy=FALLBACK_MAPPING_POLICY,
