@@ -162,7 +162,7 @@ def _with_heard(state: DebateState, said: TurnTaken | Abstained) -> DebateState:
     if step is None or step.name != said.step or not step.awaits(said.persona):
         return pass_over(state)
     step = step._replace(heard=(*step.heard, Heard(state.facts, said)))
-    return _after(state, steps=(*state.steps[:-1], step))
+    return state._replace(facts=state.facts + 1, steps=(*state.steps[:-1], step))
 
 
 def _ended(state: DebateState, **changes: Any) -> DebateState:
