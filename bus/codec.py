@@ -1,5 +1,6 @@
 """Facts to bytes and back. What a message is, its subject says; what is inside must agree with it."""
 
+from functools import lru_cache
 from typing import TypeVar
 
 from pydantic import ValidationError
@@ -28,6 +29,9 @@ from parley.bus.errors import DecodeError
 from parley.bus.subjects import CONTROL, ask_tail, tail_of
 
 F = TypeVar("F", bound=FactBase)
+
+# The personas of a panel are asked at about the same moment.
+ASKS_KEPT = 64
 
 _BY_HEAD: dict[str, type[Fact]] = {
     "submitted": Submitted,
@@ -68,8 +72,9 @@ def _head_of(tail: str) -> str:
     return tail if end < 0 else tail[:end]
 
 
+@lru_cache(maxsize=ASKS_KEPT)
 def decode_ask(tail: str, data: bytes) -> Ask:
-    """An ask as its personas read it."""
+    """An ask as its personas read it; once, where several of them share a process."""
     ask = _validated(Ask, data)
     _check(tail, ask_tail(ask))
     return ask

@@ -29,7 +29,7 @@ from parley.bus.contracts.facts import (
 from parley.console.absa_marks import marks_of, plain
 from parley.console.text import one_line
 from parley.coordinator.absa.steps import AGAIN, JUDGE, S2, is_turn
-from parley.coordinator.state import DebateState, Step
+from parley.coordinator.state import DebateState, Margin, Step
 
 QUOTE_WIDTH = 160
 Finding = Judged | Overridden | Moderated | Recalled | Remembered
@@ -38,7 +38,7 @@ Finding = Judged | Overridden | Moderated | Recalled | Remembered
 def tell_ask(ask: Asked) -> Iterator[str]:
     name = ask.step.removesuffix(AGAIN)
     again = ", asked once more" if ask.step != name else ""
-    if is_turn(Step(ask, 0)):
+    if is_turn(Step(ask, 0, Margin())):
         round_number, _, key = name.removeprefix("d").partition("-")
         yield f"debate, round {round_number}: {key}{again}"
     elif name == JUDGE:

@@ -34,7 +34,7 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.errors import ProtocolError
-from parley.coordinator.state import DebateState, Heard, Phase, Step
+from parley.coordinator.state import DebateState, Heard, Margin, Phase, Step
 
 # A conclusion that stands once in a debate.
 Finding = Decided | Judged | Overridden | Moderated | Recalled | Remembered
@@ -146,7 +146,7 @@ def _with_step(state: DebateState, ask: Asked) -> DebateState:
         raise ProtocolError(f"step {ask.step!r} opens while {state.open_step.name!r} is open")
     if state.step(ask.step) is not None:
         raise ProtocolError(f"step {ask.step!r} opens twice")
-    return _after(state, steps=(*state.steps, Step(ask, state.facts)), armed=ask.step)
+    return _after(state, steps=(*state.steps, Step(ask, state.facts, Margin())), armed=ask.step)
 
 
 def _with_abstention(state: DebateState, fact: Abstained) -> DebateState:
@@ -162,7 +162,7 @@ def _with_heard(state: DebateState, said: TurnTaken | Abstained) -> DebateState:
     if step is None or step.name != said.step or not step.awaits(said.persona):
         return pass_over(state)
     step = step._replace(heard=(*step.heard, Heard(state.facts, said)))
-    return _after(state, steps=(*state.steps[:-1], step))
+    return state._replace(facts=state.facts + 1, steps=(*state.steps[:-1], step))
 
 
 def _ended(state: DebateState, **changes: Any) -> DebateState:

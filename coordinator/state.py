@@ -9,6 +9,8 @@ same thing, asked of many or of one.
 from enum import StrEnum
 from typing import NamedTuple
 
+from typing_extensions import override
+
 from parley.bus.contracts.facts import (
     Abstained,
     Asked,
@@ -42,9 +44,35 @@ class Heard(NamedTuple):
     said: TurnTaken | Abstained
 
 
+class Margin:
+    """Room beside a step for what a flow made of it; no part of the state, so that all are equal."""
+
+    __slots__ = ("made", "of")
+
+    def __init__(self) -> None:
+        self.of: tuple[Heard, ...] | None = None
+        self.made: object = None
+
+    def note(self, of: tuple[Heard, ...], made: object) -> None:
+        """Holds for a step in which this was heard, and for no other that began like it."""
+        self.of, self.made = of, made
+
+    def noted(self, of: tuple[Heard, ...]) -> object:
+        return self.made if self.of is of else None
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Margin)
+
+    @override
+    def __hash__(self) -> int:
+        return hash(Margin)
+
+
 class Step(NamedTuple):
     ask: Asked
     ordinal: int
+    margin: Margin
     heard: tuple[Heard, ...] = ()
     fired: bool = False
     # The debate ended before everybody was heard.

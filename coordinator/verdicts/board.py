@@ -5,6 +5,7 @@ An agent that missed its opening is absent until it speaks; one that misses a la
 its last statement.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -49,6 +50,8 @@ class Board(NamedTuple):
     said: tuple[tuple[int, Stand], ...]
     # Ordinals of all that was heard, by round.
     heard: tuple[tuple[int, ...], ...]
+    # The latest statement of everybody who ever made one.
+    latest: Mapping[str, Stand]
 
     @property
     def round(self) -> int:
@@ -94,25 +97,41 @@ class Board(NamedTuple):
         return tuple(sorted(latest.union(*recent)))
 
 
+NOTHING_SAID = Board((), (), (), (), {})
+
+
 def board_of(state: DebateState) -> Board:
-    """Of the rounds that are over."""
+    """Of the rounds that are over. Each is read once: a round that is over stays as it is."""
     roster = state.running_panel.roster
-    standing: dict[str, Stand] = {}
-    history, said, heard_in_rounds = [], [], []
-    for number, step in enumerate(finished_rounds(state)):
-        for heard in step.heard:
-            agent = heard.said.persona
-            after = stand_after(standing.get(agent), heard)
-            if after is not None:
-                standing[agent] = after
-                said.append((number, after))
-        history.append(tuple([standing[name].position for name in roster if name in standing]))
-        heard_in_rounds.append(tuple([heard.ordinal for heard in step.heard]))
+    board, unread = NOTHING_SAID, []
+    for step in reversed(finished_rounds(state)):
+        noted = step.margin.noted(step.heard)
+        if isinstance(noted, Board):
+            board = noted
+            break
+        unread.append(step)
+    for step in reversed(unread):
+        board = _with_round(board, step, roster)
+        step.margin.note(step.heard, board)
+    return board
+
+
+def _with_round(before: Board, step: Step, roster: tuple[str, ...]) -> Board:
+    latest = dict(before.latest)
+    number, said = len(before.history), []
+    for heard in step.heard:
+        agent = heard.said.persona
+        after = stand_after(latest.get(agent), heard)
+        if after is not None:
+            latest[agent] = after
+            said.append((number, after))
+    standing = tuple([latest[name] for name in roster if name in latest])
     return Board(
-        standing=tuple(standing[name] for name in roster if name in standing),
-        history=tuple(history),
-        said=tuple(said),
-        heard=tuple(heard_in_rounds),
+        standing=standing,
+        history=(*before.history, tuple([stand.position for stand in standing])),
+        said=(*before.said, *said),
+        heard=(*before.heard, tuple([heard.ordinal for heard in step.heard])),
+        latest=latest,
     )
 
 

@@ -16,38 +16,21 @@ from pathlib import Path
 from typing import AnyStr
 
 import anyio
+import nats
 import psutil
-from pydantic import BaseModel
 
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
 from tests.bench import floor
 from tests.bench.processes import Driven, Plan, Usage
+from tests.bench.report import FLOOR, Figures, Idle, Report
 from tests.bus.worlds import NatsServer
 
 SYNC_ALWAYS = 'jetstream { sync_interval: "always" }\n'
-
-
-class Figures(BaseModel):
-    kind: str
-    concurrent: int
-    debates: int
-    fsync: str
-    coordinators: int
-    agent_replicas: int
-    debates_per_s: float
-    p50_ms: float
-    p99_ms: float
-    # Milliseconds of CPU a debate, and peak memory of the process.
-    coordinator_cpu_ms: float
-    agents_cpu_ms: float
-    server_cpu_ms: float
-    coordinator_peak_mb: float
-    agents_peak_mb: float
-
-    @property
-    def cpu_ms(self) -> float:
-        return self.coordinator_cpu_ms + self.agents_cpu_ms + self.server_cpu_ms
+STREAMS = {FLOOR: "FLOOR", "parley": "PARLEY"}
+# The load the bar is set for, and how often it is run.
+BAR = Plan(debates=2000, concurrent=200)
+TIMES = 5
 
 
 @contextmanager
@@ -61,8 +44,8 @@ def server(config: str = "") -> Iterator[NatsServer]:
 
 
 class Agents:
-    def __init__(self, kind: str, url: str) -> None:
-        self._process = _python("agents", kind, url)
+    def __init__(self, kind: str, url: str, plan: Plan) -> None:
+        self._process = _python("agents", kind, url, plan.model_dump_json())
         assert self._process.stdout is not None
         self._process.stdout.readline()
 
@@ -85,13 +68,13 @@ def measure(
     coordinators: int = 1,
     agent_replicas: int = 1,
 ) -> Figures:
-    with server(SYNC_ALWAYS if fsync == "always" else "") as nats:
-        anyio.run(_set_up, kind, nats.url)
-        agents = [Agents(kind, nats.url) for _ in range(agent_replicas)]
-        others = [_coordinator(nats.url, number) for number in range(1, coordinators)]
-        driver = _python("drive", kind, nats.url, plan.model_dump_json())
+    with server(SYNC_ALWAYS if fsync == "always" else "") as running:
+        anyio.run(_set_up, kind, running.url)
+        agents = [Agents(kind, running.url, plan) for _ in range(agent_replicas)]
+        others = [_coordinator(running.url, number) for number in range(1, coordinators)]
+        driver = _python("drive", kind, running.url, plan.model_dump_json())
         try:
-            return _figures(kind, plan, nats, agents, driver).model_copy(
+            return _figures(kind, plan, running, agents, [driver, *others]).model_copy(
                 update={
                     "fsync": fsync,
                     "coordinators": coordinators,
@@ -107,39 +90,60 @@ def measure(
 
 
 def _figures(
-    kind: str, plan: Plan, nats: NatsServer, agents: list[Agents], driver: subprocess.Popen[str]
+    kind: str,
+    plan: Plan,
+    running: NatsServer,
+    agents: list[Agents],
+    coordinators: list[subprocess.Popen[str]],
 ) -> Figures:
+    driver, *others = coordinators
     assert driver.stdin is not None
     assert driver.stdout is not None
     assert driver.stdout.readline() == "loaded\n"
-    process = psutil.Process(nats.process.pid)
-    server_before, agents_before = _cpu(process), [one.usage() for one in agents]
+    server_before, others_before = _cpu(running.process), sum(map(_cpu, others))
+    agents_before = [one.usage() for one in agents]
     driver.stdin.write("\n")
     driver.stdin.flush()
     driven = Driven.model_validate_json(driver.stdout.readline())
-    server_cpu = _cpu(process) - server_before
-    agents_after = [one.usage() for one in agents]
-    agents_cpu = sum(a.cpu_s - b.cpu_s for a, b in zip(agents_after, agents_before, strict=True))
+    server_cpu = _cpu(running.process) - server_before
+    coordinators_cpu = driven.coordinator.cpu_s + sum(map(_cpu, others)) - others_before
+    used = [one.usage().since(before) for one, before in zip(agents, agents_before, strict=True)]
+    messages, size = anyio.run(_stored, kind, running.url)
     return Figures(
         kind=kind,
         concurrent=plan.concurrent,
         debates=plan.debates,
-        fsync="default",
-        coordinators=1,
-        agent_replicas=len(agents),
         debates_per_s=plan.debates / driven.seconds,
         p50_ms=driven.p50_ms,
         p99_ms=driven.p99_ms,
-        coordinator_cpu_ms=driven.coordinator.cpu_s / plan.debates * 1e3,
-        agents_cpu_ms=agents_cpu / plan.debates * 1e3,
+        coordinator_cpu_ms=coordinators_cpu / plan.debates * 1e3,
+        agents_cpu_ms=sum(one.cpu_s for one in used) / plan.debates * 1e3,
         server_cpu_ms=server_cpu / plan.debates * 1e3,
         coordinator_peak_mb=driven.coordinator.peak_mb,
-        agents_peak_mb=max(one.peak_mb for one in agents_after),
+        agents_peak_mb=max(one.peak_mb for one in used),
+        stored_messages=messages / plan.all_debates,
+        stored_bytes=size / plan.all_debates,
+        coordinator_areas=_areas(driven.coordinator, plan),
+        agents_areas=_areas(used[0], plan),
     )
 
 
-def _cpu(process: psutil.Process) -> float:
-    times = process.cpu_times()
+def _areas(used: Usage, plan: Plan) -> dict[str, float]:
+    """Milliseconds a debate by area."""
+    each = used.cpu_s / plan.debates * 1e3 / max(1, sum(used.samples.values()))
+    return {area: count * each for area, count in used.samples.items()}
+
+
+async def _stored(kind: str, url: str) -> tuple[int, int]:
+    """Messages and bytes in the log."""
+    client = await nats.connect(url)
+    state = (await client.jetstream().stream_info(STREAMS[kind])).state
+    await client.close()
+    return state.messages, state.bytes
+
+
+def _cpu(process: subprocess.Popen[AnyStr]) -> float:
+    times = psutil.Process(process.pid).cpu_times()
     return float(times.user + times.system)
 
 
@@ -165,92 +169,81 @@ def _end(process: subprocess.Popen[AnyStr]) -> None:
     process.communicate()
 
 
-def _coordinator(url: str, number: int) -> subprocess.Popen[bytes]:
+def _coordinator(url: str, number: int) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "parley", "coordinator", "--nats", url, "--name", f"more{number}"],
         stdin=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        text=True,
     )
 
 
-def idle_memory(debates: int) -> dict[str, float]:
-    """Kilobytes of the coordinator for each debate that waits, and by how much that grows in 10 s."""
-    with server() as nats:
-        anyio.run(_set_up, "parley", nats.url)
-        process = _python("idle", nats.url, str(debates))
+def idle_memory(debates: int) -> Idle:
+    with server() as running:
+        anyio.run(_set_up, "parley", running.url)
+        process = _python("idle", running.url, str(debates))
         assert process.stdout is not None
         seen = json.loads(process.stdout.readline())
         _end(process)
-    return {
-        "debates": debates,
-        "kb_per_open_debate": (seen["full"] - seen["empty"]) * 1024 / debates,
-        "kb_growth_in_10_s": (seen["later"] - seen["full"]) * 1024 / debates,
-    }
+    return Idle(
+        debates=debates,
+        kb_per_open_debate=(seen["full"] - seen["empty"]) * 1024 / debates,
+        kb_growth_in_10_s=(seen["later"] - seen["full"]) * 1024 / debates,
+    )
 
 
-def table(rows: list[Figures]) -> str:
-    """Each of ours beside the floor of the same load, measured just before it."""
-    cost = "CPU ms a debate (coordinator + agents + server)"
-    lines = [
-        f"| load | debates/s | of floor | p50 ms | of floor | p99 ms | {cost} | of floor | MB |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    base: Figures | None = None
-    for row in rows:
-        name = f"{row.kind}, {row.concurrent} concurrent"
-        name += ", fsync always" if row.fsync == "always" else ""
-        name += f", {row.coordinators} coordinators" if row.coordinators > 1 else ""
-        name += f", {row.agent_replicas} agent replicas" if row.agent_replicas > 1 else ""
-        base = row if row.kind == "floor" else base
-        assert base is not None
-        lines.append(
-            f"| {name} | {row.debates_per_s:.0f} | {row.debates_per_s / base.debates_per_s:.2f} "
-            f"| {row.p50_ms:.1f} | {row.p50_ms / base.p50_ms:.2f} | {row.p99_ms:.1f} "
-            f"| {row.cpu_ms:.2f} ({row.coordinator_cpu_ms:.2f} + {row.agents_cpu_ms:.2f} + "
-            f"{row.server_cpu_ms:.2f}) | {row.cpu_ms / base.cpu_ms:.2f} "
-            f"| {row.coordinator_peak_mb:.0f} |"
-        )
-    return "\n".join(lines)
+def pairs(plan: Plan, fsync: str = "default", times: int = 1) -> list[Figures]:
+    return [measure(kind, plan, fsync=fsync) for _ in range(times) for kind in STREAMS]
 
 
-def pairs(plan: Plan, fsync: str = "default") -> list[Figures]:
-    return [measure(kind, plan, fsync=fsync) for kind in ("floor", "parley")]
+def everything(share: float, times: int) -> Report:
+    """`share` of the debates that the full run plays."""
 
+    def plan(debates: int, concurrent: int, *, sampled: bool = False) -> Plan:
+        return Plan(debates=round(debates * share), concurrent=concurrent, sampled=sampled)
 
-def everything(out: Path) -> tuple[list[Figures], dict[str, float]]:
-    rows = pairs(Plan(debates=200, concurrent=1))
-    for concurrent, debates in ((100, 2000), (200, 2000), (1000, 3000), (5000, 5000)):
-        rows += pairs(Plan(debates=debates, concurrent=concurrent))
-    rows += pairs(Plan(debates=1000, concurrent=200), fsync="always")
-    many = Plan(debates=2000, concurrent=200)
-    rows.append(measure("floor", many))
+    bar = pairs(plan(BAR.debates, BAR.concurrent), times=times)
+    rows = pairs(plan(200, 1))
+    for concurrent, debates in ((100, 2000), (1000, 3000), (5000, 6000)):
+        rows += pairs(plan(debates, concurrent))
+    rows += pairs(plan(1000, 200), fsync="always")
+    many = plan(2000, 200)
+    rows.append(measure(FLOOR, many))
     rows += [measure("parley", many, coordinators=number) for number in (1, 2, 4)]
     rows.append(measure("parley", many, agent_replicas=2))
-    profiled = Plan(debates=500, concurrent=200, profile=str(out / "profile.txt"))
-    measure("parley", profiled)
-    return rows, idle_memory(5000)
+    return Report(
+        machine=machine(),
+        rows=rows,
+        bar=bar,
+        sampled=pairs(plan(1500, 200, sampled=True)),
+        idle=idle_memory(round(5000 * share)),
+    )
+
+
+def short() -> Report:
+    plan = Plan(debates=300, concurrent=200, alone=30)
+    return Report(machine=machine(), rows=pairs(plan), bar=[], sampled=[], idle=idle_memory(300))
+
+
+def machine() -> str:
+    memory = psutil.virtual_memory().total / 2**30
+    load = f"{os.getloadavg()[0]:.1f}"
+    python = ".".join(map(str, sys.version_info[:3]))
+    return f"{os.cpu_count()} cores, {memory:.0f} GiB, Python {python}, load {load} at the start"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench")
     parser.add_argument("--short", action="store_true", help="one load, a few seconds")
+    parser.add_argument("--share", type=float, default=1.0, help="of the full run's debates")
+    parser.add_argument("--times", type=int, default=TIMES, help="runs of the load with the bar")
     parser.add_argument("-o", "--out", type=Path, default=Path("bench-results"))
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    if given.short:
-        rows, idle = pairs(Plan(debates=300, concurrent=200, alone=30)), idle_memory(300)
-    else:
-        rows, idle = everything(given.out)
-    text = (
-        f"{os.cpu_count()} cores, {psutil.virtual_memory().total / 2**30:.0f} GiB, load "
-        f"{os.getloadavg()[0]:.1f} at the end\n\n{table(rows)}\n\n"
-        f"An open debate that waits costs the coordinator {idle['kb_per_open_debate']:.1f} kB "
-        f"({idle['kb_growth_in_10_s']:+.2f} kB after 10 s more).\n"
-    )
-    print(text)
-    (given.out / "bench.md").write_text(text)
-    content = {"rows": [row.model_dump() for row in rows], "idle": idle}
-    (given.out / "bench.json").write_text(json.dumps(content, indent=1))
+    report = short() if given.short else everything(given.share, given.times)
+    print(report.page())
+    (given.out / "bench.md").write_text(report.page())
+    (given.out / "bench.json").write_text(report.model_dump_json(indent=1))
 
 
 if __name__ == "__main__":

@@ -1,19 +1,17 @@
 """
 The processes of a measurement, and what they report of themselves.
 
-    python -m tests.bench.processes agents KIND URL            four agents; a line of usage per line of stdin
-    python -m tests.bench.processes drive KIND URL PLAN        coordinator and client; one JSON object at the end
+    python -m tests.bench.processes agents KIND URL PLAN   four agents; a line of usage per line of stdin
+    python -m tests.bench.processes drive KIND URL PLAN    coordinator and client; one JSON object at the end
+    python -m tests.bench.processes idle URL DEBATES       coordinator of debates that wait; its memory
 """
 
-import cProfile
 import gc
 import json
-import pstats
 import resource
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import anyio
@@ -22,8 +20,7 @@ from pydantic import BaseModel
 
 from parley.console.system import tune
 from tests.bench import floor, subject
-
-KINDS = ("floor", "parley")
+from tests.bench.sampler import Sampler
 
 
 class Plan(BaseModel):
@@ -32,12 +29,31 @@ class Plan(BaseModel):
     # Debates one after the other, for the latency of a single one.
     alone: int = 100
     warm_up: int = 30
-    profile: str | None = None
+    # Says where the CPU time goes, and costs a little of it.
+    sampled: bool = False
+
+    @property
+    def all_debates(self) -> int:
+        return self.warm_up + self.alone + self.debates
 
 
 class Usage(BaseModel):
+    """Of a process so far; `samples` by area, if it takes any."""
+
     cpu_s: float
     peak_mb: float
+    samples: dict[str, int] = {}
+
+    def since(self, before: "Usage") -> "Usage":
+        earlier = before.samples
+        return Usage(
+            cpu_s=self.cpu_s - before.cpu_s,
+            peak_mb=self.peak_mb,
+            samples={area: n - earlier.get(area, 0) for area, n in self.samples.items()},
+        )
+
+
+SAMPLER = Sampler()
 
 
 class Driven(BaseModel):
@@ -49,7 +65,11 @@ class Driven(BaseModel):
 
 def usage() -> Usage:
     used = resource.getrusage(resource.RUSAGE_SELF)
-    return Usage(cpu_s=used.ru_utime + used.ru_stime, peak_mb=used.ru_maxrss / 1024)
+    return Usage(
+        cpu_s=used.ru_utime + used.ru_stime,
+        peak_mb=used.ru_maxrss / 1024,
+        samples=dict(SAMPLER.samples),
+    )
 
 
 def memory_mb() -> float:
@@ -99,16 +119,15 @@ async def _measure(debate: Callable[[str], Awaitable[None]], plan: Plan) -> Driv
     print("loaded", flush=True)
     sys.stdin.readline()
     before, began = usage(), time.perf_counter()
-    with _profiled(plan.profile):
-        async with anyio.create_task_group() as tasks:
-            for number in range(plan.debates):
-                tasks.start_soon(one, number)
+    async with anyio.create_task_group() as tasks:
+        for number in range(plan.debates):
+            tasks.start_soon(one, number)
     seconds, after = time.perf_counter() - began, usage()
     return Driven(
         seconds=seconds,
         p50_ms=latencies[len(latencies) // 2] * 1e3,
         p99_ms=latencies[int(len(latencies) * 0.99)] * 1e3,
-        coordinator=Usage(cpu_s=after.cpu_s - before.cpu_s, peak_mb=after.peak_mb),
+        coordinator=after.since(before),
     )
 
 
@@ -116,20 +135,6 @@ async def _timed(debate: Callable[[str], Awaitable[None]], name: str) -> float:
     began = time.perf_counter()
     await debate(name)
     return time.perf_counter() - began
-
-
-@contextmanager
-def _profiled(path: str | None) -> Iterator[None]:
-    """Writes where the time went, by function."""
-    if path is None:
-        yield
-        return
-    profile = cProfile.Profile()
-    profile.enable()
-    yield
-    profile.disable()
-    with Path(path).open("w") as out:
-        pstats.Stats(profile, stream=out).sort_stats("tottime").print_stats(40)
 
 
 async def idle(url: str, debates: int) -> None:
@@ -154,13 +159,16 @@ def main() -> None:
     tune()
     role, *rest = sys.argv[1:]
     options = {"use_uvloop": True}
-    if role == "agents":
-        anyio.run(agents, rest[0], rest[1], backend_options=options)
-    elif role == "idle":
+    if role == "idle":
         anyio.run(idle, rest[0], int(rest[1]), backend_options=options)
+        return
+    kind, url, plan = rest[0], rest[1], Plan.model_validate_json(rest[2])
+    if plan.sampled:
+        SAMPLER.start()
+    if role == "agents":
+        anyio.run(agents, kind, url, backend_options=options)
     else:
-        kind, url, plan = rest
-        anyio.run(drive, kind, url, Plan.model_validate_json(plan), backend_options=options)
+        anyio.run(drive, kind, url, plan, backend_options=options)
 
 
 if __name__ == "__main__":
