@@ -169,6 +169,11 @@ async def test_a_crash_in_the_middle_of_a_call_charges_nothing_twice(nats, monke
     assert account.asks["crash.opening"].held == Amount()
 
 
+def by_place(turns):
+    """Who is heard first within a round is left to chance."""
+    return sorted(turns, key=lambda turn: (turn.round, turn.agent))
+
+
 async def test_an_answer_given_elsewhere_costs_nothing(nats):
     """The second debate is about the same and is thought about by another process."""
     async with model_server(mind=noise_concedes) as server:
@@ -181,7 +186,7 @@ async def test_an_answer_given_elsewhere_costs_nothing(nats):
     assert len(server.questions) == asked
     assert (second.actual_llm_calls, second.usage.cost) == (0, 0.0)
     assert second.final_verdicts == first.final_verdicts
-    assert second.turns == first.turns
+    assert by_place(second.turns) == by_place(first.turns)
 
 
 async def test_an_endpoint_that_wants_to_be_left_alone_is_asked_again_later(nats):
