@@ -30,7 +30,8 @@ from parley.bus.subjects import CONTROL, ask_tail, tail_of
 
 F = TypeVar("F", bound=FactBase)
 
-# The personas of a panel are asked at about the same moment.
+# The personas of a panel are asked at about the same moment; what is kept is far smaller than
+# what travels as a blob.
 ASKS_KEPT = 64
 
 _BY_HEAD: dict[str, type[Fact]] = {
