@@ -37,9 +37,11 @@ def classify_terms(text: str, request: AtsaRequest, skill: Skill = "model") -> A
     located = [(item, place_of(reading, item)) for item in request.ate.aspects]
     places = [place for _, place in located if place is not None]
     looks = dict(zip(places, reading.first_looks(places), strict=True))
+    patterns = language_patterns(request.language_code)
     return AtsaOutput(
         aspect_sentiments=tuple(
-            _sentiment(reading, item, place, looks[place])
+            # Named as the clean-up will name the term.
+            _sentiment(reading, item, patterns.without_particle(item.term), place, looks[place])
             for item, place in located
             if place is not None
         )
@@ -99,15 +101,17 @@ def _shielded(reading: TextReading, place: Place, particles: Sequence[str]) -> P
     return Place(place.start, place.end + 1) if following in particles else place
 
 
-def _sentiment(reading: TextReading, item: AspectItem, place: Place, look: Look) -> AspectSentiment:
+def _sentiment(
+    reading: TextReading, item: AspectItem, name: str, place: Place, look: Look
+) -> AspectSentiment:
     likelihood = item.confidence or reading.likelihood(place)
     confidence = reading.confidence(place, likelihood, look.certainty)
     evidence = look.evidence
     quoted = reading.quote(evidence.place) if evidence else ""
     neutral = look.polarity is Polarity.NEUTRAL
     return AspectSentiment(
-        aspect_ref=item.term,
-        aspect_term=Term(term=item.term, span=as_span(place)),
+        aspect_ref=name,
+        aspect_term=Term(term=name, span=as_span(place)),
         opinion_term=Term(term=quoted, span=as_span(evidence.place)) if evidence else None,
         polarity=look.polarity,
         evidence=quoted or reading.sentence_of(place),

@@ -78,6 +78,8 @@ def test_a_noun_that_ends_like_a_particle_keeps_its_ending() -> None:
     stage1 = first_stage("손잡이가 튼튼해요.", code="ko")
     item = stage1.ate.aspects[0]
     assert (item.term, item.normalized) == ("손잡이가", "손잡이")
+    (sentiment,) = stage1.atsa.aspect_sentiments
+    assert (sentiment.aspect_ref, sentiment.polarity) == ("손잡이", "positive")
 
 
 def test_what_the_other_side_of_a_contrast_implies_is_left_to_the_second_look() -> None:
