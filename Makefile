@@ -45,8 +45,12 @@ $(CHROMIUM):
 	fi
 	$(INSTALL_DEBIAN) chromium-headless-shell
 
+# What measures time or fills all cores by itself comes last, with nothing beside it.
+ALONE := tests/bench tests/chaos tests/simulation tests/web/test_load.py tests/web/test_slow_viewers.py
+
 test: $(VENV)/ready | $(CHROMIUM)  ## set up, then run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile $(ALONE:%=--ignore=%)
+	$(BIN)/python -m pytest $(ALONE)
 
 # llama-cpp-python is built from source, once (10 minutes of CPU time); tuning it to the building
 # machine is known to end in illegal instructions.
