@@ -89,11 +89,11 @@ def evaluate(
         print_line(line)
     for line in _ledger(ledger, len(sentences)):
         print_line(line)
-    also = f", {pooled:.0f} in {several} processes" if pooled is not None else ""
-    also += f", {bus:.0f} over the bus" if bus is not None else ""
+    also = f", {pooled:.0f} in {several}" if pooled is not None else ""
+    also += f"; over the bus: {bus:.0f}" if bus is not None else ""
     print_line(
-        f"sentences/s: {pure.by_clock:.0f} in the pure pipeline"
-        f" ({pure.by_cpu:.0f} for each second of a CPU){also}"
+        f"sentences/s in the pure pipeline: {pure.by_clock:.0f} in one process"
+        f" ({pure.by_cpu:.0f} for each second of its CPU){also}"
     )
 
 
