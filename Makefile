@@ -43,7 +43,7 @@ $(CHROMIUM):
 		echo "On Debian: sudo apt-get install chromium-headless-shell; elsewhere link a headless Chromium to this path." >&2; \
 		exit 1; \
 	fi
-	$(INSTALL_DEBIAN) chromium-headless-shell
+	$(INSTALL_DEBIAN) chromium-headless-shell fonts-dejavu-core
 
 # What measures time or fills all cores by itself comes last, with nothing beside it.
 ALONE := tests/bench tests/chaos tests/simulation tests/web/test_load.py tests/web/test_slow_viewers.py
