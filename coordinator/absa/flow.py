@@ -65,6 +65,7 @@ from parley.coordinator.absa.steps import (
     turn_step,
 )
 from parley.coordinator.budget import exhausted
+from parley.coordinator.flow_parts import ask
 from parley.coordinator.state import DebateState
 
 CANCELLED = TerminationReason.CANCELLED
@@ -190,7 +191,7 @@ def _ask_turn(
         context=shared_context(reading.text, reading.stage1, slot_for(reading, key)),
         history=tuple(one.turn for one in heard),
     )
-    return _ask(reading.state, turn_step(round_number, key), (key,), request, declaration)
+    return ask(reading.state, turn_step(round_number, key), (key,), request, declaration)
 
 
 def _judge(reading: Reading) -> ControlFact | None:
@@ -284,31 +285,13 @@ def _answered(
     """What has to happen before everybody in the step has given a usable answer; None if they have."""
     answers, state = reading.answers, reading.state
     if not answers.asked(step):
-        return _ask(state, step, tuple(wanted), request(1))
+        return ask(state, step, tuple(wanted), request(1))
     missing = answers.missing(step, wanted)
     if not missing:
         return None
     if not answers.asked(step + AGAIN):
-        return _ask(state, step + AGAIN, missing, request(2))
+        return ask(state, step + AGAIN, missing, request(2))
     return _closed(state, Status.FAILED, NO_USABLE_ANSWER, answers.problem(step, missing[0]))
-
-
-def _ask(
-    state: DebateState,
-    step: str,
-    personas: tuple[str, ...],
-    request: AbsaRequest,
-    declaration: TerminationDeclaration | None = None,
-) -> Asked:
-    return Asked(
-        decided_at=state.facts,
-        step=step,
-        personas=personas,
-        input=state.input,
-        request=request,
-        deadline_s=state.running_panel.deadline_s,
-        declaration=declaration,
-    )
 
 
 def _closed(state: DebateState, status: Status, reason: str, detail: str | None = None) -> Closed:

@@ -9,14 +9,12 @@ default: no judgement means unknown figures, no forced perspective means going o
 counts as high, no summary leaves the last conclusion standing. So does a budget that is used up.
 """
 
-from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.contracts.deliberation import RegimeReason, Summary
 from parley.bus.contracts.facts import (
     Asked,
     Closed,
     ControlFact,
     Decided,
-    Request,
     Status,
     Terminated,
     TurnTaken,
@@ -24,6 +22,7 @@ from parley.bus.contracts.facts import (
 from parley.bus.contracts.panel import DeliberationPanel
 from parley.bus.contracts.verdicts import TerminationReason
 from parley.coordinator.budget import exhausted, refused
+from parley.coordinator.flow_parts import STATUS_OF, ask
 from parley.coordinator.regimes.closing import decision_of, declare_operational
 from parley.coordinator.regimes.progress import Progress, StepKind, progress_of, step_name
 from parley.coordinator.regimes.requests import request_for, summary_request
@@ -32,10 +31,6 @@ from parley.coordinator.state import DebateState
 BUDGET_EXHAUSTED = TerminationReason.BUDGET_EXHAUSTED
 JUDGE = "judge"
 JUDGE_AGAIN = "judge-again"
-STATUS_OF = {
-    TerminationReason.CANCELLED: Status.CANCELLED,
-    TerminationReason.QUORUM_LOST: Status.FAILED,
-}
 
 
 def advance(state: DebateState) -> ControlFact:
@@ -88,30 +83,12 @@ def _ask_next(
     debating = due in (StepKind.THINK, StepKind.SCORE)
     debaters = tuple(persona.name for persona in panel.debaters)
     iteration = progress.current.number if progress.current else len(progress.judged) + 1
-    return _ask(
+    return ask(
         state,
         step_name(due, iteration),
         debaters if debating else (panel.facilitator,),
         request_for(due, panel, progress),
         progress.declaration if due is StepKind.THINK else None,
-    )
-
-
-def _ask(
-    state: DebateState,
-    step: str,
-    personas: tuple[str, ...],
-    request: Request,
-    declaration: TerminationDeclaration | None = None,
-) -> Asked:
-    return Asked(
-        decided_at=state.facts,
-        step=step,
-        personas=personas,
-        input=state.input,
-        request=request,
-        deadline_s=state.running_panel.deadline_s,
-        declaration=declaration,
     )
 
 
@@ -148,7 +125,7 @@ def _ask_judge(state: DebateState, step: str) -> Asked:
     assert state.terminated is not None
     assert isinstance(state.terminated.reason, RegimeReason)
     request = summary_request(panel, progress_of(state, panel), state.terminated.reason)
-    return _ask(state, step, (panel.judge,), request)
+    return ask(state, step, (panel.judge,), request)
 
 
 def _decided(state: DebateState) -> Decided:

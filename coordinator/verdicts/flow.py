@@ -13,7 +13,6 @@ from parley.bus.contracts.facts import (
     Closed,
     ControlFact,
     Decided,
-    Request,
     Status,
     Terminated,
     TurnTaken,
@@ -29,6 +28,7 @@ from parley.bus.contracts.verdicts import (
     TerminationReason,
 )
 from parley.coordinator.budget import exhausted, limits_of, refused, spent_in
+from parley.coordinator.flow_parts import STATUS_OF, ask
 from parley.coordinator.state import DebateState, Step
 from parley.coordinator.verdicts.board import LOCALIZE, OPENING, Board, board_of, round_step
 from parley.coordinator.verdicts.challenges import challenges
@@ -36,11 +36,6 @@ from parley.coordinator.verdicts.declare import declare, declare_operational
 from parley.coordinator.verdicts.disagreement import disagreement
 from parley.coordinator.verdicts.manager import LOCALIZER, decide_verdict
 from parley.coordinator.verdicts.termination import evaluate
-
-STATUS_OF = {
-    TerminationReason.CANCELLED: Status.CANCELLED,
-    TerminationReason.QUORUM_LOST: Status.FAILED,
-}
 
 
 def advance(state: DebateState) -> ControlFact:
@@ -67,7 +62,7 @@ def cancel(state: DebateState) -> Terminated:
 def _next_round_or_end(state: DebateState) -> ControlFact:
     panel = panel_of(state)
     if not state.steps:
-        return _ask(state, OPENING, panel.roster, OpeningRequest(), None)
+        return ask(state, OPENING, panel.roster, OpeningRequest(), None)
     board = board_of(state)
     if refused(state):
         return _out_of_budget(state, board)
@@ -118,25 +113,7 @@ def _ask_round(
         called = {challenge.challenged for challenge in challenged}
         present = {position.agent for position in board.positions}
         personas = tuple(name for name in personas if name in called or name not in present)
-    return _ask(state, round_step(number), personas, request, declaration)
-
-
-def _ask(
-    state: DebateState,
-    step: str,
-    personas: tuple[str, ...],
-    request: Request,
-    declaration: TerminationDeclaration | None,
-) -> Asked:
-    return Asked(
-        decided_at=state.facts,
-        step=step,
-        personas=personas,
-        input=state.input,
-        request=request,
-        deadline_s=state.running_panel.deadline_s,
-        declaration=declaration,
-    )
+    return ask(state, round_step(number), personas, request, declaration)
 
 
 def _stopped(
@@ -168,7 +145,7 @@ def _localization_is_due(state: DebateState, reason: TerminationReason) -> bool:
 
 def _ask_for_region(state: DebateState, reason: TerminationReason) -> Asked:
     request = LocalizeRequest(reason=reason, standing=board_of(state).statements())
-    return _ask(state, LOCALIZE, (LOCALIZER,), request, None)
+    return ask(state, LOCALIZE, (LOCALIZER,), request, None)
 
 
 def _decided(state: DebateState, reason: TerminationReason) -> Decided:
