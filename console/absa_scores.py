@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from parley.agents.absa.evaluate import Tally
 from parley.bus.contracts.absa.sentiment import AspectSentiment, Polarity, Term
 
 # Where a term stands and how it is spoken of.
@@ -11,38 +12,11 @@ Tuple = tuple[int, int, Polarity]
 
 
 @dataclass(slots=True)
-class Count:
-    """Found and right, found, and there to be found."""
-
-    right: int = 0
-    found: int = 0
-    there: int = 0
-
-    @property
-    def precision(self) -> float:
-        return self.right / self.found if self.found else 0.0
-
-    @property
-    def recall(self) -> float:
-        return self.right / self.there if self.there else 0.0
-
-    @property
-    def f1(self) -> float:
-        both = self.precision + self.recall
-        return 2 * self.precision * self.recall / both if both else 0.0
-
-    def add(self, found: set[object], there: set[object]) -> None:
-        self.right += len(found & there)
-        self.found += len(found)
-        self.there += len(there)
-
-
-@dataclass(slots=True)
 class Score:
-    terms: Count = field(default_factory=Count)
-    tuples: Count = field(default_factory=Count)
-    by_polarity: dict[Polarity, Count] = field(
-        default_factory=lambda: {polarity: Count() for polarity in Polarity}
+    terms: Tally = field(default_factory=Tally)
+    tuples: Tally = field(default_factory=Tally)
+    by_polarity: dict[Polarity, Tally] = field(
+        default_factory=lambda: {polarity: Tally() for polarity in Polarity}
     )
 
     def add(self, found: set[Tuple], there: set[Tuple]) -> None:
