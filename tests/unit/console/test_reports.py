@@ -251,9 +251,6 @@ def test_nothing_that_was_said_gets_into_the_page_as_markup(parley: Call, tmp_pa
     assert "\\[x\\]" in words
 
 
-@pytest.mark.skipif(
-    shutil.which("chromium-headless-shell") is None, reason="no chromium-headless-shell here"
-)
 def test_the_page_in_a_browser(parley: Call, tmp_path: Path) -> None:
     debates = {f"d{number}": evil_debate() for number in range(3)}
     page = tmp_path / "report.html"
