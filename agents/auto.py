@@ -4,10 +4,12 @@ from collections.abc import Callable
 
 from parley.agents.brain import Answer, Brain, BrainFailure, Task
 from parley.agents.forensic import missing
+from parley.agents.report import recount
 from parley.agents.script import SCRIPT_BLOB, ScriptedBrain
 from parley.bus.contracts.absa.requests import AbsaRequest
 from parley.bus.contracts.deliberation import DeliberationRequest
 from parley.bus.contracts.facts import FailureReason
+from parley.bus.contracts.verdicts import ReportRequest
 from parley.bus.errors import BadInput
 
 
@@ -41,6 +43,8 @@ class RuleBrain:
         self._made: dict[Callable[[], Brain], Brain] = {}
 
     async def speak(self, task: Task) -> Answer:
+        if isinstance(task.request, ReportRequest):
+            return Answer(recount(task.request), brain=self.name)
         if isinstance(task.request, AbsaRequest):
             make = absa_brain
         elif isinstance(task.request, DeliberationRequest):

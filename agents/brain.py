@@ -4,14 +4,12 @@ import math
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple, Protocol
 
-from parley.bus.contracts.base import BlobRef, Usage
+from parley.bus.contracts.base import NOTHING_USED, BlobRef, Usage
 from parley.bus.contracts.budget import Allowance
 from parley.bus.contracts.facts import Content, FailureReason, Request
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import ParleyError
 from parley.bus.subjects import DebateRef
-
-FREE = Usage()
 
 FetchBlob = Callable[[BlobRef], Awaitable[bytes]]
 
@@ -34,7 +32,7 @@ class Task(NamedTuple):
 
 class Answer(NamedTuple):
     content: Content
-    usage: Usage = FREE
+    usage: Usage = NOTHING_USED
     # Who thought, where the brain that was asked left it to another one.
     brain: str = ""
 

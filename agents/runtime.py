@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from parley import __version__
 from parley.agents.brain import Answer, Brain, BrainFailure, NotNow, Task
 from parley.bus.contracts.base import BlobRef
-from parley.bus.contracts.facts import Ask, Failure, FailureReason, TurnTaken
+from parley.bus.contracts.facts import Ask, Failure, FailureReason, RequestByReference, TurnTaken
 from parley.bus.errors import BadInput, Conflict, DecodeError, NotFound
 from parley.bus.journal import Journal
 from parley.bus.port import Delivery, Presence, Queue
@@ -228,7 +228,9 @@ class Worker:
         attempt = 0
         while True:
             try:
-                request = await self._journal.request_of(ask)
+                request = ask.request
+                if isinstance(request, RequestByReference):
+                    request = await self._journal.fetch_request(request)
                 task = Task(
                     ref,
                     self._persona,

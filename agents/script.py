@@ -10,6 +10,7 @@ The scripted brain: plays a file of statements. Simulations, demos, drills and t
       - {}                           # an agent that is not named keeps its statement
     follow_ups:
       spatial: {summary: "the sky", regions: [[10, 20, 100, 80, 0.9]]}
+    report: {summary: "…", key_evidence: ["…"]}   # what the panel's manager says of the decision
 
 A line may also say `response`, `arguments`, `evidence`, `delay_s`, `silent: true` (it never
 answers) or `fail: why`.
@@ -42,6 +43,7 @@ from parley.agents.absa_script import AbsaScript, play_line
 from parley.agents.brain import Answer, BrainFailure, Task
 from parley.agents.cue import Cue
 from parley.agents.deliberation.script import IterationLines, deliberate, sum_up
+from parley.agents.report import recount
 from parley.bus.contracts.absa.requests import AbsaRequest
 from parley.bus.contracts.base import Contract, Share, Text, Token
 from parley.bus.contracts.deliberation import Summary, SummaryRequest
@@ -53,6 +55,8 @@ from parley.bus.contracts.verdicts import (
     OpeningRequest,
     Region,
     Reply,
+    Report,
+    ReportRequest,
     ResponseType,
     RoundRequest,
     Statement,
@@ -93,6 +97,10 @@ class Line(Cue):
         return Verdict.parse(value) or value if isinstance(value, str) else value
 
 
+# Of an agent that is not named.
+UNCHANGED = Line()
+
+
 class FollowUpLine(Contract):
     summary: Text = ""
     regions: tuple[tuple[int, int, int, int, float], ...] = ()
@@ -116,6 +124,7 @@ class Script(Contract):
     roster: tuple[Token, ...] | None = None
     rounds: Annotated[tuple[dict[Token, Line], ...], Field(min_length=1)] | None = None
     follow_ups: dict[Token, FollowUpLine] = Field(default_factory=dict)
+    report: Report | None = None
     question: Text = ""
     theta: Theta | None = None
     iterations: Annotated[tuple[IterationLines, ...], Field(min_length=1)] | None = None
@@ -194,7 +203,7 @@ def cue_for(script: Script, request: Request, persona: str) -> Cue | None:
             return script.line(0, persona)
         case RoundRequest():
             return script.line(request.round, persona)
-        case LocalizeRequest() | SummaryRequest():
+        case LocalizeRequest() | ReportRequest() | SummaryRequest():
             return None
         case _ if isinstance(request, AbsaRequest):
             return None
@@ -204,17 +213,22 @@ def cue_for(script: Script, request: Request, persona: str) -> Cue | None:
 
 def recite(script: Script, request: Request, persona: str) -> Content:
     """What the script lets a persona say. Raises BrainFailure where it has it fail."""
-    cue = cue_for(script, request, persona)
+    return _recited(script, request, persona, cue_for(script, request, persona))
+
+
+def _recited(script: Script, request: Request, persona: str, cue: Cue | None) -> Content:
     if cue is not None and cue.fail is not None:
         raise BrainFailure(FailureReason.BRAIN_ERROR, cue.fail)
     match request:
         case OpeningRequest():
-            return _statement(script.line(0, persona), persona)
+            return _statement(cue if isinstance(cue, Line) else None, persona)
         case RoundRequest():
-            return _reply(script.line(request.round, persona) or Line(), request, persona)
+            return _reply(cue if isinstance(cue, Line) else UNCHANGED, request, persona)
         case LocalizeRequest():
             follow_up = script.follow_ups.get(persona)
             return (follow_up or FollowUpLine(summary="The script names no region.")).localization()
+        case ReportRequest():
+            return script.report or recount(request)
         case SummaryRequest():
             return script.summary or sum_up(request)
         case _ if isinstance(request, AbsaRequest):
@@ -240,9 +254,9 @@ def _statement(line: Line | None, persona: str) -> Statement:
 
 
 def _reply(line: Line, request: RoundRequest, persona: str) -> Reply:
-    before = next((s.verdict for s in request.standing if s.agent == persona), None)
+    before = {one.agent: one.verdict for one in request.standing}.get(persona)
     changed = line.verdict is not None and line.verdict is not before
-    challenged = any(challenge.challenged == persona for challenge in request.challenges)
+    challenged = persona in [challenge.challenged for challenge in request.challenges]
     default = (
         ResponseType.CONCESSION
         if changed
@@ -279,7 +293,7 @@ class ScriptedBrain:
             await anyio.sleep_forever()
         if cue is not None and cue.delay_s:
             await anyio.sleep(cue.delay_s)
-        return Answer(recite(script, task.request, task.persona))
+        return Answer(_recited(script, task.request, task.persona, cue))
 
     async def _travelling(self, task: Task) -> AnyScript:
         ref = task.input.blobs.get(SCRIPT_BLOB)

@@ -33,6 +33,8 @@ F = TypeVar("F", bound=FactBase)
 # The personas of a panel are asked at about the same moment; what is kept is far smaller than
 # what travels as a blob.
 ASKS_KEPT = 64
+# All debates of a panel have the same few.
+TAILS_KEPT = 1024
 
 _BY_HEAD: dict[str, type[Fact]] = {
     "submitted": Submitted,
@@ -59,7 +61,7 @@ def encode(fact: Fact) -> bytes:
 
 def decode(tail: str, data: bytes) -> Fact:
     """Raises DecodeError with a reason that is fit for a quarantine record."""
-    model = _BY_HEAD.get(_head_of(tail))
+    model = _model_of(tail)
     if model is None:
         raise DecodeError(f"no fact is known for subject …{tail}")
     fact = _validated(model, data)
@@ -67,10 +69,11 @@ def decode(tail: str, data: bytes) -> Fact:
     return fact
 
 
-def _head_of(tail: str) -> str:
+@lru_cache(maxsize=TAILS_KEPT)
+def _model_of(tail: str) -> type[Fact] | None:
     start = len(CONTROL) if tail.startswith(CONTROL) else 0
     end = tail.find(".", start)
-    return tail if end < 0 else tail[:end]
+    return _BY_HEAD.get(tail if end < 0 else tail[:end])
 
 
 @lru_cache(maxsize=ASKS_KEPT)

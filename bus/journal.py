@@ -13,10 +13,10 @@ or cancellation. An agent cannot read the log, so that it takes any record for i
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -36,7 +36,7 @@ from parley.bus.contracts.facts import (
 )
 from parley.bus.errors import Conflict, DecodeError
 from parley.bus.port import LARGEST_RECORD_BYTES, Bus, Entry, Guard, Record
-from parley.bus.subjects import DebateRef, Subjects
+from parley.bus.subjects import DebateRef, Subjects, tail_of
 
 # A request larger than this travels as a blob, so that long debates stay below the payload limit.
 INLINE_REQUEST_BYTES = 128 * 1024
@@ -70,6 +70,7 @@ class Draft(NamedTuple):
     subject: str
     data: bytes
     fact: Fact
+    headers: tuple[str, ...]
 
 
 class Journal:
@@ -85,12 +86,12 @@ class Journal:
         """Raises Conflict when somebody cancelled before."""
         await self._write_first(ref, fact)
 
-    async def speak(self, ref: DebateRef, fact: TurnTaken) -> None:
+    def speak(self, ref: DebateRef, fact: TurnTaken) -> Coroutine[Any, Any, None]:
         """Raises Conflict when the persona's turn in this step is already in the log."""
-        await self._write_once(ref, fact)
+        return self._write_once(ref, fact)
 
     def draft(self, ref: DebateRef, fact: ControlFact) -> Draft:
-        return Draft(self.subjects.of(ref, fact), encode(fact), fact)
+        return self._draft(ref, fact)
 
     async def fire(self, ref: DebateRef, fact: DeadlineFired) -> None:
         """Raises Conflict when the step's deadline is already in the log."""
@@ -101,10 +102,10 @@ class Journal:
         fact = draft.fact
         if isinstance(fact, Asked) and len(draft.data) > INLINE_REQUEST_BYTES:
             fact, request = externalise(fact)
-            draft = self.draft(ref, fact)
+            draft = self._draft(ref, fact)
             await self.bus.put_blob(request, "application/json")
         guard = Guard(self.subjects.control_of(ref), after)
-        await self.bus.append(self._entry(ref, draft, guard))
+        await self.bus.append(_entry(draft, guard))
 
     async def redrive(self, ref: DebateRef, ask: Ask, persona: str) -> None:
         """
@@ -145,10 +146,8 @@ class Journal:
             raise DecodeError(f"subject {record.subject} belongs to no debate")
         return address[0], decode_ask(address[1], record.data)
 
-    async def request_of(self, ask: Ask) -> Request:
-        if isinstance(ask.request, RequestByReference):
-            return REQUEST.validate_json(await self.bus.get_blob(ask.request.blob))
-        return ask.request
+    async def fetch_request(self, reference: RequestByReference) -> Request:
+        return REQUEST.validate_json(await self.bus.get_blob(reference.blob))
 
     async def _write_first(self, ref: DebateRef, fact: Fact) -> None:
         try:
@@ -161,14 +160,18 @@ class Journal:
             await self._write_once(ref, fact, after=found[-1].sequence)
 
     async def _write_once(self, ref: DebateRef, fact: Fact, after: int = 0) -> None:
-        subject = self.subjects.of(ref, fact)
-        draft = Draft(subject, encode(fact), fact)
-        await self.bus.append(self._entry(ref, draft, Guard(subject, after)))
+        draft = self._draft(ref, fact)
+        await self.bus.append(_entry(draft, Guard(draft.subject, after)))
 
-    def _entry(self, ref: DebateRef, draft: Draft, guard: Guard) -> Entry:
-        msg_id = self.subjects.msg_id(draft.subject)
-        headers = envelope(ref, draft.fact, msg_id)
-        return Entry(draft.subject, draft.data, msg_id, guard, headers)
+    def _draft(self, ref: DebateRef, fact: Fact) -> Draft:
+        tail = tail_of(fact)
+        headers = envelope(ref, fact, tail)
+        return Draft(self.subjects.at(ref, tail), encode(fact), fact, headers)
+
+
+def _entry(draft: Draft, guard: Guard) -> Entry:
+    """Every subject is written once, so that it can be the write's id."""
+    return Entry(draft.subject, draft.data, draft.subject, guard, draft.headers)
 
 
 def fits(fact: ControlFact, size: int) -> bool:
@@ -188,23 +191,27 @@ def externalise(ask: Asked) -> tuple[Asked, bytes]:
     return ask.model_copy(update={"request": RequestByReference(blob=ref)}), data
 
 
-def envelope(ref: DebateRef, fact: Fact, msg_id: str) -> dict[str, str]:
+def envelope(ref: DebateRef, fact: Fact, name: str) -> tuple[str, ...]:
     """
-    CloudEvents attributes (binary mode) and W3C trace context.
+    CloudEvents attributes (binary mode) and W3C trace context, of the debate's fact of this name.
 
     The trace id is a function of the debate, so that every process puts its facts into the same
-    trace without having to be told.
+    trace without having to be told; so is the span's, of the name.
     """
-    span = hashlib.blake2s(msg_id.encode(), digest_size=8).hexdigest()
-    return {
-        "ce-specversion": "1.0",
-        "ce-id": msg_id,
-        "ce-source": f"/{ref.panel}/{ref.id}",
-        "ce-type": f"parley.{fact.type}",
-        "traceparent": f"00-{_trace_of(ref)}-{span}-01",
-    }
+    return (
+        "ce-specversion: 1.0",
+        f"ce-id: {name}",
+        f"ce-source: /{ref.panel}/{ref.id}",
+        f"ce-type: parley.{fact.type}",
+        f"traceparent: 00-{_trace_of(ref)}-{_span_of(name)}-00",
+    )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def _trace_of(ref: DebateRef) -> str:
     return hashlib.blake2s(str(ref).encode(), digest_size=16).hexdigest()
+
+
+@lru_cache(maxsize=1024)
+def _span_of(name: str) -> str:
+    return hashlib.blake2s(name.encode(), digest_size=8).hexdigest()

@@ -7,14 +7,11 @@ Nothing here knows what a debate is.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 import anyio
 
 from parley.bus.contracts.base import BlobRef
-
-NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 # The reason of a dead letter that nobody acknowledged.
 USED_UP = "every delivery is used up"
@@ -38,7 +35,8 @@ class Entry(NamedTuple):
     data: bytes
     msg_id: str
     guard: Guard | None = None
-    headers: Mapping[str, str] = NO_HEADERS
+    # Whole lines: `name: value`.
+    headers: tuple[str, ...] = ()
 
 
 class Record(NamedTuple):
@@ -177,9 +175,13 @@ class Bus(Protocol):
         ...
 
     async def tail(
-        self, filters: Sequence[str], *, start: int, on: Callable[[Record], None]
+        self, filters: Sequence[str], *, start: int, on: Callable[[Sequence[Record]], None]
     ) -> None:
-        """Every matching record from `start` on, in order, each once; until cancelled."""
+        """
+        Every matching record from `start` on, in order, each once; until cancelled.
+
+        `on` gets as many at a time as have arrived.
+        """
         ...
 
     async def work(

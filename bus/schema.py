@@ -56,7 +56,7 @@ _HEADERS: Document = {
     "properties": {
         name: {"type": "string"}
         for name in (
-            "Nats-Msg-Id", "ce-specversion", "ce-id", "ce-source", "ce-type", "traceparent",
+            "Parley-Write", "ce-specversion", "ce-id", "ce-source", "ce-type", "traceparent",
         )
     },
 }  # fmt: skip

@@ -23,6 +23,7 @@ there, never stored, `live.{prefix}.{panel}.{id}.partial.{step}.{persona}`: a tu
 """
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from typing_extensions import override
@@ -41,7 +42,7 @@ from parley.bus.contracts.panel import EVERYBODY
 
 LIVE = "live"
 # A panel or id, as in `contracts.base.Token`.
-_NAME = r"[A-Za-z0-9_-]{1,64}"
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 REDRIVE = "redrive"
 CONTROL = "ctl."
 ASKS = "ctl.ask."
@@ -60,6 +61,13 @@ class DebateRef(NamedTuple):
     @override
     def __str__(self) -> str:
         return f"{self.panel}/{self.id}"
+
+
+@lru_cache(maxsize=8192)
+def _ref_of(panel: str, debate: str) -> DebateRef | None:
+    """None if one of both is no name."""
+    named = _NAME.fullmatch(panel) and _NAME.fullmatch(debate)
+    return DebateRef(panel, debate) if named else None
 
 
 def tail_of(fact: Fact) -> str:
@@ -89,8 +97,8 @@ class Subjects:
 
     def __init__(self, prefix: str = "debate") -> None:
         self.prefix = prefix
-        self._skip = len(prefix) + 1
-        self._address = re.compile(rf"{re.escape(prefix)}\.({_NAME})\.({_NAME})\.(.+)")
+        self._root = f"{prefix}."
+        self._skip = len(self._root)
 
     def parse(self, subject: str) -> tuple[DebateRef, str] | None:
         """
@@ -99,25 +107,23 @@ class Subjects:
         The server stores wildcards and any bytes in a subject that somebody publishes to. A panel
         or id of that kind would reach into other debates as soon as we wrote or read there.
         """
-        found = self._address.fullmatch(subject)
-        if found is None:
+        if not subject.startswith(self._root):
             return None
-        panel, debate, tail = found.groups()
-        return DebateRef(panel, debate), tail
+        tokens = subject[self._skip :].split(".", 2)
+        if len(tokens) < 3 or not tokens[2]:  # noqa: PLR2004 - panel, id and tail
+            return None
+        ref = _ref_of(tokens[0], tokens[1])
+        return ref and (ref, tokens[2])
 
     def tail(self, ref: DebateRef, subject: str) -> str:
         """What follows the debate's own part in one of its subjects."""
-        return subject.removeprefix(self.at(ref, ""))
+        return subject[self._skip + len(ref.panel) + len(ref.id) + 2 :]
 
     def of(self, ref: DebateRef, fact: Fact) -> str:
         return self.at(ref, tail_of(fact))
 
     def at(self, ref: DebateRef, tail: str) -> str:
         return f"{self.prefix}.{ref.panel}.{ref.id}.{tail}"
-
-    def msg_id(self, subject: str) -> str:
-        """What makes a repeated write recognisable: every subject is written once."""
-        return subject[self._skip :]
 
     def control_of(self, ref: DebateRef) -> str:
         return self.at(ref, "ctl.>")

@@ -38,13 +38,17 @@ class Metric:
 QUARANTINED = Metric("parley_quarantined_total", "Records that are no facts.", ("role",))
 
 
+def _no_durations() -> list[int]:
+    return [0] * (len(BUCKETS) + 1)
+
+
 class Tally:
     def __init__(self) -> None:
         self.counts: defaultdict[Metric, defaultdict[Labels, float]] = defaultdict(
             lambda: defaultdict(float)
         )
         # For each label set: how many fell into each bucket, the last one being without bound.
-        self.durations: dict[tuple[Metric, Labels], list[int]] = {}
+        self.durations: defaultdict[tuple[Metric, Labels], list[int]] = defaultdict(_no_durations)
 
     def add(self, metric: Metric, *labels: str) -> None:
         self.counts[metric][labels] += 1
@@ -54,8 +58,7 @@ class Tally:
 
     def observe(self, metric: Metric, seconds: float, *labels: str) -> None:
         self.counts[metric][labels] += seconds
-        buckets = self.durations.setdefault((metric, labels), [0] * (len(BUCKETS) + 1))
-        buckets[bisect_left(BUCKETS, seconds)] += 1
+        self.durations[metric, labels][bisect_left(BUCKETS, seconds)] += 1
 
     def total(self, metric: Metric) -> float:
         return sum(self.counts[metric].values()) if metric in self.counts else 0
@@ -69,7 +72,7 @@ def exposition(tallies: Iterable[Tally]) -> str:
             for labels, value in counts.items():
                 sums.counts[metric][labels] += value
         for key, buckets in tally.durations.items():
-            known = sums.durations.setdefault(key, [0] * len(buckets))
+            known = sums.durations[key]
             sums.durations[key] = [a + b for a, b in zip(known, buckets, strict=True)]
     lines: list[str] = []
     for metric in sorted(sums.counts, key=lambda one: one.name):

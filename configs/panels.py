@@ -9,12 +9,13 @@ panel in the user's directory takes the place of a built-in one with the same na
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
+from typing_extensions import override
 
 from parley.bus.contracts.base import Share, Token
-from parley.bus.contracts.panel import Panel, PanelBase, VerdictPanel, VerdictParams
+from parley.bus.contracts.panel import Panel, PanelBase, VerdictPanel, VerdictParams, check_manager
 from parley.bus.errors import BadInput
 from parley.configs.absa_panel import AbsaPanelFile, Setting, absa_panel
 from parley.configs.careful_yaml import parse_yaml
@@ -28,6 +29,7 @@ DEFAULT_PRESET = "default"
 # Trust that older panels gave to an agent which is no more; harmless, so it is only reported.
 _RETIRED_TRUST = "semantic"
 _PLAIN_KEYS = ("deadline_s", "quorum")
+_MANAGER = "manager"
 
 
 class PanelFile(PanelBase):
@@ -40,6 +42,20 @@ class PanelFile(PanelBase):
     presets: dict[Token, VerdictParams] = Field(default_factory=dict)
     trust: dict[Token, Share] = Field(default_factory=dict)
     quorum: int | None = Field(default=None, ge=1)
+    # Who puts the decision into words, and where nobody has to ask for that.
+    manager: Token | None = None
+    manager_sits: Literal["with_models", "always"] = "with_models"
+
+    @property
+    @override
+    def everybody(self) -> tuple[str, ...]:
+        return self.roster if self.manager is None else (*self.roster, self.manager)
+
+    @model_validator(mode="after")
+    def _manager_stands_apart(self) -> Self:
+        if self.manager is not None:
+            check_manager(self.manager, self.roster)
+        return self
 
     @property
     def preset_names(self) -> tuple[str, ...]:
@@ -137,16 +153,19 @@ def parse_sets(sets: Iterable[str]) -> list[Override]:
     return overrides
 
 
-def resolve(
+def resolve(  # noqa: PLR0913  one argument for each thing a person says
     name: str,
     preset: str = DEFAULT_PRESET,
     overrides: Sequence[Override] = (),
     *,
     roster: Sequence[str] = (),
     panels_dir: Path | None = None,
+    models: bool = False,
 ) -> Resolution:
     """
     The panel as one debate runs it; an empty roster means the panel's own.
+
+    `models` says whether language models will speak.
 
     Raises BadInput with one line for each mistake.
     """
@@ -165,7 +184,7 @@ def resolve(
     seats = tuple(roster) or content.usual_roster
     retired = [o for o in overrides if o.key == f"trust.{_RETIRED_TRUST}"]
     kept = [o for o in overrides if o not in retired]
-    panel = _assemble(content, preset, seats, kept)
+    panel = _assemble(content, preset, seats, kept, models=models)
     warnings += tuple(f"{o.origin}: no such agent any more, ignored" for o in retired)
     return Resolution(panel, warnings)
 
@@ -186,7 +205,12 @@ def _resolve_absa(
 
 
 def _assemble(
-    content: PanelFile, preset: str, seats: Sequence[str], overrides: Sequence[Override]
+    content: PanelFile,
+    preset: str,
+    seats: Sequence[str],
+    overrides: Sequence[Override],
+    *,
+    models: bool,
 ) -> VerdictPanel:
     given = {_place_of(override.key): override for override in overrides}
     known = _known_places(seats)
@@ -211,6 +235,7 @@ def _assemble(
             **_below("trust", places),
         },
         "quorum": content.quorum,
+        "manager": _manager(content, places.get((_MANAGER,)), mistakes, models=models),
         **{key: places[(key,)].value for key in _PLAIN_KEYS if (key,) in places},
     }
 
@@ -232,6 +257,18 @@ def _assemble(
     return panel
 
 
+def _manager(
+    content: PanelFile, told: Override | None, mistakes: list[str], *, models: bool
+) -> str | None:
+    if told is None:
+        return content.manager if models or content.manager_sits == "always" else None
+    if not isinstance(told.value, bool):
+        mistakes.append(f"{told.origin}: {_MANAGER}: should be true or false")
+    elif told.value and content.manager is None:
+        mistakes.append(f"{told.origin}: {_MANAGER}: the panel {content.name} names none")
+    return content.manager if told.value is True else None
+
+
 def _place_of(key: str) -> tuple[str, ...]:
     """Parameters need no prefix: `max_rounds` is `params.max_rounds`."""
     return ("params", key) if key in VerdictParams.model_fields else tuple(key.split("."))
@@ -242,7 +279,8 @@ def _known_places(seats: Sequence[str]) -> set[tuple[str, ...]]:
 
 
 def _known_keys(seats: Sequence[str]) -> list[str]:
-    return [*VerdictParams.model_fields, *_PLAIN_KEYS, *(f"trust.{seat}" for seat in seats)]
+    trust = (f"trust.{seat}" for seat in seats)
+    return [*VerdictParams.model_fields, *_PLAIN_KEYS, _MANAGER, *trust]
 
 
 def _below(head: str, places: Mapping[tuple[str, ...], Override]) -> dict[str, object]:

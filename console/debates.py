@@ -42,6 +42,8 @@ class Wishes:
     regime: str | None = None
     # The language of the texts; None finds it out, text by text.
     language: str | None = None
+    # Whether language models will speak.
+    models: bool = False
 
     def overrides(self) -> list[Override]:
         regime = Override("theta", self.regime, f"--regime {self.regime}")
@@ -86,6 +88,7 @@ def wished_panel(name: str, wishes: Wishes) -> Resolution:
             wishes.overrides(),
             roster=wishes.roster,
             panels_dir=wishes.panels_dir,
+            models=wishes.models,
         )
     )
 
@@ -102,6 +105,8 @@ def scripted_panel(script: ScriptFile, wishes: Wishes) -> Resolution:
     ]
     if isinstance(content, Script) and content.theta is not None:
         overrides.append(Override("theta", content.theta.value, f"{script.path}: theta"))
+    if isinstance(content, Script) and content.report is not None:
+        overrides.append(Override("manager", True, f"{script.path}: report"))
     try:
         resolution = resolve(
             content.panel,
@@ -109,6 +114,7 @@ def scripted_panel(script: ScriptFile, wishes: Wishes) -> Resolution:
             [*overrides, *wishes.overrides()],
             roster=wishes.roster or content.roster or (),
             panels_dir=wishes.panels_dir,
+            models=wishes.models,
         )
     except BadInput as error:
         raise BadInput(_with_file(str(error), script.path)) from error

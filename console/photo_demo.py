@@ -30,7 +30,7 @@ async def show_photo(journal: Journal, settings: Settings, directory: Path) -> l
     with decoding(limits) as decoder:
         photo = check(path, decoder, limits)
     job = Job(wished_panel("forensic", Wishes()).panel, (path,))
-    seats = [(job.panel.name, persona) for persona in job.panel.roster]
+    seats = [(job.panel.name, persona) for persona in job.panel.everybody]
     name = new_id()
     async with staffed(journal, settings, seats, make_brain(BrainChoice(RULE))):
         state = await debate_photo(journal, job, photo, name, {})

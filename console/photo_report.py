@@ -15,7 +15,7 @@ from parley.console.photo_chart import chart
 from parley.console.photo_check import Photo
 from parley.console.photo_words import Explanation, explain, places
 from parley.console.reports.page import bullets, image, markup, page, safe
-from parley.console.reports.verdict_blocks import declared, transcript
+from parley.console.reports.verdict_blocks import declared, in_words, transcript
 from parley.coordinator.verdicts.result import VerdictResult
 
 
@@ -88,7 +88,9 @@ def _body(
     yield from markup(transcript(result))
     yield "<h2>Why it stopped</h2>"
     yield from markup(declared(result.declarations))
-    yield f"<h2>The manager's decision</h2><p>{safe(result.rationale)}</p>"
+    yield "<h2>The manager's decision</h2>"
+    yield from markup(in_words(result.manager_report))
+    yield f"<p>{safe(result.rationale)}</p>"
 
 
 def _facts(photo: Photo, result: VerdictResult) -> str:

@@ -58,7 +58,7 @@ async def _journal(
         settings = await stack.enter_async_context(private_server(settings))
     journal = await stack.enter_async_context(open_journal(settings, create=True))
     if own_server or not await somebody_coordinates(journal):
-        seats = [(job.panel.name, persona) for persona in job.panel.roster]
+        seats = [(job.panel.name, persona) for persona in job.panel.everybody]
         await stack.enter_async_context(staffed(journal, settings, seats, make_brain(choice)))
     return journal
 

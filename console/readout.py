@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from parley.bus.contracts.facts import Abstained, Failure, TurnTaken
 from parley.coordinator.state import DebateState, Step
-from parley.coordinator.verdicts.board import LOCALIZE, Stand, board_of
+from parley.coordinator.verdicts.board import AFTERWARDS, Stand, board_of
 from parley.coordinator.verdicts.turns import DebateTurn, turns_of
 
 
@@ -52,7 +52,7 @@ def read_out(state: DebateState) -> Readout:
     board = board_of(now)
     standing = {one.position.agent: one for one in board.standing}
     turns = {turn.agent: turn for turn in turns_of(now) if turn.round == board.round}
-    asked = [step for step in state.steps if step.name != LOCALIZE or not step.is_over]
+    asked = [step for step in state.steps if step.name not in AFTERWARDS or not step.is_over]
     step = asked[-1] if asked else None
     return Readout(
         round=board.round,
@@ -72,7 +72,7 @@ def bar(share: float) -> str:
 def so_far(state: DebateState) -> DebateState:
     """The state as if the open step were over, with those who have spoken already."""
     step = state.open_step
-    if step is None or step.name == LOCALIZE:
+    if step is None or step.name in AFTERWARDS:
         return state
     heard = tuple(one.said.persona for one in step.heard)
     ask = step.ask.model_copy(update={"personas": heard})

@@ -33,8 +33,25 @@ from parley.bus.contracts.deliberation import (
     SummaryRequest,
 )
 from parley.bus.contracts.facts import Asked, Content, Fact, Request, RequestByReference
-from parley.bus.contracts.panel import AbsaPanel, DebateInput, DeliberationPanel, Panel
+from parley.bus.contracts.panel import (
+    AbsaPanel,
+    DebateInput,
+    DeliberationPanel,
+    Panel,
+    VerdictPanel,
+)
 from parley.bus.contracts.regimes import Theta
+from parley.bus.contracts.verdicts import (
+    Localization,
+    LocalizeRequest,
+    OpeningRequest,
+    Reply,
+    Report,
+    ReportRequest,
+    ResponseType,
+    Statement,
+    Verdict,
+)
 from parley.console.inputs import Material
 from parley.console.rehearsal import Speak, play, play_on
 from parley.coordinator.state import DebateState
@@ -61,6 +78,8 @@ def _played(
     if script is None and isinstance(panel, DeliberationPanel):
         question = parse_question(material.question) if material.question is not None else None
         return play_on(panel, about, _deliberation(question))
+    if script is None and isinstance(panel, VerdictPanel):
+        return play_on(panel, about, _verdicts(panel))
     return play(panel, script or Script(rounds=({},)), about)
 
 
@@ -81,6 +100,29 @@ def _deliberation(question: Question | None) -> Speak:
         if question is not None:
             return answer(question, request, persona)
         return stand_in(persona, request)
+
+    return speak
+
+
+def _verdicts(panel: VerdictPanel) -> Speak:
+    """So chosen that every kind of ask comes up: the first is as sure as all others are, of another thing."""
+
+    def speak(persona: str, request: Request) -> Content:
+        match request:
+            case OpeningRequest():
+                alone = persona == panel.roster[0]
+                return Statement(
+                    verdict=Verdict.AUTHENTIC if alone else Verdict.AI_GENERATED,
+                    confidence=0.9,
+                    reasoning=f"(what {persona} says)",
+                    arguments=(f"(the evidence of {persona})",),
+                )
+            case LocalizeRequest():
+                return Localization(summary="(the region)")
+            case ReportRequest():
+                return Report(summary="(the report)")
+            case _:
+                return Reply(response_type=ResponseType.DEFENSE)
 
     return speak
 

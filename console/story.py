@@ -33,6 +33,7 @@ from parley.bus.contracts.verdicts import (
     Localization,
     ManagerDecision,
     Reply,
+    Report,
     RoundRequest,
     Statement,
     TerminationReason,
@@ -42,7 +43,7 @@ from parley.console.deliberations import figures, tell_decision, tell_turn
 from parley.console.readout import so_far
 from parley.console.text import one_line
 from parley.coordinator.state import DebateState
-from parley.coordinator.verdicts.board import LOCALIZE, OPENING
+from parley.coordinator.verdicts.board import LOCALIZE, OPENING, REPORT
 from parley.coordinator.verdicts.turns import turns_of
 
 QUOTE_WIDTH = 160
@@ -63,12 +64,17 @@ WHY: dict[TerminationReason | RegimeReason, str] = {
     RegimeReason.MAX_ITERATIONS: "the last iteration is over with checks unmet",
 }
 
+AFTERWARDS_ASKED = {
+    LOCALIZE: "follow-up: {} is asked for the suspect region",
+    REPORT: "report: {} is asked to put the decision into words",
+}
+
 
 def tell(fact: Fact, before: DebateState, after: DebateState) -> Iterator[str]:  # noqa: C901, PLR0912 - one case a fact is the clearest table
     """The lines that tell one fact; `before` and `after` are the states around it."""
     match fact:
         case Submitted():
-            yield f"panel {fact.panel.name}, {_setting(fact.panel)}: {', '.join(fact.panel.roster)}"
+            yield f"panel {fact.panel.name}, {_setting(fact.panel)}: {', '.join(fact.panel.everybody)}"
             if fact.input.text:
                 yield f"about: {one_line(fact.input.text, QUOTE_WIDTH)}"
         case Asked():
@@ -147,8 +153,8 @@ def _asked(ask: Asked) -> Iterator[str]:
         yield from deliberations.tell_ask(ask.request)
     elif ask.step == OPENING:
         yield "opening statements"
-    elif ask.step == LOCALIZE:
-        yield f"follow-up: {', '.join(ask.personas)} is asked for the suspect region"
+    elif ask.step in AFTERWARDS_ASKED:
+        yield AFTERWARDS_ASKED[ask.step].format(", ".join(ask.personas))
     else:
         yield ask.step.replace("-", " ")
         request = ask.request
@@ -182,6 +188,8 @@ def _spoken(turn: TurnTaken, before: DebateState, after: DebateState) -> Iterato
             yield f"  {turn.persona}: {said.verdict.value} {said.confidence:.2f}{_quote(said.reasoning)}"
         case Localization() as said:
             yield f"  {turn.persona}: {_region(said)}"
+        case Report() as said:
+            yield f"  {turn.persona}: {one_line(said.summary, QUOTE_WIDTH)}"
         case Failure() as said:
             yield f"  {turn.persona}: cannot answer ({said.reason.value}){_quote(said.detail)}"
         case Reply() as said:
@@ -228,6 +236,10 @@ def _decided(fact: Decided) -> Iterator[str]:
     yield f"  {one_line(decision.rationale)}"
     for follow_up in decision.follow_ups:
         yield f"  follow-up for {follow_up.agent}: {_answered(follow_up)}"
+    if decision.report is not None:
+        yield f"  in the manager's words: {one_line(decision.report.summary)}"
+        for quote in decision.report.key_evidence:
+            yield f'  key evidence: "{one_line(quote, QUOTE_WIDTH)}"'
 
 
 def _answered(follow_up: FollowUp) -> str:

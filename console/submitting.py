@@ -1,7 +1,7 @@
 """From the command line to a debate on the bus."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from parley.agents.absa.text import detect_language
 from parley.agents.absa_script import AbsaScript
@@ -49,6 +49,7 @@ def plan(  # noqa: PLR0913, PLR0917  one argument for each thing a person says
 ) -> Plan:
     """Raises BadInput with one line for each mistake."""
     script = brain.script
+    wishes = replace(wishes, models=brain.kind == MODEL)
     panel_path(panel, wishes.panels_dir)
     if script is not None and script.content.panel != panel:
         raise BadInput(f"{script.path}: panel: is {script.content.panel!r}, not {panel!r}")

@@ -157,13 +157,14 @@ async def follow(
     see: Callable[[Record], Awaitable[bool]],
 ) -> None:
     """Hand every record to `see`, in order, until it answers that this was the last one."""
-    send, receive = anyio.create_memory_object_stream[Record](math.inf)
+    send, receive = anyio.create_memory_object_stream[Sequence[Record]](math.inf)
     async with send, receive, anyio.create_task_group() as tasks:
         tasks.start_soon(partial(journal.bus.tail, filters, start=start, on=send.send_nowait))
-        async for record in receive:
-            if await see(record):
-                break
-        tasks.cancel_scope.cancel()
+        async for records in receive:
+            for record in records:
+                if await see(record):
+                    tasks.cancel_scope.cancel()
+                    return
 
 
 async def _prepare(bus: JetStreamBus, *, create: bool) -> None:

@@ -32,7 +32,7 @@ from parley.bus.errors import ProtocolError
 from parley.coordinator.audit import carried_alike, expected_decision, with_what_was_found
 from parley.coordinator.reducer import apply, pass_over
 from parley.coordinator.state import DebateState, Phase, Step
-from parley.coordinator.verdicts.board import LOCALIZE
+from parley.coordinator.verdicts.board import AFTERWARDS
 
 Change = Callable[[Panel], Panel]
 
@@ -41,7 +41,8 @@ class Unknown(StrEnum):
     """
     What the recording does not determine. An unknown ending leaves the outcome unknown too.
 
-    The answer to a follow-up alters no verdict, so that without it the outcome is known.
+    The answer to a follow-up alters no verdict, nor do the manager's words, so that without them
+    the outcome is known.
     """
 
     ENDING = "ending"
@@ -178,8 +179,8 @@ def _alone(state: DebateState, recorded: DebateState) -> Redecided:
     while state.phase is not Phase.CLOSED:
         due = expected_decision(state)
         facts = None if due is None else _with_answers(due, recorded)
-        if facts is None and isinstance(due, Asked) and due.step == LOCALIZE:
-            unknown, missing = Unknown.FOLLOW_UP, _was_never(due)
+        if facts is None and isinstance(due, Asked) and due.step in AFTERWARDS:
+            unknown, missing = Unknown.FOLLOW_UP, missing or _was_never(due)
             facts = iter((due, DeadlineFired(step=due.step)))
         if facts is None:
             known = state.terminated is not None

@@ -65,11 +65,16 @@ def limits_of(panel: Panel) -> dict[str, JsonValue]:
 
 def exhausted(state: DebateState) -> bool:
     """Nothing more may be asked for."""
+    return refused(state) or spent_all(state)
+
+
+def spent_all(state: DebateState) -> bool:
+    """The debate has used what it may use itself."""
     own = budget_of(state.running_panel)
     if own is None:
-        return refused(state)
+        return False
     limits = (own.calls, own.tokens, own.cost, own.seconds)
-    return refused(state) or any(
+    return any(
         limit is not None and at_least(used, limit)
         for used, limit in zip(spent_in(state), limits, strict=True)
     )
@@ -81,12 +86,11 @@ def refused(state: DebateState) -> bool:
 
     What the others said then is no ground for a rule to end the debate by.
     """
-    return bool(state.steps) and any(
-        isinstance(one.said, TurnTaken)
-        and isinstance(one.said.content, Failure)
-        and one.said.content.reason is FailureReason.BUDGET_EXHAUSTED
-        for one in state.steps[-1].heard
-    )
+    for _, said in state.steps[-1].heard if state.steps else ():
+        content = said.content if isinstance(said, TurnTaken) else None
+        if isinstance(content, Failure) and content.reason is FailureReason.BUDGET_EXHAUSTED:
+            return True
+    return False
 
 
 def with_allowance(fact: ControlFact, panel: Panel) -> ControlFact:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import structlog
 
+from parley.bus.contracts.facts import ControlFact
 from parley.bus.journal import Draft, Journal, fits
 from parley.bus.subjects import DebateRef
 from parley.coordinator.policy import Flow, Impasse, decide, give_up
@@ -12,17 +13,17 @@ from parley.coordinator.state import DebateState
 log = structlog.get_logger()
 
 
-def draft_decision(
-    journal: Journal, ref: DebateRef, state: DebateState, flows: Mapping[str, Flow]
-) -> Draft | None:
+def decision(ref: DebateRef, state: DebateState, flows: Mapping[str, Flow]) -> ControlFact | None:
     """None while the debate waits for somebody. The audit arrives at the same."""
     try:
-        fact = decide(state, flows)
+        return decide(state, flows)
     except Exception:
         log.exception("undecidable", debate=str(ref))
-        fact = give_up(state, Impasse.UNDECIDABLE)
-    if fact is None:
-        return None
+        return give_up(state, Impasse.UNDECIDABLE)
+
+
+def drafted(journal: Journal, ref: DebateRef, state: DebateState, fact: ControlFact) -> Draft:
+    """A decision in this state, as it can be written."""
     draft = journal.draft(ref, fact)
     if fits(fact, len(draft.data)):
         return draft

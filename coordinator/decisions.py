@@ -7,11 +7,11 @@ from anyio.abc import TaskGroup
 
 from parley.bus.contracts.facts import Recalled, Remembered
 from parley.bus.errors import BadInput, Conflict, Unavailable
-from parley.bus.journal import Draft, Journal
+from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.bus.tally import Tally
 from parley.coordinator.crew import Crew
-from parley.coordinator.deciding import draft_decision
+from parley.coordinator.deciding import decision, drafted
 from parley.coordinator.figures import count
 from parley.coordinator.memory import memory_of
 from parley.coordinator.policy import Flow
@@ -40,18 +40,19 @@ class Decisions:
     def make_if_due(self, ref: DebateRef, watched: Watched) -> bool:
         if watched.state is None or watched.acting_after == watched.control:
             return False
-        draft = draft_decision(self._journal, ref, watched.state, self._flows)
-        if draft is None:
+        fact = decision(ref, watched.state, self._flows)
+        if fact is None:
             return False
         watched.acting_after = watched.control
-        watched.sent = draft
-        self._writers.hand(Write(ref, watched, draft, watched.control))
+        self._writers.hand(Write(ref, watched, watched.state, fact, watched.control))
         return True
 
     async def _write(self, write: Write) -> None:
-        draft = write.draft
-        if isinstance(draft.fact, Recalled | Remembered):
-            draft = await self._looked_up(write, draft.fact)
+        fact = write.fact
+        if isinstance(fact, Recalled | Remembered):
+            fact = await self._memory.look_up(write.ref, write.state, fact)
+        draft = drafted(self._journal, write.ref, write.state, fact)
+        write.watched.sent = draft
         while write.watched.control == write.after:
             try:
                 await self._journal.control(write.ref, draft, after=write.after)
@@ -66,12 +67,3 @@ class Decisions:
                 count(self._tally, write.ref.panel, draft.fact)
             write.watched.answered_after = write.after
             return
-
-    async def _looked_up(self, write: Write, fact: Recalled | Remembered) -> Draft:
-        """The decision with what the memory has to say to it, for the few that ask it."""
-        state = write.watched.state
-        if state is None:
-            return write.draft
-        found = await self._memory.look_up(write.ref, state, fact)
-        write.watched.sent = self._journal.draft(write.ref, found)
-        return write.watched.sent

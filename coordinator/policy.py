@@ -50,7 +50,9 @@ FLOWS: Mapping[str, Flow] = {
 
 def decide(state: DebateState, flows: Mapping[str, Flow] = FLOWS) -> ControlFact | None:
     """The control fact that is due, or None while the debate waits for somebody (or is over)."""
-    if state.phase in (Phase.UNKNOWN, Phase.CLOSED):
+    open_step = state.open_step
+    waits = open_step is not None and not open_step.fired and state.cancelled_at is None
+    if waits or state.phase in (Phase.UNKNOWN, Phase.CLOSED):
         return None
     if state.phase is Phase.SUBMITTED:
         return Opened(decided_at=state.facts)
@@ -59,8 +61,8 @@ def decide(state: DebateState, flows: Mapping[str, Flow] = FLOWS) -> ControlFact
         return flow.cancel(state)
     if state.cancelled_at is not None and flow.stop is not None:
         return flow.stop(state)
-    if state.open_step is not None:
-        return _overdue(state, state.open_step)
+    if open_step is not None:
+        return _overdue(state, open_step)
     return with_allowance(flow.advance(state), state.running_panel)
 
 

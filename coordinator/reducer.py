@@ -158,11 +158,15 @@ def _with_abstention(state: DebateState, fact: Abstained) -> DebateState:
 
 
 def _with_heard(state: DebateState, said: TurnTaken | Abstained) -> DebateState:
-    step = state.open_step
-    if step is None or step.name != said.step or not step.awaits(said.persona):
+    """Spelled out, without `_replace`: nearly all facts pass here."""
+    phase, facts, panel, input_, steps, *rest = state
+    if not steps:
         return pass_over(state)
-    step = step._replace(heard=(*step.heard, Heard(state.facts, said)))
-    return state._replace(facts=state.facts + 1, steps=(*state.steps[:-1], step))
+    ask, ordinal, margin, heard, *marks = steps[-1]
+    if ask.step != said.step or not steps[-1].awaits(said.persona):
+        return pass_over(state)
+    step = Step(ask, ordinal, margin, (*heard, Heard(facts, said)), *marks)
+    return DebateState._make((phase, facts + 1, panel, input_, (*steps[:-1], step), *rest))
 
 
 def _ended(state: DebateState, **changes: Any) -> DebateState:

@@ -7,14 +7,14 @@ Whatever two replicas do at the same time, the guard on the control facts lets o
 and the loser learns of it from the log like everybody else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import anyio
 import structlog
 from anyio.abc import TaskGroup
 
 from parley.bus.codec import decode
-from parley.bus.contracts.facts import Asked, DeadlineFired, Fact
+from parley.bus.contracts.facts import Asked, Closed, DeadlineFired, Fact
 from parley.bus.errors import Conflict, DecodeError, ProtocolError, Unavailable
 from parley.bus.journal import Journal
 from parley.bus.port import Presence, Record
@@ -29,7 +29,7 @@ from parley.coordinator.quarantine import Quarantine
 from parley.coordinator.reducer import apply, pass_over
 from parley.coordinator.state import DebateState, Phase
 from parley.coordinator.survey import falsely_closed, not_closed
-from parley.coordinator.watched import Watched
+from parley.coordinator.watched import News, Watched
 
 # A debate of somebody else's that shows no decision for this long after a fact is looked into.
 STALL_S = 5.0
@@ -97,7 +97,7 @@ class Coordinator:
             with anyio.CancelScope() as following:
                 if stop is not None:
                     self._tasks.start_soon(self._stop_following, stop, following)
-                await bus.tail(self._subjects.facts(), start=start, on=self._on_record)
+                await bus.tail(self._subjects.facts(), start=start, on=self._on_records)
             with anyio.move_on_after(DRAIN_S):
                 await self._decisions.written()
             log.info("coordinator_drained", open_debates=len(self._debates))
@@ -130,46 +130,64 @@ class Coordinator:
         self._debates[ref] = watched
         return watched
 
-    def _on_record(self, record: Record) -> None:
+    def _on_records(self, records: Sequence[Record]) -> None:
+        """First all are read, then folded, then decided on: what was just in use runs faster."""
+        news = [read for record in records if (read := self._read(record)) is not None]
+        moved = {one.ref: one.watched for one in news if self._take(one)}
+        for ref, watched in moved.items():
+            self._decisions.make_if_due(ref, watched)
+            if watched.state is not None and watched.state.phase in OVER:
+                self._debates.pop(ref, None)
+
+    def _read(self, record: Record) -> News | None:
+        """None for what concerns no debate that is watched."""
         address = self._subjects.parse(record.subject)
         if address is None:
             self._quarantine.put(record, "its subject belongs to no debate", self._tasks)
-            return
+            return None
         ref, tail = address
         watched = self._debates.get(ref)
         if watched is None and tail == "submitted":
             watched = self._watch(ref)
             watched.state = DebateState() if watched.mine else None
-        if watched is None or record.sequence <= watched.sequence:
-            return
+        if watched is None:
+            return None
+        folded = watched.state is not None and not watched.loading
+        fact = self._fact(watched, record, tail) if folded or tail == CLOSED else None
+        return News(record, ref, tail, watched, fact)
+
+    def _take(self, news: News) -> bool:
+        """Whether there is a new state to act on."""
+        record, ref, tail, watched, fact = news
+        if record.sequence <= watched.sequence:
+            return False
         watched.touched = self._now
         if tail.startswith(ASKS):
             watched.see_ask(record.sequence, self._now)
         if watched.loading:
             watched.arrived.append(record)
-            return
+            return False
         watched.move_to(record.sequence, tail)
-        if self._take(ref, watched, record, tail):
-            del self._debates[ref]
+        if watched.state is not None:
+            watched.state = self._after(ref, watched, watched.state, record, fact)
+            return True
+        if isinstance(fact, Closed):
+            self._debates.pop(ref, None)
+        return False
 
-    def _take(self, ref: DebateRef, watched: Watched, record: Record, tail: str) -> bool:
-        """True when there is nothing to do for the debate any more."""
-        if watched.state is None:
-            return tail == CLOSED and self._is_fact(record, tail)
-        watched.state = self._folded(ref, watched, watched.state, record, tail)
-        self._decisions.make_if_due(ref, watched)
-        return watched.state.phase in OVER
-
-    def _folded(
-        self, ref: DebateRef, watched: Watched, state: DebateState, record: Record, tail: str
+    def _after(
+        self,
+        ref: DebateRef,
+        watched: Watched,
+        state: DebateState,
+        record: Record,
+        fact: Fact | None,
     ) -> DebateState:
         """What is no fact, or illegal where it stands, counts for nothing; the audit reports it."""
-        try:
-            fact = self._fact(watched, record, tail)
-            after = apply(state, fact)
-        except DecodeError as error:
-            self._quarantine.put(record, str(error), self._tasks)
+        if fact is None:
             return state
+        try:
+            after = apply(state, fact)
         except ProtocolError as error:
             log.error("illegal_fact", debate=str(ref), sequence=record.sequence, reason=str(error))  # noqa: TRY400 - the reason says it all
             return pass_over(state)
@@ -178,19 +196,16 @@ class Coordinator:
             watched.deadline = seen + fact.deadline_s + TICK_S
         return after
 
-    def _is_fact(self, record: Record, tail: str) -> bool:
-        try:
-            decode(tail, record.data)
-        except DecodeError as error:
-            self._quarantine.put(record, str(error), self._tasks)
-            return False
-        return True
-
-    def _fact(self, watched: Watched, record: Record, tail: str) -> Fact:
+    def _fact(self, watched: Watched, record: Record, tail: str) -> Fact | None:
+        """None if it is none: it is put aside then."""
         sent = watched.sent
         if sent is not None and sent.subject == record.subject and sent.data == record.data:
             return sent.fact
-        return decode(tail, record.data)
+        try:
+            return decode(tail, record.data)
+        except DecodeError as error:
+            self._quarantine.put(record, str(error), self._tasks)
+            return None
 
     def _load(self, ref: DebateRef, watched: Watched) -> None:
         watched.loading = True
@@ -219,7 +234,7 @@ class Coordinator:
     ) -> DebateState:
         tail = self._subjects.tail(ref, record.subject)
         watched.move_to(record.sequence, tail)
-        return self._folded(ref, watched, state, record, tail)
+        return self._after(ref, watched, state, record, self._fact(watched, record, tail))
 
     def _settle(self, ref: DebateRef, watched: Watched, state: DebateState) -> None:
         if state.phase in OVER:

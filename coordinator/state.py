@@ -92,13 +92,12 @@ class Step(NamedTuple):
         return self.abandoned or len(self.heard) == len(self.ask.personas)
 
     def awaits(self, persona: str) -> bool:
-        return persona in self.ask.personas and self.heard_from(persona) is None
+        if self.abandoned or persona not in self.ask.personas:
+            return False
+        return persona not in [said.persona for _, said in self.heard]
 
     def heard_from(self, persona: str) -> Heard | None:
-        for one in self.heard:
-            if one.said.persona == persona:
-                return one
-        return None
+        return next((one for one in self.heard if one.said.persona == persona), None)
 
 
 class DebateState(NamedTuple):
@@ -124,10 +123,8 @@ class DebateState(NamedTuple):
     @property
     def open_step(self) -> Step | None:
         """The step that still waits for somebody, if any."""
-        if not self.steps:
-            return None
-        last = self.steps[-1]
-        return None if last.is_over else last
+        steps = self.steps
+        return None if not steps or steps[-1].is_over else steps[-1]
 
     def step(self, name: str) -> Step | None:
         return next((step for step in self.steps if step.name == name), None)

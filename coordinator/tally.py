@@ -28,11 +28,11 @@ def usage_of(state: DebateState) -> Usage:
 
 
 def usage_by_persona(state: DebateState) -> dict[str, Usage]:
-    """Of those for whom a model was asked, in the order of the roster."""
+    """Of those for whom a model was asked, in the order of the roster, the manager last."""
     used: dict[str, list[Usage]] = {}
     for turn in _turns(state):
         used.setdefault(turn.persona, []).append(turn.usage)
-    sums = {name: sum_of(used[name]) for name in state.running_panel.roster if name in used}
+    sums = {name: sum_of(used[name]) for name in state.running_panel.everybody if name in used}
     return {name: usage for name, usage in sums.items() if usage.model_calls}
 
 

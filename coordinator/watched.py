@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from parley.bus.contracts.facts import ControlFact, Fact
 from parley.bus.journal import Draft
 from parley.bus.port import Record
 from parley.bus.subjects import CONTROL, DebateRef
@@ -45,10 +46,21 @@ class Watched:
         return self.asked[1]
 
 
+class News(NamedTuple):
+    """A record that concerns a watched debate; `fact` is read only if somebody needs it."""
+
+    record: Record
+    ref: DebateRef
+    tail: str
+    watched: Watched
+    fact: Fact | None
+
+
 class Write(NamedTuple):
-    """A decision on its way into the log, with the guard of the moment it was made."""
+    """A decision on its way into the log, with the state and the guard it was made under."""
 
     ref: DebateRef
     watched: Watched
-    draft: Draft
+    state: DebateState
+    fact: ControlFact
     after: int

@@ -1,4 +1,4 @@
-"""Minds for the model server that fill in the forms of the aspect panel and of a deliberation."""
+"""Minds for the model server that fill in the forms of all panels but those of single verdicts."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -34,6 +34,7 @@ FIELDS = {
     "sensitivity": "sense",
     "dissent": "summary",
     "position": "debater",
+    "key_evidence": "report",
 }
 
 
@@ -195,5 +196,9 @@ FILLED: dict[str, Callable[[str], dict[str, Any]]] = {
         "conclusion": "Open the library at night on trial.",
         "confidence": 0.8,
         "dissent": [],
+    },
+    "report": lambda _: {
+        "summary": "The image was found to be manipulated, against one voice.",
+        "key_evidence": ["a hard edge"],
     },
 }

@@ -56,6 +56,7 @@ GOOD = {
     "response_type": "defense",
     "summary": "The upper left corner stands out.",
     "regions": [],
+    "key_evidence": [],
     "evidence": [],
     "arguments": ["regular peaks"],
     "verdict": "ai_generated",

@@ -143,8 +143,8 @@ async def until_recorded(journal: Journal, ref: DebateRef, tail: str, within_s: 
     found = anyio.Event()
     subject = journal.subjects.at(ref, tail)
 
-    def on(record: Record) -> None:
-        if record.subject == subject:
+    def on(records: Sequence[Record]) -> None:
+        if any(record.subject == subject for record in records):
             found.set()
 
     async def follow() -> None:

@@ -150,8 +150,20 @@ class ModelClient:
                         raise
                     self._log.warning("mistakes_left_out", problem=str(problem))
                     return rest
-                messages = [*messages, *sent_back(completion.text, str(problem), question.form)]
+                messages = self._again(messages, question, completion.text, problem)
         raise AssertionError
+
+    def _again(
+        self,
+        messages: list[JsonValue],
+        question: Question[FormT],
+        said: str,
+        problem: Unusable,
+    ) -> list[JsonValue]:
+        """The answer goes back with its mistakes; after a copy the question is asked anew."""
+        if problem.copied:
+            return messages_of(question.prompt.without_example(), question.form, self._met)
+        return [*messages, *sent_back(said, str(problem), question.form)]
 
     @property
     def _met(self) -> Manners:

@@ -14,6 +14,7 @@ from parley.agents.model.words import (
     folded,
     grounds,
     name,
+    outcome,
     said,
     says_nothing,
     settled,
@@ -179,7 +180,8 @@ def read_scores(form: ScoreForm, request: ScoreRequest) -> Scores:
 
 def read_axes(form: AxesForm, request: AxesRequest, told: str) -> AxesJudgement:
     """Who raised an axis is looked up in the turns."""
-    conclusion = said("conclusion", form.conclusion, told)
+    mistakes: list[str] = []
+    conclusion = outcome("conclusion", form.conclusion, told, mistakes)
     if conclusion.strip(" .!").upper() == STABLE:
         conclusion = STABLE
         if request.conclusion is None:
@@ -194,13 +196,14 @@ def read_axes(form: AxesForm, request: AxesRequest, told: str) -> AxesJudgement:
         for key, one in named.items()
         if name(one.name)
     )
-    return AxesJudgement(
+    judgement = AxesJudgement(
         axes=axes,
         orthogonality=share(form.orthogonality),
         conclusion=conclusion,
         confidence=share(form.confidence),
         unexplored=_axes(form.unexplored, request.axes),
     )
+    return settled(judgement, mistakes)
 
 
 def _raised_by(axis: str, turns: Sequence[Spoken]) -> tuple[str, ...]:
@@ -248,7 +251,7 @@ def read_summary(form: SummaryForm, request: SummaryRequest, told: str) -> Summa
             dissent = Dissent(agent=turn.agent, position=turn.position, reason=tidy(entry.reason))
             found.setdefault(turn.agent, dissent)
     summary = Summary(
-        conclusion=said("conclusion", form.conclusion, told),
+        conclusion=outcome("conclusion", form.conclusion, told, mistakes),
         confidence=share(form.confidence),
         rationale=grounds("rationale", form.rationale, told, mistakes),
         dissent=tuple(found.values()),

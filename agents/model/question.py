@@ -2,8 +2,9 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -26,18 +27,22 @@ class Form(BaseModel):
 
 FormT = TypeVar("FormT", bound=Form)
 
+# A line that announces it, in either language, and the filled-in form.
+_EXAMPLE = re.compile(r'^[^\n]*(?:Example|예)[^\n]*:\n\{"[^\n]*\n*', re.MULTILINE)
+
 
 class Unusable(ParleyError):
     """
     The form is filled in, but not all of it can be used. The text goes back to the model.
 
     `rest` is what stands without the mistakes, for a model that does not mend them; None if nothing
-    does.
+    does. What is `copied` from the example would be copied again: it does not go back.
     """
 
-    def __init__(self, problem: str, rest: Content | None = None) -> None:
+    def __init__(self, problem: str, rest: Content | None = None, *, copied: bool = False) -> None:
         super().__init__(problem)
         self.rest = rest
+        self.copied = copied
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,9 @@ class Prompt:
     user: str
     # Data URIs.
     images: tuple[str, ...] = ()
+
+    def without_example(self) -> "Prompt":
+        return replace(self, system=_EXAMPLE.sub("", self.system), user=_EXAMPLE.sub("", self.user))
 
     @property
     def digest(self) -> str:

@@ -1,4 +1,4 @@
-"""The questions of a panel of verdicts: open, answer in a round, point at a region."""
+"""The questions of a panel of verdicts: open, answer in a round, point at a region, report."""
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
@@ -9,6 +9,7 @@ from typing_extensions import override
 from parley.agents.brain import Task
 from parley.agents.model import pictures
 from parley.agents.model.question import Abilities, AnyQuestion, Prompt, Question, Questions
+from parley.agents.model.report import ReportForm, about_decision, read_report
 from parley.agents.model.untrusted import fenced
 from parley.agents.model.verdict_forms import (
     Given,
@@ -23,6 +24,7 @@ from parley.bus.contracts.facts import Request
 from parley.bus.contracts.verdicts import (
     LocalizeRequest,
     OpeningRequest,
+    ReportRequest,
     RoundRequest,
     Standing,
 )
@@ -51,10 +53,12 @@ class VerdictQuestions(Questions):
 
     @override
     def knows(self, request: Request) -> bool:
-        return isinstance(request, OpeningRequest | RoundRequest | LocalizeRequest)
+        return isinstance(request, OpeningRequest | RoundRequest | LocalizeRequest | ReportRequest)
 
     @override
     async def ask(self, task: Task, abilities: Abilities) -> AnyQuestion:
+        if isinstance(task.request, ReportRequest):
+            return _about_the_decision(task, task.request, abilities.language)
         image = await _image_of(task)
         measured = await self._measure(task) if image is not None else ""
         uris = _pictures(image, abilities)
@@ -80,14 +84,30 @@ class VerdictQuestions(Questions):
                 raise NotFound(f"no question for {request.kind}")
 
 
-def _system(task: Task, language: str) -> str:
-    """The same for every debate of this persona."""
+def _about_the_decision(task: Task, request: ReportRequest, language: str) -> AnyQuestion:
+    """Without the image: who reports finds nothing out, and quotes those who did."""
+    topic = task.input.text
+    parts = [fenced("whoever submitted the debate", topic)] if topic.strip() else []
+    material = "\n".join([*parts, about_decision(request.decision)])
+    told = Section("TASK", instructions(FAMILY, request.kind, language))
+    said = Section("DEBATE", "\n".join(_statements(request.standing, task.persona)))
+    asked = Prompt(
+        _system(task, language, rules="reporting", usual="manager"),
+        render(f"[MATERIAL]\n{material}", [told, said]),
+    )
+    return Question(
+        asked, ReportForm, lambda form: read_report(form, request.standing, told.content)
+    )
+
+
+def _system(task: Task, language: str, rules: str = "rules", usual: str = "persona") -> str:
+    """The same for every debate of this persona; `usual` is the role of one without a prompt."""
     try:
         role = instructions(task.ref.panel, task.persona, language)
     except FileNotFoundError:
-        role = instructions(FAMILY, "persona", language)
+        role = instructions(FAMILY, usual, language)
     name = instructions(FAMILY, "name", language).replace("{persona}", task.persona)
-    return render(instructions(FAMILY, "rules", language), [Section("ROLE", f"{name} {role}")])
+    return render(instructions(FAMILY, rules, language), [Section("ROLE", f"{name} {role}")])
 
 
 async def _image_of(task: Task) -> bytes | None:

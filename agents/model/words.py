@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Annotated, TypeVar
 
 from pydantic import Field
@@ -17,6 +19,11 @@ _FEWEST_LETTERS = 4
 _FEWEST_SYLLABLES = 2
 _LETTERS = re.compile(r"[^\W_]+")
 _HANGUL = re.compile(r"[가-힣]")
+_QUOTE = re.compile(r'"([^"]+)"')
+# How many words a sentence has before it can be told from its like, and how many it then shares.
+_FEWEST_TO_ADAPT = 5
+_ADAPTED = 0.8
+_COPIED = ": is copied from the example; say it in your own words, of this case"
 # What a model leaves in a form that it did not fill in.
 _PLACEHOLDERS = frozenset(
     {
@@ -95,8 +102,23 @@ def is_copied(text: str, told: str) -> bool:
     return len(_LETTERS.findall(text)) > 1 and folded(text) in folded(told)
 
 
+def is_adapted(text: str, told: str) -> bool:
+    """Whether it is a sentence of an example with a word or two exchanged."""
+    words = _LETTERS.findall(text.casefold())
+    return len(words) >= _FEWEST_TO_ADAPT and any(
+        SequenceMatcher(None, words, example, autojunk=False).ratio() >= _ADAPTED
+        for example in _quoted(told)
+    )
+
+
+@lru_cache(maxsize=64)
+def _quoted(told: str) -> tuple[list[str], ...]:
+    """The words of everything that stands between quotation marks."""
+    return tuple(_LETTERS.findall(quote) for quote in _QUOTE.findall(told.casefold()))
+
+
 def copied(field: str) -> str:
-    return f"- {field}: is copied from the example; say it in your own words, of this case"
+    return f"- {field}{_COPIED}"
 
 
 def said(field: str, text: str, told: str = "") -> str:
@@ -105,7 +127,7 @@ def said(field: str, text: str, told: str = "") -> str:
     if says_nothing(kept):
         raise Unusable(f"- {field}: says nothing; give your actual reasons")
     if is_copied(kept, told):
-        raise Unusable(copied(field))
+        raise Unusable(copied(field), copied=True)
     return kept
 
 
@@ -120,6 +142,14 @@ def grounds(field: str, text: str, told: str, mistakes: list[str]) -> str:
         mistakes.append(copied(field))
         return ""
     return said(field, kept)
+
+
+def outcome(field: str, text: str, told: str, mistakes: list[str]) -> str:
+    """What a deliberation comes to; if the model insists on an adapted example, that stands."""
+    kept = said(field, text, told)
+    if is_adapted(kept, told):
+        mistakes.append(copied(field))
+    return kept
 
 
 def why_empty(field: str, text: str, told: str) -> list[str]:
@@ -141,4 +171,8 @@ def settled(content: ContentT, mistakes: Sequence[str], *, usable: bool = True) 
     """
     if not mistakes:
         return content
-    raise Unusable("\n".join(mistakes[:MOST_ITEMS]), content if usable else None)
+    raise Unusable(
+        "\n".join(mistakes[:MOST_ITEMS]),
+        content if usable else None,
+        copied=any(one.endswith(_COPIED) for one in mistakes),
+    )

@@ -1,5 +1,6 @@
 """The ground all contracts stand on: frozen, closed to unknown fields, finite numbers only."""
 
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import (
@@ -28,6 +29,11 @@ class Contract(BaseModel):
     )
 
 
+def is_absent(value: object) -> bool:
+    """What is not there is not even named, where a reader should not have to think of it."""
+    return value is None
+
+
 # One token of a subject: no dots, wildcards or spaces, so that it can never escape its place.
 Token = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
@@ -54,6 +60,16 @@ Figures = Annotated[
 ]
 
 
+class Word(StrEnum):
+    """One of a few words. It is text already: pydantic would ask Python for the value of each."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: type, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return {**handler(source), "serialization": simple_ser_schema("str")}
+
+
 class BlobRef(Contract):
     """A blob in the object store, named by its content."""
 
@@ -69,3 +85,6 @@ class Usage(Contract):
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float = 0.0
+
+
+NOTHING_USED = Usage()

@@ -5,26 +5,25 @@ The outer fields are the brief's schema; everything needed to recompute the deci
 stands in `details`.
 """
 
-from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from parley.bus.contracts.base import Contract, Figures
+from parley.bus.contracts.base import Contract, Figures, Word
 
 
-class TerminationStatus(StrEnum):
+class TerminationStatus(Word):
     TERMINATE = "terminate"
     CONTINUE = "continue"
 
 
-class TerminationType(StrEnum):
+class TerminationType(Word):
     ANSWER_CONVERGENCE = "answer_convergence"
     VERIFICATION_PASS = "verification_pass"
     DECISION_SUFFICIENCY = "decision_sufficiency"
 
 
-class Sensitivity(StrEnum):
+class Sensitivity(Word):
     LOW = "low"
     MEDIUM = "medium"
     HIGH = "high"

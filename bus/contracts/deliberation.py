@@ -7,12 +7,11 @@ them is left out when the iteration is judged.
 """
 
 import json
-from enum import StrEnum
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from parley.bus.contracts.base import Contract, Text, Token
+from parley.bus.contracts.base import Contract, Text, Token, Word
 from parley.bus.contracts.declaration import RejectedCandidate, Sensitivity
 from parley.bus.contracts.panel import Persona
 from parley.bus.contracts.regimes import (
@@ -27,7 +26,7 @@ _MOST_AXES = 10_000
 _LONGEST_CONCLUSION = 20_000
 
 
-class RegimeReason(StrEnum):
+class RegimeReason(Word):
     """Why a deliberation ended; where no rule ended it, a TerminationReason says what did."""
 
     ANSWER_CONVERGENCE = "answer_convergence"

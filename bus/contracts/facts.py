@@ -7,7 +7,6 @@ A control fact says with `decided_at` how many facts of its debate the decision 
 anybody can fold that many and must arrive at the same fact.
 """
 
-from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
@@ -30,7 +29,7 @@ from parley.bus.contracts.absa.sentiment import (
     FinalValidationOutput,
     ValidatorOutput,
 )
-from parley.bus.contracts.base import BlobRef, Contract, Text, Token, Usage
+from parley.bus.contracts.base import NOTHING_USED, BlobRef, Contract, Text, Token, Usage, Word
 from parley.bus.contracts.budget import Allowance
 from parley.bus.contracts.declaration import TerminationDeclaration, TerminationType
 from parley.bus.contracts.deliberation import (
@@ -46,13 +45,15 @@ from parley.bus.contracts.verdicts import (
     ManagerDecision,
     OpeningRequest,
     Reply,
+    Report,
+    ReportRequest,
     RoundRequest,
     Statement,
     TerminationReason,
 )
 
 
-class FailureReason(StrEnum):
+class FailureReason(Word):
     """Why a persona has nothing to say though it was asked and is alive."""
 
     BRAIN_ERROR = "brain_error"
@@ -80,11 +81,16 @@ AbsaContent = (
     | FinalValidationOutput
 )
 Request = Annotated[
-    OpeningRequest | RoundRequest | LocalizeRequest | DeliberationRequest | AbsaRequest,
+    OpeningRequest
+    | RoundRequest
+    | LocalizeRequest
+    | ReportRequest
+    | DeliberationRequest
+    | AbsaRequest,
     Field(discriminator="kind"),
 ]
 Content = Annotated[
-    Statement | Reply | Localization | DeliberationContent | AbsaContent | Failure,
+    Statement | Reply | Localization | Report | DeliberationContent | AbsaContent | Failure,
     Field(discriminator="kind"),
 ]
 
@@ -100,6 +106,7 @@ CarriedRequest = Annotated[
     OpeningRequest
     | RoundRequest
     | LocalizeRequest
+    | ReportRequest
     | DeliberationRequest
     | AbsaRequest
     | RequestByReference,
@@ -107,12 +114,12 @@ CarriedRequest = Annotated[
 ]
 
 
-class AbstainReason(StrEnum):
+class AbstainReason(Word):
     DEADLINE = "deadline"
     UNDELIVERABLE = "undeliverable"
 
 
-class Status(StrEnum):
+class Status(Word):
     COMPLETED = "completed"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -137,6 +144,10 @@ class CancelRequested(FactBase):
     why: Text = ""
 
 
+def _is_nothing(usage: Usage) -> bool:
+    return usage is NOTHING_USED or usage == NOTHING_USED
+
+
 class TurnTaken(FactBase):
     type: Literal["turn"] = "turn"
     step: Token
@@ -144,7 +155,8 @@ class TurnTaken(FactBase):
     content: Content
     brain: str = ""
     seconds: Annotated[float, Field(ge=0)] = 0.0
-    usage: Usage = Usage()
+    # Left out where no model was asked.
+    usage: Annotated[Usage, Field(exclude_if=_is_nothing)] = NOTHING_USED
 
 
 class DeadlineFired(FactBase):

@@ -1,19 +1,15 @@
 """A panel as one debate runs it: fully resolved, so that the log alone explains the outcome."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import (
-    Field,
-    JsonValue,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, model_validator
+from typing_extensions import override
 
 from parley.bus.contracts.absa.debate import DebatePersona
 from parley.bus.contracts.absa.params import AbsaParams, LanguagePatterns, OverrideEffective
 from parley.bus.contracts.absa.record import SampleIdentity
-from parley.bus.contracts.base import BlobRef, Contract, Share, Token
+from parley.bus.contracts.base import BlobRef, Contract, Share, Token, is_absent
 from parley.bus.contracts.budget import BatchBudget, Budget
 from parley.bus.contracts.regimes import RegimeParams, Theta, params_for
 
@@ -45,6 +41,11 @@ class PanelBase(Contract):
     def roster(self) -> tuple[str, ...]:
         return tuple([persona.name for persona in self.personas])
 
+    @property
+    def everybody(self) -> tuple[str, ...]:
+        """Whoever may be asked: the roster, and who has a task outside of it."""
+        return self.roster
+
     @model_validator(mode="after")
     def _persona_names_are_usable(self) -> Self:
         names = self.roster
@@ -53,6 +54,14 @@ class PanelBase(Contract):
         if EVERYBODY in names:
             raise ValueError(f"no persona can be named {EVERYBODY!r}: asks use it for everybody")
         return self
+
+
+def check_manager(manager: str, roster: Sequence[str]) -> None:
+    """Raises ValueError for one who debates, too: nobody reports on a debate of their own."""
+    if manager in roster:
+        raise ValueError(f"the manager {manager!r} debates: give it a name of its own")
+    if manager == EVERYBODY:
+        raise ValueError(f"no manager can be named {EVERYBODY!r}: asks use it for everybody")
 
 
 class VerdictParams(Contract):
@@ -66,17 +75,13 @@ class VerdictParams(Contract):
     # How many rounds before the last travel with an ask; the standing statements always do.
     history_rounds: Annotated[int, Field(ge=0)] = 0
     # A debate that has used this much is not asked for another round; None sets no limit.
-    budget_calls: Annotated[int, Field(ge=1)] | None = None
+    budget_calls: Annotated[int, Field(ge=1)] | None = Field(None, exclude_if=is_absent)
     # Read and written together.
-    budget_tokens: Annotated[int, Field(ge=1)] | None = None
+    budget_tokens: Annotated[int, Field(ge=1)] | None = Field(None, exclude_if=is_absent)
     # In the currency of the prices.
-    budget_cost: Annotated[float, Field(gt=0)] | None = None
+    budget_cost: Annotated[float, Field(gt=0)] | None = Field(None, exclude_if=is_absent)
     # Of waiting for the personas: each step counts for its slowest.
-    budget_seconds: Annotated[float, Field(gt=0)] | None = None
-
-    @model_serializer(mode="wrap")
-    def _only_limits_there_are(self, dump: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
-        return {name: value for name, value in dump(self).items() if value is not None}
+    budget_seconds: Annotated[float, Field(gt=0)] | None = Field(None, exclude_if=is_absent)
 
 
 class VerdictPanel(PanelBase):
@@ -87,10 +92,23 @@ class VerdictPanel(PanelBase):
     trust: dict[Token, Share] = {}
     # How many personas must have spoken; None means more than half of the roster.
     quorum: Annotated[int, Field(ge=1)] | None = None
+    # Who puts the decision into words once it is made; None: nobody.
+    manager: Token | None = None
 
     @property
     def quorum_size(self) -> int:
         return self.quorum if self.quorum is not None else len(self.personas) // 2 + 1
+
+    @property
+    @override
+    def everybody(self) -> tuple[str, ...]:
+        return self.roster if self.manager is None else (*self.roster, self.manager)
+
+    @model_validator(mode="after")
+    def _manager_stands_apart(self) -> Self:
+        if self.manager is not None:
+            check_manager(self.manager, self.roster)
+        return self
 
 
 class AbsaPanel(PanelBase):

@@ -11,7 +11,6 @@ the grounds suffice. How an odd axis is handled:
 """
 
 import math
-from enum import StrEnum
 from typing import Annotated, NamedTuple, Self
 
 from pydantic import (
@@ -23,7 +22,7 @@ from pydantic import (
     model_validator,
 )
 
-from parley.bus.contracts.base import Contract, Share, Text
+from parley.bus.contracts.base import Contract, Share, Text, Word
 from parley.bus.contracts.declaration import Sensitivity, TerminationType
 
 TRULY_SATURATED = "TRULY_SATURATED"
@@ -32,13 +31,13 @@ SATURATED = "SATURATED"
 STABLE = "STABLE"
 
 
-class Regime(StrEnum):
+class Regime(Word):
     CONVERGENT = "convergent"
     VERIFICATORY = "verificatory"
     DELIBERATIVE = "deliberative"
 
 
-class Theta(StrEnum):
+class Theta(Word):
     """How open the question is, from a yes or no (L0) to one whose frame is itself in doubt (L4)."""
 
     L0 = "L0"

@@ -1,14 +1,27 @@
 """What is said in a panel of verdicts (the forensic panel): statements, replies, challenges."""
 
-from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field, StringConstraints
 
-from parley.bus.contracts.base import BlobRef, Contract, Evidence, Share, Text, Token
+from parley.bus.contracts.base import (
+    BlobRef,
+    Contract,
+    Evidence,
+    Share,
+    Text,
+    Token,
+    Word,
+    is_absent,
+)
+
+# What a report quotes; a decision has to fit into the log with all of it.
+MOST_QUOTES = 12
+LONGEST_QUOTE = 4000
+Quotation = Annotated[str, StringConstraints(max_length=LONGEST_QUOTE)]
 
 
-class Verdict(StrEnum):
+class Verdict(Word):
     AUTHENTIC = "authentic"
     MANIPULATED = "manipulated"
     AI_GENERATED = "ai_generated"
@@ -21,7 +34,7 @@ class Verdict(StrEnum):
         return cls(folded) if folded in cls._value2member_map_ else None
 
 
-class TerminationReason(StrEnum):
+class TerminationReason(Word):
     CONSENSUS_REACHED = "consensus_reached"
     STALEMATE = "stalemate"
     HIGH_CONFIDENCE_DEADLOCK = "high_confidence_deadlock"
@@ -33,7 +46,7 @@ class TerminationReason(StrEnum):
     DEBATE_DISABLED = "debate_disabled"
 
 
-class ResponseType(StrEnum):
+class ResponseType(Word):
     DEFENSE = "defense"
     CONCESSION = "concession"
     COUNTER = "counter"
@@ -134,12 +147,19 @@ class FollowUp(Contract):
     agent: Token
     action: Literal["localize_manipulation"] = "localize_manipulation"
     reason: TerminationReason
-    status: Literal["unassigned", "answered", "unanswered"] | None = None
-    answer: Localization | None = None
+    status: Literal["unassigned", "answered", "unanswered"] | None = Field(
+        None, exclude_if=is_absent
+    )
+    answer: Localization | None = Field(None, exclude_if=is_absent)
 
-    @model_serializer(mode="wrap")
-    def _only_what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
-        return {name: value for name, value in dump(self).items() if value is not None}
+
+class Report(Contract):
+    """The manager's own words about a decision; they alter neither verdict nor confidence."""
+
+    kind: Literal["report"] = "report"
+    summary: Text
+    # Words of the agents.
+    key_evidence: Annotated[tuple[Quotation, ...], Field(max_length=MOST_QUOTES)] = ()
 
 
 class ManagerDecision(Contract):
@@ -150,3 +170,13 @@ class ManagerDecision(Contract):
     follow_ups: tuple[FollowUp, ...] = ()
     insufficient_evidence: bool = False
     incomplete: bool = False
+    # None where nobody was asked to put the decision into words, or nobody could.
+    report: Annotated[Report | None, Field(exclude_if=is_absent)] = None
+
+
+class ReportRequest(Contract):
+    """The decision is made; the manager is asked for the words."""
+
+    kind: Literal["report"] = "report"
+    decision: ManagerDecision
+    standing: tuple[Standing, ...]

@@ -1,13 +1,13 @@
 """
 Writing to the log: publish, and wait for the server's word that it is stored.
 
-A write whose outcome is unknown is repeated until the server decides; its msg_id makes that
-harmless. A guard that fails on such a repetition may have failed against our own first attempt,
-so the log is asked whether the entry is ours.
+A write whose outcome is unknown is repeated until the server decides. Its msg_id makes that
+harmless, or its guard, if the entry itself breaks it. A guard that fails on a repetition may have
+failed against our own first attempt, so the log is asked whether the entry is ours.
 
-The server takes a message for a repetition by its id alone, whoever sent the first. An id that
-others can guess would let them swallow a write before it is made; where a guard already makes
-repetitions harmless, the id is therefore made anew for every write.
+The server takes a message for a repetition by its id alone, whoever sent the first, so that an id
+which others can guess would let them swallow a write before it is made; and it keeps all ids of
+the last minutes. Where the guard is enough it gets none: a mark of ours tells the entry's origin.
 """
 
 import asyncio
@@ -35,8 +35,8 @@ SERVICE_UNAVAILABLE = 503
 
 _SEQUENCE = re.compile(rb'"seq":\s*(\d+)')
 
-# The sequence under which the log holds this entry, None if it does not.
-Find = Callable[[Entry], Awaitable[int | None]]
+# The sequence under which the log holds this entry with this header line, None if it does not.
+Find = Callable[[Entry, str], Awaitable[int | None]]
 
 
 class Writer:
@@ -55,41 +55,36 @@ class Writer:
         if len(entries) > 1:
             return (await self.store(entries))[-1]
         entry = entries[0]
-        msg_id = self._id_for(entry)
-        headers = header_block(entry, msg_id)
+        mark = self._mark_of(entry)
+        headers = header_block(entry, mark)
         sequence = decided(await self._send(entry, headers), entry)
-        if sequence is None:
-            return await self._insist(entry._replace(msg_id=msg_id), headers)
-        return sequence
+        return await self._insist(entry, headers, mark) if sequence is None else sequence
 
     async def store(self, entries: Sequence[Entry]) -> list[int]:
         """The entries' sequences; they are in order unless one of them had to be repeated."""
         sent = []
-        for given in entries:
-            entry = given._replace(msg_id=self._id_for(given))
-            headers = header_block(entry, entry.msg_id)
-            sent.append((entry, headers, self._send(entry, headers)))
+        for entry in entries:
+            mark = self._mark_of(entry)
+            headers = header_block(entry, mark)
+            sent.append((entry, headers, mark, self._send(entry, headers)))
             if self._connection.client.congested:
                 await self._connection.client.relief()
         return [
-            decided(await answer, entry) or await self._insist(entry, headers)
-            for entry, headers, answer in sent
+            decided(await answer, entry) or await self._insist(entry, headers, mark)
+            for entry, headers, mark, answer in sent
         ]
 
-    def _id_for(self, entry: Entry) -> str:
-        """
-        Nobody can guess the id of a guarded entry, and so take it away from us. Its guard, which
-        the entry itself would break, already forbids to store it twice.
-        """
+    def _mark_of(self, entry: Entry) -> str:
+        """The header line by which the entry is known again: nobody can guess one of ours."""
         guard = entry.guard
         if guard is None or not entry.subject.startswith(guard.subject.removesuffix(">")):
-            return entry.msg_id
-        return f"{entry.msg_id}.{self._secret}{next(self._count)}"
+            return f"Nats-Msg-Id: {entry.msg_id}"
+        return f"Parley-Write: {self._secret}{next(self._count)}"
 
     def _send(self, entry: Entry, headers: bytes) -> asyncio.Future[Answer]:
         return self._replies.send(entry.subject, entry.data, headers, ACK_TIMEOUT_S)
 
-    async def _insist(self, entry: Entry, headers: bytes) -> int:
+    async def _insist(self, entry: Entry, headers: bytes, mark: str) -> int:
         with anyio.move_on_after(PATIENCE_S):
             while True:
                 await anyio.sleep(RETRY_PAUSE_S)
@@ -97,7 +92,7 @@ class Writer:
                 try:
                     sequence = decided(await self._send(entry, headers), entry)
                 except Conflict:
-                    sequence = await self._find(entry)
+                    sequence = await self._find(entry, mark)
                     if sequence is None:
                         raise
                 if sequence is not None:
@@ -105,19 +100,19 @@ class Writer:
         raise Unavailable(f"no word about {entry.subject} after {PATIENCE_S:g} s")
 
 
-def header_block(entry: Entry, msg_id: str) -> bytes:
-    lines = [f"NATS/1.0\r\nNats-Msg-Id: {msg_id}\r\n"]
+def header_block(entry: Entry, mark: str) -> bytes:
+    lines = ["NATS/1.0", mark, *entry.headers]
     guard = entry.guard
     if guard is not None:
-        lines.append(f"Nats-Expected-Last-Subject-Sequence: {guard.sequence}\r\n")
+        lines.append(f"Nats-Expected-Last-Subject-Sequence: {guard.sequence}")
         if guard.subject != entry.subject:
-            lines.append(f"Nats-Expected-Last-Subject-Sequence-Subject: {guard.subject}\r\n")
-    lines += [f"{name}: {value}\r\n" for name, value in entry.headers.items()]
-    block = "".join(lines)
+            lines.append(f"Nats-Expected-Last-Subject-Sequence-Subject: {guard.subject}")
     breaks = len(lines) + 1
+    lines += ("", "")
+    block = "\r\n".join(lines)
     if block.count("\n") != breaks or block.count("\r") != breaks:
         raise BadInput(f"a header of {entry.subject} holds a line break")
-    return f"{block}\r\n".encode()
+    return block.encode()
 
 
 def decided(answer: Answer, entry: Entry) -> int | None:

@@ -74,7 +74,7 @@ class JetStreamBus:
         return self._writer.append(*entries)
 
     async def tail(
-        self, filters: Sequence[str], *, start: int, on: Callable[[Record], None]
+        self, filters: Sequence[str], *, start: int, on: Callable[[Sequence[Record]], None]
     ) -> None:
         stream = self.layout.stream
         await Tail(self._replies, stream, filters, start, on).run()

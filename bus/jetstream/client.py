@@ -10,7 +10,6 @@ they halve the client's share of the CPU.
 """
 
 import asyncio
-import re
 from contextlib import suppress
 from typing import Any
 
@@ -23,8 +22,6 @@ from typing_extensions import override
 from parley.bus.jetstream.parser import DirectParser, Receive
 
 RETIRE_WITHIN_S = 2
-
-_BLANK = re.compile(r"\s")
 
 
 class DirectClient(Client):
@@ -54,15 +51,13 @@ class DirectClient(Client):
 
         While the connection is down it is kept and sent later, as far as the buffer goes.
         """
-        if not subject or _BLANK.search(subject):
+        if subject.split() != [subject]:
             raise nats.errors.BadSubjectError
         size = len(headers) + len(data)
         if size > self._max_payload:
             raise nats.errors.MaxPayloadError
-        if self.is_closed:
-            raise nats.errors.ConnectionClosedError
-        if self.congested and not self.is_connected:
-            raise nats.errors.OutboundBufferLimitError
+        if not self.is_connected:
+            self._check_that_it_can_wait()
         if headers:
             command = f"HPUB {subject} {reply} {len(headers)} {size}\r\n".encode()
         else:
@@ -72,6 +67,12 @@ class DirectClient(Client):
         self._pending_data_size += len(command)
         if self._flush_queue is not None and self._flush_queue.empty():
             self._flush_queue.put_nowait(self._kick)
+
+    def _check_that_it_can_wait(self) -> None:
+        if self.is_closed:
+            raise nats.errors.ConnectionClosedError
+        if self.congested:
+            raise nats.errors.OutboundBufferLimitError
 
     @property
     def congested(self) -> bool:

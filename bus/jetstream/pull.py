@@ -51,26 +51,28 @@ class Handed:
     slot: anyio.CancelScope | None = None
 
     async def ack(self) -> None:
-        await self._answer(b"")
+        self._answer(b"")
 
     async def nak(self, delay_s: float = 0.0) -> None:
         delay = b' {"delay": %d}' % int(delay_s * 1e9) if delay_s > 0 else b""
-        await self._answer(b"-NAK" + delay)
+        self._answer(b"-NAK" + delay)
 
     async def in_progress(self) -> None:
-        await self._answer(b"+WPI")
+        self._answer(b"+WPI")
 
     def interrupt(self) -> None:
         if self.slot is not None:
             self.slot.cancel()
 
     async def term(self, reason: str) -> None:
-        await self._answer(b"+TERM " + " ".join(reason.split()).encode("utf-8", "replace"))
+        self._answer(b"+TERM " + " ".join(reason.split()).encode("utf-8", "replace"))
 
-    async def _answer(self, data: bytes) -> None:
-        """An answer that is lost costs a second delivery, which every handler has to stand."""
-        with suppress(nats.errors.Error, OSError):
+    def _answer(self, data: bytes) -> None:
+        try:
             self.client.post(self.reply, data)
+        except (nats.errors.Error, OSError) as error:
+            # It costs a second delivery, which every handler has to stand.
+            log.debug("answer_lost", subject=self.record.subject, error=str(error))
 
 
 class Worker:

@@ -156,16 +156,17 @@ class Log:
                 return record_of_json(message)
         raise NotFound(f"the log holds no record {sequence}")
 
-    async def find(self, entry: Entry) -> int | None:
-        """Where the leader holds this very entry; None if it does not, or does not say."""
+    async def find(self, entry: Entry, mark: str) -> int | None:
+        """Where the leader holds the entry with this header line; None if it does not, or does not say."""
         after = entry.guard.sequence if entry.guard is not None else 0
+        line = f"\r\n{mark}\r\n".encode()
         try:
             while True:
                 message = await self._from_leader({"seq": after + 1, "next_by_subj": entry.subject})
                 if message is None:
                     return None
                 headers = base64.b64decode(message.get("hdrs", ""))
-                if header_of(headers, b"Nats-Msg-Id") == entry.msg_id:
+                if line in headers:
                     return int(message["seq"])
                 after = message["seq"]
         except BusError:

@@ -41,7 +41,7 @@ class Tail:
         stream: str,
         filters: Sequence[str],
         start: int,
-        on: Callable[[Record], None],
+        on: Callable[[Sequence[Record]], None],
     ) -> None:
         self._connection = replies.connection
         self._client = replies.connection.client
@@ -137,9 +137,9 @@ class Tail:
 
     def _hand_on(self) -> None:
         arrived, self._arrived = self._arrived, []
-        for record in arrived:
-            self._on(record)
-            self._next = record.sequence + 1
+        if arrived:
+            self._on(arrived)
+            self._next = arrived[-1].sequence + 1
 
     def _receive(self, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
         self._heard = self._loop.time()

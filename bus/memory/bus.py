@@ -147,7 +147,7 @@ class MemoryBus:
         return result
 
     async def tail(
-        self, filters: Sequence[str], *, start: int, on: Callable[[Record], None]
+        self, filters: Sequence[str], *, start: int, on: Callable[[Sequence[Record]], None]
     ) -> None:
         def wanted(record: Record) -> bool:
             return record.sequence >= start and any(matches(f, record.subject) for f in filters)
@@ -161,7 +161,7 @@ class MemoryBus:
 
         with registered(self._log.on_record, note):
             while True:
-                on(await inbox.get())
+                on(await inbox.get_all())
 
     async def work(
         self,

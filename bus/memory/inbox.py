@@ -38,6 +38,13 @@ class Inbox(Generic[T]):
         self._waiting.popleft()
         return item
 
+    async def get_all(self) -> list[T]:
+        """At least one: whatever has arrived."""
+        items = [await self.get()]
+        while self._waiting and self._waiting[0][0] <= anyio.current_time():
+            items.append(self._waiting.popleft()[1])
+        return items
+
 
 @contextmanager
 def registered(listeners: list[T], listener: T) -> Iterator[None]:

@@ -64,9 +64,11 @@ def seats_of(who: Sequence[str], panels_dir: Path | None) -> Seats:
             mistakes.append(str(error))
             continue
         warn(warnings)
-        if persona and persona not in content.roster:
-            mistakes.append(f"{panel}: {name_unknown('persona', persona, content.roster)}")
-        seats |= dict.fromkeys((panel, one) for one in ([persona] if persona else content.roster))
+        if persona and persona not in content.everybody:
+            mistakes.append(f"{panel}: {name_unknown('persona', persona, content.everybody)}")
+        seats |= dict.fromkeys(
+            (panel, one) for one in ([persona] if persona else content.everybody)
+        )
     if mistakes:
         raise BadInput("\n".join(mistakes))
     return list(seats)

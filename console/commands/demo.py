@@ -124,7 +124,7 @@ async def _debate(journal: Journal, settings: Settings, stop: Stop) -> list[str]
     )
     panel = panel_for(resolution.panel, stop.about, None)
     ref = DebateRef(panel.name, new_id())
-    seats = [(panel.name, persona) for persona in panel.roster]
+    seats = [(panel.name, persona) for persona in panel.everybody]
     brain = make_brain(BrainChoice(AUTO))
     async with staffed(journal, settings, seats, brain):
         start = await journal.bus.last_sequence() + 1

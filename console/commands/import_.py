@@ -98,12 +98,12 @@ def _entries(
     seen: Counter[str] = Counter()
     for fact in facts:
         subject = journal.subjects.of(ref, fact)
-        msg_id = journal.subjects.msg_id(subject) + (f".{seen[subject]}" if seen[subject] else "")
+        again = f".{seen[subject]}" if seen[subject] else ""
         yield Entry(
             subject=subject,
             data=encode(fact),
-            msg_id=msg_id,
+            msg_id=subject + again,
             guard=None if seen else Guard(journal.subjects.debate(ref), after),
-            headers=envelope(ref, fact, msg_id),
+            headers=envelope(ref, fact, journal.subjects.tail(ref, subject) + again),
         )
         seen[subject] += 1

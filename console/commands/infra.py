@@ -84,7 +84,7 @@ def accounts(
 
 
 def rosters_of(settings: Settings, names: Sequence[str] | None = None) -> Rosters:
-    """Everybody who can sit on each panel."""
+    """Everybody who can be asked on each panel."""
     if names:
         paths = [panel_path(name, settings.panels) for name in names]
     else:
@@ -93,7 +93,7 @@ def rosters_of(settings: Settings, names: Sequence[str] | None = None) -> Roster
     for path in paths:
         content, warnings = read_panel(path)
         warn(warnings)
-        rosters[content.name] = content.roster
+        rosters[content.name] = content.everybody
     return rosters
 
 

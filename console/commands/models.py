@@ -55,7 +55,9 @@ def fetch(name: Name, folder: Folder = None) -> None:
 def serve(
     name: Name,
     port: Annotated[int, typer.Option("--port", min=1, max=65535)] = 8080,
-    threads: Annotated[int, typer.Option("--threads", min=1)] = 1,
+    threads: Annotated[
+        int | None, typer.Option("--threads", min=1, help="All cores otherwise.")
+    ] = None,
     folder: Folder = None,
 ) -> None:
     """Serve a fetched model on this machine only, with llama-cpp-python."""
@@ -65,10 +67,13 @@ def serve(
         raise BadInput(f"{name} is not here: parley models fetch {name}")
     _check_installed()
     _check_free(port)
+    threads = threads or os.cpu_count() or 1
     print_line("In another terminal:")
     print_line(f"  export PARLEY_MODEL__BASE_URL=http://{LOOPBACK}:{port}/v1")
     print_line(f"  export PARLEY_MODEL__NAME={name}")
-    print_line("  parley run forensic photo.jpg --brain model")
+    # It answers one question after the other, and takes a minute for each.
+    print_line("  export PARLEY_MODEL__CONCURRENCY=1 PARLEY_MODEL__TIMEOUT_S=1800")
+    print_line("  parley run forensic photo.jpg --brain model --set deadline_s=3600")
     options = {
         "--model": path,
         "--model_alias": name,

@@ -75,9 +75,16 @@ def _described(content: AnyPanelFile) -> list[str]:
         mark = persona.stance or "-" if trust is None else _shown_trust(trust, persona.name)
         absent = "" if persona.name in seats else "  [only with --roster]"
         lines.append(f"  {persona.name:<{width}}  {mark:>{room}}  {persona.speciality}{absent}")
+    if isinstance(content, PanelFile) and content.manager is not None:
+        lines += ["", _described_manager(content.manager, content.manager_sits)]
     lines += ["", f"a round waits {content.deadline_s:g} s", "", f"parameters by {choice}:"]
     lines += _presets_table(content)
     return lines
+
+
+def _described_manager(name: str, sits: str) -> str:
+    where = "" if sits == "always" else " where language models speak"
+    return f"{name} puts the decision into words{where}; --set manager=true or false"
 
 
 def _shown_trust(trust: Mapping[str, float], persona: str) -> str:

@@ -106,6 +106,7 @@ def show(
         panels_dir=settings.panels,
         regime=regime,
         language=language_of(lang),
+        models=True,
     )
     file = read_script(script) if script is not None else None
     panel = _panel(name, persona, wishes, file)
@@ -129,16 +130,16 @@ def show(
 
 def _panel(name: str, persona: str, wishes: Wishes, script: ScriptFile | None) -> Panel:
     """With the persona on it, though it may not sit there by default."""
-    everybody = read_panel(panel_path(name, wishes.panels_dir))[0].roster
-    if persona not in everybody:
-        raise BadInput(f"{name}: {name_unknown('persona', persona, everybody)}")
+    content, _ = read_panel(panel_path(name, wishes.panels_dir))
+    if persona not in content.everybody:
+        raise BadInput(f"{name}: {name_unknown('persona', persona, content.everybody)}")
     if script is not None:
         return scripted_panel(script, wishes).panel
     panel = wished_panel(name, wishes).panel
     if isinstance(panel, AbsaPanel) and persona not in panel.params.order:
         first = replace(wishes, sets=[*with_protocol(None, "v1"), *wishes.sets])
         return wished_panel(name, first).panel if persona in DEFAULT_ORDER["v1"] else panel
-    if persona not in panel.roster:
+    if persona in content.roster and persona not in panel.roster:
         wishes = replace(wishes, roster=(*panel.roster, persona))
         return wished_panel(name, wishes).panel
     return panel

@@ -159,7 +159,7 @@ async def run_here(
             settings = await stack.enter_async_context(private_server(settings))
         journal = await stack.enter_async_context(open_journal(settings, create=True))
         if own_server or not await somebody_coordinates(journal):
-            seats = [(wanted.panel.name, persona) for persona in wanted.panel.roster]
+            seats = [(wanted.panel.name, persona) for persona in wanted.panel.everybody]
             brain = await stack.enter_async_context(open_brain(choice, settings, seats, journal))
             await stack.enter_async_context(staffed(journal, settings, seats, brain))
         start = await journal.bus.last_sequence() + 1

@@ -22,7 +22,7 @@ from parley.console.reports.document import (
     Speech,
     Table,
 )
-from parley.console.reports.verdict_blocks import declared, missing_turns, transcript
+from parley.console.reports.verdict_blocks import declared, in_words, missing_turns, transcript
 from parley.console.text import clean
 from parley.coordinator.absa.sample import Reading
 from parley.coordinator.regimes.result import DeliberationResult
@@ -49,6 +49,7 @@ def _verdicts(result: VerdictResult, state: DebateState) -> Iterator[Block]:
     if result.final_verdict is not None and result.confidence is not None:
         verdict = result.final_verdict.value
         yield Callout(verdict, f"{verdict.replace('_', ' ')}, confidence {result.confidence:.2f}")
+        yield from in_words(result.manager_report)
         yield Paragraph(result.rationale)
     yield Heading("Verdicts by round")
     agents = state.running_panel.roster

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import JsonValue
 
 from parley.bus.contracts.declaration import TerminationDeclaration
-from parley.bus.contracts.verdicts import Verdict
+from parley.bus.contracts.verdicts import Report, Verdict
 from parley.console.reports.document import Block, Heading, Items, Paragraph, Speech, Table
 from parley.coordinator.tally import TurnError
 from parley.coordinator.verdicts.result import VerdictResult
@@ -44,6 +44,14 @@ def transcript(result: VerdictResult) -> Iterator[Block]:
         found = asked.answer.summary if asked.answer is not None else asked.status or "open"
         yield Heading("Follow-up", 3)
         yield Paragraph(f"{asked.agent}: {found}")
+
+
+def in_words(report: Report | None) -> Iterator[Block]:
+    """What the manager says of the decision, where one was asked."""
+    if report is not None:
+        yield Paragraph(report.summary)
+        if report.key_evidence:
+            yield Items(tuple(f"“{quote}”" for quote in report.key_evidence))
 
 
 def missing_turns(errors: Sequence[TurnError]) -> Iterator[Block]:

@@ -7,7 +7,7 @@ all of them.
 """
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -60,7 +60,7 @@ class Hub:
             tasks.start_soon(self.audience.look_after)
             tasks.start_soon(self._beat)
             tasks.start_soon(bus.listen, subjects.partials(), self._on_partial)
-            tasks.start_soon(partial(bus.tail, filters, start=1, on=self._on_record))
+            tasks.start_soon(partial(bus.tail, filters, start=1, on=self._on_records))
 
     async def up_to_date(self) -> None:
         """Once everything was read that stood in the log at the start. Raises Unavailable."""
@@ -112,6 +112,10 @@ class Hub:
         if row is None:
             raise Unavailable(f"{ref} is not listed yet")
         return row
+
+    def _on_records(self, records: Sequence[Record]) -> None:
+        for record in records:
+            self._on_record(record)
 
     def _on_record(self, record: Record) -> None:
         self._read += 1

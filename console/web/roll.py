@@ -77,11 +77,12 @@ class Roll:
             dead=tuple(_dead(one) for one in await letters(self._journal)),
         )
 
-    async def thinks_by_model(self, panel: str) -> bool:
-        """Whether a model answers for any persona of the panel."""
-        return any(
-            one.labels.get("panel") == panel and one.labels.get("brain", "").startswith(MODEL)
+    async def thinks_by_model(self, panel: str) -> frozenset[str]:
+        """The personas of the panel for whom a model answers."""
+        return frozenset(
+            one.labels["persona"]
             for one in await self.present()
+            if one.labels.get("panel") == panel and one.labels.get("brain", "").startswith(MODEL)
         )
 
     async def present(self) -> list[Presence]:

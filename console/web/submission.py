@@ -4,6 +4,7 @@ A debate that somebody submits over HTTP: the same checks as on the command line
 A text is only ever a text here, never the name of a file, and an image counts by its content.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -101,9 +102,13 @@ class Submitting:
         panel_path(wanted.panel, self._panels_dir)
         language = language_of(wanted.lang)
         wishes = Wishes(wanted.preset, wanted.sets, (), self._panels_dir, wanted.regime, language)
-        resolution = wished_panel(wanted.panel, wishes)
+        thinking = await self._roll.thinks_by_model(wanted.panel)
+        by_model = bool(thinking)
+        resolution = wished_panel(wanted.panel, replace(wishes, models=by_model))
+        if not thinking.issuperset(resolution.panel.everybody):
+            # Somebody who is not there would only be waited for.
+            resolution = wished_panel(wanted.panel, wishes)
         panel = resolution.panel
-        by_model = await self._roll.thinks_by_model(panel.name)
         if debates_images(panel):
             material = await _picture(wanted, image, text_will_do=by_model)
         elif image is not None:

@@ -5,7 +5,7 @@ While anybody does, every fact is told as it comes and kept for a while. Who com
 longer absence is brought up to date from the log, piece by piece, and then joins the others.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -166,10 +166,9 @@ class Wire:
         filters = (*subjects.facts(), subjects.redrives())
         with anyio.move_on_after(QUIET_S) as reading:
 
-            def on(record: Record) -> None:
-                if record.sequence <= until:
-                    records.append(record)
-                if record.sequence >= until or len(records) >= PIECE:
+            def on(arrived: Sequence[Record]) -> None:
+                records.extend(record for record in arrived if record.sequence <= until)
+                if arrived[-1].sequence >= until or len(records) >= PIECE:
                     reading.cancel()
 
             await partial(self._journal.bus.tail, filters, start=start, on=on)()

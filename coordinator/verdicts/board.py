@@ -17,6 +17,9 @@ from parley.coordinator.verdicts.position import Position
 
 OPENING = "opening"
 LOCALIZE = "localize"
+REPORT = "report"
+# What is asked once the debate is over; no round.
+AFTERWARDS = frozenset({LOCALIZE, REPORT})
 
 
 def round_step(number: int) -> str:
@@ -28,9 +31,7 @@ class Stand(NamedTuple):
 
     ordinal: int
     position: Position
-    reasoning: str
-    evidence: dict[str, JsonValue]
-    arguments: tuple[str, ...]
+    said: Standing
 
     @property
     def verdict(self) -> Verdict:
@@ -39,6 +40,18 @@ class Stand(NamedTuple):
     @property
     def confidence(self) -> float:
         return self.position.confidence
+
+    @property
+    def reasoning(self) -> str:
+        return self.said.reasoning
+
+    @property
+    def evidence(self) -> dict[str, JsonValue]:
+        return self.said.evidence
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return self.said.arguments
 
 
 class Board(NamedTuple):
@@ -62,17 +75,7 @@ class Board(NamedTuple):
         return self.history[-1] if self.history else ()
 
     def statements(self) -> tuple[Standing, ...]:
-        return tuple(
-            Standing(
-                agent=stand.position.agent,
-                verdict=stand.position.verdict,
-                confidence=stand.position.confidence,
-                reasoning=stand.reasoning,
-                evidence=stand.evidence,
-                arguments=stand.arguments,
-            )
-            for stand in self.standing
-        )
+        return tuple([stand.said for stand in self.standing])
 
     def past(self, rounds: int) -> tuple[PastTurn, ...]:
         """What was said in the last `rounds` rounds before the one that made the statements stand."""
@@ -104,7 +107,9 @@ def board_of(state: DebateState) -> Board:
     """Of the rounds that are over. Each is read once: a round that is over stays as it is."""
     roster = state.running_panel.roster
     board, unread = NOTHING_SAID, []
-    for step in reversed(finished_rounds(state)):
+    for step in reversed(state.steps):
+        if not _is_finished_round(step):
+            continue
         noted = step.margin.noted(step.heard)
         if isinstance(noted, Board):
             board = noted
@@ -137,49 +142,63 @@ def _with_round(before: Board, step: Step, roster: tuple[str, ...]) -> Board:
 
 def finished_rounds(state: DebateState) -> list[Step]:
     """The opening is number 0."""
-    return [
-        step
-        for step in state.steps
-        if step.is_over and not step.abandoned and step.name != LOCALIZE
-    ]
+    return [step for step in state.steps if _is_finished_round(step)]
+
+
+def _is_finished_round(step: Step) -> bool:
+    return step.is_over and not step.abandoned and step.name not in AFTERWARDS
 
 
 def stand_after(before: Stand | None, heard: Heard) -> Stand | None:
     """The statement that a turn made; None if the turn left things as they were."""
-    said = heard.said
+    ordinal, said = heard
     if isinstance(said, Abstained):
         return None
     content = said.content
     if isinstance(content, Reply):
-        return _replied(before, heard.ordinal, said.persona, content)
-    if isinstance(content, Statement):
-        return Stand(
-            heard.ordinal,
-            Position(said.persona, content.verdict, content.confidence),
-            content.reasoning,
-            content.evidence,
-            content.arguments,
+        if before is not None and _says_nothing_new(content):
+            return Stand(ordinal, before.position, before.said)
+        standing = _replied(before and before.said, said.persona, content)
+    elif isinstance(content, Statement):
+        standing = Standing(
+            agent=said.persona,
+            verdict=content.verdict,
+            confidence=content.confidence,
+            reasoning=content.reasoning,
+            evidence=content.evidence,
+            arguments=content.arguments,
         )
-    return None
+    else:
+        return None
+    if standing is None:
+        return None
+    position = Position(standing.agent, standing.verdict, standing.confidence)
+    return Stand(ordinal, position, standing)
 
 
-def _replied(before: Stand | None, ordinal: int, agent: str, said: Reply) -> Stand | None:
+def _says_nothing_new(said: Reply) -> bool:
+    return (
+        said.new_verdict is None
+        and said.new_confidence is None
+        and said.evidence is None
+        and said.arguments is None
+        and not said.reasoning
+        and not said.content
+    )
+
+
+def _replied(before: Standing | None, agent: str, said: Reply) -> Standing | None:
+    """What the reply leaves open stays as it was."""
     verdict, confidence = said.new_verdict, said.new_confidence
     if before is None:
         if verdict is None or confidence is None:
             return None
-        before = Stand(ordinal, Position(agent, verdict, confidence), "", {}, ())
-    position = before.position
-    if verdict is not None or confidence is not None:
-        position = Position(
-            agent,
-            position.verdict if verdict is None else verdict,
-            position.confidence if confidence is None else confidence,
-        )
-    return Stand(
-        ordinal,
-        position,
-        said.reasoning or said.content or before.reasoning,
-        before.evidence if said.evidence is None else said.evidence,
-        before.arguments if said.arguments is None else said.arguments,
+        before = Standing(agent=agent, verdict=verdict, confidence=confidence)
+    return Standing(
+        agent=agent,
+        verdict=verdict or before.verdict,
+        confidence=before.confidence if confidence is None else confidence,
+        reasoning=said.reasoning or said.content or before.reasoning,
+        evidence=before.evidence if said.evidence is None else said.evidence,
+        arguments=before.arguments if said.arguments is None else said.arguments,
     )

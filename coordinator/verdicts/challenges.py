@@ -14,9 +14,11 @@ def challenges(positions: Sequence[Position]) -> tuple[Challenge, ...]:
     Positions come in roster order: of two equally confident agents the earlier one challenges.
     """
     return tuple(
-        _challenge(earlier, later)
-        for earlier, later in combinations(positions, 2)
-        if earlier.verdict is not later.verdict
+        [
+            _challenge(earlier, later)
+            for earlier, later in combinations(positions, 2)
+            if earlier.verdict is not later.verdict
+        ]
     )
 
 

@@ -1,7 +1,8 @@
 """
 The flow of a debate of verdicts.
 
-    opening ─▶ round-1 ─▶ … ─▶ terminated ─▶ (localize, after a deadlock) ─▶ decided ─▶ closed
+    opening ─▶ round-1 ─▶ … ─▶ terminated ─▶ (localize, after a deadlock)
+            ─▶ (report, where a manager sits) ─▶ decided ─▶ closed
 
 After the opening and after every round the coordinator declares whether it goes on; the
 declaration rides in the fact it leads to: the next round's ask, or `terminated`.
@@ -24,18 +25,29 @@ from parley.bus.contracts.verdicts import (
     LocalizeRequest,
     ManagerDecision,
     OpeningRequest,
+    Report,
+    ReportRequest,
     RoundRequest,
     TerminationReason,
 )
-from parley.coordinator.budget import exhausted, limits_of, refused, spent_in
+from parley.coordinator.budget import exhausted, limits_of, refused, spent_all, spent_in
 from parley.coordinator.flow_parts import STATUS_OF, ask
 from parley.coordinator.state import DebateState, Step
-from parley.coordinator.verdicts.board import LOCALIZE, OPENING, Board, board_of, round_step
+from parley.coordinator.verdicts.board import LOCALIZE, OPENING, REPORT, Board, board_of, round_step
 from parley.coordinator.verdicts.challenges import challenges
 from parley.coordinator.verdicts.declare import declare, declare_operational
 from parley.coordinator.verdicts.disagreement import disagreement
 from parley.coordinator.verdicts.manager import LOCALIZER, decide_verdict
 from parley.coordinator.verdicts.termination import evaluate
+
+# Endings without a decision that would be worth words.
+UNREPORTED = frozenset(
+    {
+        TerminationReason.CANCELLED,
+        TerminationReason.QUORUM_LOST,
+        TerminationReason.DEBATE_DISABLED,
+    }
+)
 
 
 def advance(state: DebateState) -> ControlFact:
@@ -46,6 +58,8 @@ def advance(state: DebateState) -> ControlFact:
         return _closed(state, reason)
     if _localization_is_due(state, reason):
         return _ask_for_region(state, reason)
+    if _report_is_due(state, reason):
+        return _ask_for_words(state, reason)
     return _decided(state, reason)
 
 
@@ -75,7 +89,7 @@ def _next_round_or_end(state: DebateState) -> ControlFact:
     )
     if evaluation.reason is not None:
         return _stopped(state, evaluation.reason, declaration)
-    if exhausted(state):
+    if spent_all(state):
         return _out_of_budget(state, board)
     return _ask_round(state, board, declaration)
 
@@ -148,7 +162,38 @@ def _ask_for_region(state: DebateState, reason: TerminationReason) -> Asked:
     return ask(state, LOCALIZE, (LOCALIZER,), request, None)
 
 
+def _report_is_due(state: DebateState, reason: TerminationReason) -> bool:
+    return (
+        panel_of(state).manager is not None
+        and reason not in UNREPORTED
+        and state.cancelled_at is None
+        and state.step(REPORT) is None
+        and bool(board_of(state).positions)
+        and not exhausted(state)
+    )
+
+
+def _ask_for_words(state: DebateState, reason: TerminationReason) -> Asked:
+    manager = panel_of(state).manager
+    assert manager is not None
+    request = ReportRequest(
+        decision=_decision(state, reason), standing=board_of(state).statements()
+    )
+    return ask(state, REPORT, (manager,), request, None)
+
+
 def _decided(state: DebateState, reason: TerminationReason) -> Decided:
+    """What the manager says is attached; what the rules decided stays as it is."""
+    decision = _decision(state, reason)
+    step = state.step(REPORT)
+    for heard in step.heard if step is not None else ():
+        said = heard.said.content if isinstance(heard.said, TurnTaken) else None
+        if isinstance(said, Report):
+            decision = decision.model_copy(update={"report": said})
+    return Decided(decided_at=state.facts, decision=decision)
+
+
+def _decision(state: DebateState, reason: TerminationReason) -> ManagerDecision:
     panel = panel_of(state)
     board = board_of(state)
     decision = decide_verdict(
@@ -159,7 +204,7 @@ def _decided(state: DebateState, reason: TerminationReason) -> Decided:
         mixed_content_min_confidence=panel.params.mixed_content_min_confidence,
         evidence={one.position.agent: one.arguments or (one.reasoning,) for one in board.standing},
     )
-    return Decided(decided_at=state.facts, decision=_answered(decision, state.step(LOCALIZE)))
+    return _answered(decision, state.step(LOCALIZE))
 
 
 def _answered(decision: ManagerDecision, step: Step | None) -> ManagerDecision:
@@ -192,9 +237,7 @@ def _closed(state: DebateState, reason: TerminationReason) -> Closed:
 
 def _axes(panel: VerdictPanel, board: Board) -> tuple[str, ...]:
     present = {position.agent for position in board.positions}
-    return tuple(
-        persona.speciality or persona.name for persona in panel.personas if persona.name in present
-    )
+    return tuple([one.speciality or one.name for one in panel.personas if one.name in present])
 
 
 def panel_of(state: DebateState) -> VerdictPanel:

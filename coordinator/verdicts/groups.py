@@ -6,13 +6,13 @@ from parley.bus.contracts.verdicts import Verdict
 from parley.coordinator.verdicts.position import Position
 
 
-def by_verdict(positions: Sequence[Position]) -> dict[Verdict, tuple[Position, ...]]:
+def by_verdict(positions: Sequence[Position]) -> dict[Verdict, list[Position]]:
     """In the order in which the verdicts are first seen, which breaks ties."""
-    groups: dict[Verdict, tuple[Position, ...]] = {}
+    groups: dict[Verdict, list[Position]] = {}
     for position in positions:
-        groups[position.verdict] = (*groups.get(position.verdict, ()), position)
+        groups.setdefault(position.verdict, []).append(position)
     return groups
 
 
 def mean_confidence(group: Sequence[Position]) -> float:
-    return sum([position.confidence for position in group]) / len(group)
+    return sum([confidence for _, _, confidence in group]) / len(group)

@@ -1,12 +1,17 @@
 """The result of a debate of verdicts, as people and machines read it; a view of the state."""
 
-from parley.bus.contracts.base import Contract, Usage
+from typing import Annotated
+
+from pydantic import Field
+
+from parley.bus.contracts.base import Contract, Usage, is_absent
 from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.contracts.facts import Status, TurnTaken
 from parley.bus.contracts.panel import VerdictParams
 from parley.bus.contracts.verdicts import (
     FollowUp,
     ManagerDecision,
+    Report,
     Standing,
     Statement,
     TerminationReason,
@@ -22,7 +27,7 @@ from parley.coordinator.tally import (
     usage_of,
 )
 from parley.coordinator.verdicts.board import OPENING, Board, board_of
-from parley.coordinator.verdicts.disagreement import disagreement
+from parley.coordinator.verdicts.disagreement import disagreements
 from parley.coordinator.verdicts.flow import panel_of, reason_of
 from parley.coordinator.verdicts.manager import majority_vote
 from parley.coordinator.verdicts.termination import evaluate
@@ -50,6 +55,8 @@ class VerdictResult(Contract):
     incomplete: bool
     rationale: str
     follow_ups: tuple[FollowUp, ...]
+    # The manager's words, where one was asked and had some.
+    manager_report: Annotated[Report | None, Field(exclude_if=is_absent)] = None
     # The vote before anybody was challenged, and whether the debate moved the result away from it.
     opening_vote: Verdict | None
     changed_by_debate: bool
@@ -77,7 +84,7 @@ def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
     vote = majority_vote(board.history[0], panel.trust) if _somebody_opened(board) else None
     agents, rounds = len(panel.personas), max(0, board.round)
     usage = usage_of(state)
-    levels = tuple(disagreement([one.verdict for one in row]) for row in board.history)
+    levels = disagreements(board.history)
     return VerdictResult(
         debate_id=ref.id,
         panel=ref.panel,
@@ -99,6 +106,7 @@ def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
         incomplete=bool(decision and decision.incomplete),
         rationale=decision.rationale if decision else "",
         follow_ups=decision.follow_ups if decision else (),
+        manager_report=decision.report if decision else None,
         opening_vote=vote,
         changed_by_debate=final is not None and final is not vote,
         nominal_llm_calls=agents * rounds,

@@ -28,6 +28,7 @@ from parley.coordinator.verdicts.cobra import (
     cobra,
 )
 from parley.coordinator.verdicts.declare import declare
+from parley.coordinator.verdicts.disagreement import disagreements
 from parley.coordinator.verdicts.manager import decide_verdict
 from parley.coordinator.verdicts.position import Position
 from parley.coordinator.verdicts.presets import PRESETS
@@ -179,7 +180,7 @@ def answer_terminate_verdicts(given: TerminateVerdictsIn) -> TerminateVerdictsOu
         terminate=evaluation.terminate,
         reason=evaluation.reason,
         disagreement=evaluation.disagreement,
-        disagreement_history=evaluation.disagreement_history,
+        disagreement_history=disagreements(history),
         unchanged_streak=evaluation.unchanged_streak,
         declaration=declare(
             evaluation, basis=(), axes=tuple(position.agent for position in history[-1])

@@ -34,7 +34,6 @@ class Evaluation(NamedTuple):
     reason: TerminationReason | None
     round: int
     disagreement: float
-    disagreement_history: tuple[float, ...]
     unchanged_streak: int
     # Share of the agents present before and after the last round that changed their verdict in it.
     changed_share: float
@@ -89,11 +88,8 @@ def evaluate(history: Sequence[Sequence[Position]], params: VerdictParams) -> Ev
     `history[0]` holds the opening statements, each later entry where everybody present stands
     after that round. An agent that speaks for the first time in a round has not changed a verdict.
     """
-    shares = tuple(_changed_share(before, after) for before, after in pairwise(history))
-    disagreements = tuple(
-        disagreement([position.verdict for position in positions]) for positions in history
-    )
-    figures = _figures(history[-1], shares, disagreements[-1], params)
+    shares = [_changed_share(before, after) for before, after in pairwise(history)]
+    figures = _figures(history[-1], shares, params)
     reason = _first_reason(figures, params)
     changed_share = shares[-1] if shares else 0.0
     return Evaluation(
@@ -101,7 +97,6 @@ def evaluate(history: Sequence[Sequence[Position]], params: VerdictParams) -> Ev
         reason=reason,
         round=figures.round,
         disagreement=figures.disagreement,
-        disagreement_history=disagreements,
         unchanged_streak=figures.unchanged_streak,
         changed_share=changed_share,
         rule=reason.value if reason else CONTINUE,
@@ -121,10 +116,7 @@ def _changed_share(before: Sequence[Position], after: Sequence[Position]) -> flo
 
 
 def _figures(
-    positions: Sequence[Position],
-    shares: Sequence[float],
-    disagreement_now: float,
-    params: VerdictParams,
+    positions: Sequence[Position], shares: Sequence[float], params: VerdictParams
 ) -> _Figures:
     groups = by_verdict(positions)
     majority = max(groups, key=lambda verdict: len(groups[verdict]), default=None)
@@ -132,12 +124,12 @@ def _figures(
     high = params.high_confidence_threshold
     return _Figures(
         round=len(shares),
-        disagreement=disagreement_now,
+        disagreement=disagreement([verdict for _, verdict, _ in positions]),
         majority_verdict=majority,
         majority_share=len(groups[majority]) / len(positions) if majority else 0.0,
         unchanged_streak=_unchanged_streak(shares),
         mean_confidence=means,
-        confident_groups=sum(above(mean, high) for mean in means.values()),
+        confident_groups=sum([above(mean, high) for mean in means.values()]),
         changed_in_debate=any(shares),
     )
 

@@ -1,10 +1,10 @@
 """
 What our client path costs on top of a bare `openai` call, at no model latency.
 
-The endpoint runs in a process of its own. Each block asks the same question both ways, one after
-the other: bare (`chat.completions.create` with the very same body) and as a turn of the model
-brain (prompt rendered, answer validated, usage counted). Both are measured in CPU time, so that a
-busy machine does not decide; what the endpoint takes would only bring the two closer together.
+The endpoint runs in a process of its own. The same question is asked both ways in turns: bare
+(`chat.completions.create` with the very same body) and as a turn of the model brain (prompt
+rendered, answer validated, usage counted). Compared are the medians, in CPU time of this process
+and by the clock, which also counts what the endpoint takes.
 
     python -m tests.bench.model_overhead
 """
@@ -14,9 +14,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import openai
 
@@ -27,12 +27,30 @@ from parley.agents.model.verdicts import VerdictQuestions
 from tests.model_server import model_server
 from tests.unit.model.asking import ROUND, brain, settings, task
 
-BLOCKS = 30
-CALLS = 20
+CALLS = 400
 
 
-async def ratio(blocks: int = BLOCKS, calls: int = CALLS) -> tuple[float, float, float]:
-    """Ours over bare, and the medians of both in milliseconds."""
+class Cost(NamedTuple):
+    """Of one call, in milliseconds."""
+
+    cpu_ms: float
+    clock_ms: float
+
+
+class Overhead(NamedTuple):
+    bare: Cost
+    ours: Cost
+
+    @property
+    def cpu(self) -> float:
+        return self.ours.cpu_ms / self.bare.cpu_ms
+
+    @property
+    def clock(self) -> float:
+        return self.ours.clock_ms / self.bare.clock_ms
+
+
+async def overhead(calls: int = CALLS) -> Overhead:
     with endpoint() as url:
         chosen = settings(url, timeout_s=30)
         question = await VerdictQuestions().ask(task(ROUND), Abilities())
@@ -52,20 +70,20 @@ async def ratio(blocks: int = BLOCKS, calls: int = CALLS) -> tuple[float, float,
             async def our_turn() -> None:
                 assert (await ours.speak(task(ROUND))).content.kind == "reply"
 
-            pairs = [
-                (await timed(bare_call, calls), await timed(our_turn, calls)) for _ in range(blocks)
-            ]
-    quotient = statistics.median(own / bare for bare, own in pairs)
-    bare = statistics.median(bare for bare, _ in pairs)
-    return quotient, bare * 1000, statistics.median(own for _, own in pairs) * 1000
+            for work in (bare_call, our_turn):
+                await work()
+            pairs = [(await timed(bare_call), await timed(our_turn)) for _ in range(calls)]
+    return Overhead(*map(_median, zip(*pairs, strict=True)))
 
 
-async def timed(work: Callable[[], Awaitable[None]], calls: int) -> float:
-    """Of this process's own time: the endpoint's and that of other programs do not count."""
-    began = time.process_time()
-    for _ in range(calls):
-        await work()
-    return (time.process_time() - began) / calls
+def _median(costs: Sequence[Cost]) -> Cost:
+    return Cost(*map(statistics.median, zip(*costs, strict=True)))
+
+
+async def timed(work: Callable[[], Awaitable[None]]) -> Cost:
+    cpu, clock = time.process_time(), time.perf_counter()
+    await work()
+    return Cost((time.process_time() - cpu) * 1e3, (time.perf_counter() - clock) * 1e3)
 
 
 @contextmanager
@@ -89,5 +107,5 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["serve"]:
         asyncio.run(serve())
     else:
-        times, bare_ms, own_ms = asyncio.run(ratio())
-        print(f"bare {bare_ms:.2f} ms, ours {own_ms:.2f} ms, ratio {times:.2f}")
+        seen = asyncio.run(overhead())
+        print(f"bare {seen.bare}\nours {seen.ours}\nCPU {seen.cpu:.2f}, clock {seen.clock:.2f}")

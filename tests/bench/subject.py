@@ -1,5 +1,7 @@
 """Parley under the same load: the real coordinator, the real workers, scripted brains."""
 
+from collections.abc import Sequence
+
 import anyio
 from anyio.abc import TaskGroup
 
@@ -33,13 +35,11 @@ SUBMITTED = Submitted(panel=panel(), input=DebateInput(text="bench"))
 
 
 async def agents(url: str, tasks: TaskGroup) -> None:
-    """One process for the four personas, one connection each."""
+    """The four personas in one process, on one connection, as `parley agent` seats them."""
+    journal = Journal(await hold_open(url, tasks), Subjects())
     for persona in ROSTER:
-        bus = await hold_open(url, tasks)
         options = WorkerOptions(concurrency=200)
-        worker = Worker(
-            Journal(bus, Subjects()), "forensic", persona, ScriptedBrain(SCRIPT), options
-        )
+        worker = Worker(journal, "forensic", persona, ScriptedBrain(SCRIPT), options)
         tasks.start_soon(worker.run)
         await worker.ready.wait()
 
@@ -80,10 +80,11 @@ class Debates:
 
         tasks.start_soon(closings)
 
-    def _on_closed(self, record: Record) -> None:
-        closing = self._closing.pop(record.subject.split(".")[2], None)
-        if closing is not None:
-            closing.set()
+    def _on_closed(self, records: Sequence[Record]) -> None:
+        for record in records:
+            closing = self._closing.pop(record.subject.split(".")[2], None)
+            if closing is not None:
+                closing.set()
 
     async def leave_open(self, count: int) -> None:
         """Debates that wait for agents that do not exist."""
@@ -91,8 +92,8 @@ class Debates:
         opened = anyio.Event()
         last = f"debate.forensic.idle{count - 1}.ctl.ask.opening.all"
 
-        def on(record: Record) -> None:
-            if record.subject == last:
+        def on(records: Sequence[Record]) -> None:
+            if any(record.subject == last for record in records):
                 opened.set()
 
         async def follow() -> None:

@@ -3,9 +3,9 @@
 from playwright.async_api import Page, expect
 
 from parley.agents.absa_script import AbsaScript
-from parley.bus.contracts.facts import CancelRequested
+from parley.bus.contracts.facts import CancelRequested, TurnTaken
 from parley.bus.contracts.panel import Persona
-from parley.bus.contracts.verdicts import Verdict
+from parley.bus.contracts.verdicts import Report, Verdict
 from tests import absa_debates, debates
 from tests.browser.stage import IN_ONE_LOOP, Stage, Visit, reply, state, submit, theatre, whisper
 from tests.processes import submit as submit_scripted
@@ -70,6 +70,21 @@ async def test_topics_arguments_names_and_titles_are_text(stage: Stage, visit: V
         await expect(page.get_by_role("dialog")).to_contain_text("onerror")
         await inert(page)
         await page.keyboard.press("Escape")
+
+
+async def test_the_managers_words_are_text(stage: Stage, visit: Visit):
+    async with stage.journal() as journal:
+        ref = await submit(journal, "b-report", theatre(manager="manager"), "a photograph")
+        page = await visit.page(f"/#/debates/{ref.id}")
+        for persona in debates.ROSTER:
+            await state(journal, ref, persona)
+        await until_recorded(journal, ref, "ctl.ask.report.manager", 20)
+        said = Report(summary=CORPUS[0], key_evidence=CORPUS[1:])
+        await journal.speak(ref, TurnTaken(step="report", persona="manager", content=said))
+        card = page.get_by_label("Outcome")
+        await expect(card).to_contain_text(CORPUS[0])
+        await expect(card.get_by_label("Key evidence")).to_contain_text(CORPUS[1])
+    await inert(page)
 
 
 async def test_a_sentence_and_its_edits_are_text(stage: Stage, visit: Visit):

@@ -83,7 +83,8 @@ async def test_viewers_see_what_is_stored_with_its_headers(nats: NatsServer) -> 
         await bus.apply()
         client = bus._connection.client
         seen = await client.subscribe("live.debate.>")
-        await bus.append(Entry("debate.p.d.x", b"data", "m", headers=headers))
+        lines = tuple(f"{name}: {value}" for name, value in headers.items())
+        await bus.append(Entry("debate.p.d.x", b"data", "m", headers=lines))
         message = await seen.next_msg(2)
         assert (message.subject, message.data) == ("live.debate.p.d.x", b"data")
         assert message.headers is not None

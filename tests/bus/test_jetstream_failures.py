@@ -45,7 +45,7 @@ async def test_nothing_is_lost_or_doubled_when_the_server_dies(nats: NatsServer)
     async with open_bus(server) as writer, open_bus(server) as reader, open_bus(server) as worker:
         await writer.apply(QUEUE)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(lambda: reader.tail(["debate.>"], start=1, on=seen.append))
+            tasks.start_soon(lambda: reader.tail(["debate.>"], start=1, on=seen.extend))
             tasks.start_soon(work, worker)
             tasks.start_soon(write, writer)
             await until(lambda: len(written) > 100)

@@ -1,6 +1,6 @@
 """The log, asked of both buses: order, repetition, guards, reading."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
 import anyio
@@ -118,7 +118,7 @@ async def test_a_tail_begins_where_it_is_told(world: OpenWorld, start: int, expe
             await bus.append(entry(w.subject("d.x"), f"m{n}", b"%d" % n))
         seen: list[Record] = []
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(lambda: bus.tail([w.subject(">")], start=start, on=seen.append))
+            tasks.start_soon(lambda: bus.tail([w.subject(">")], start=start, on=seen.extend))
             await until(lambda: bool(seen) and seen[-1].data == b"5")
             tasks.cancel_scope.cancel()
         assert datas(seen) == [b"%d" % n for n in range(expected, 6)]
@@ -131,7 +131,7 @@ async def test_a_tail_from_now_on_hears_only_what_follows(world: OpenWorld) -> N
         seen: list[Record] = []
         now = await bus.last_sequence() + 1
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(lambda: bus.tail([w.subject(">")], start=now, on=seen.append))
+            tasks.start_soon(lambda: bus.tail([w.subject(">")], start=now, on=seen.extend))
             await bus.append(entry(w.subject("d.x"), "new", b"new"))
             await until(lambda: bool(seen))
             tasks.cancel_scope.cancel()
@@ -145,7 +145,7 @@ async def test_a_tail_with_several_filters_hears_each_record_once(world: OpenWor
         seen: list[Record] = []
         filters = [w.subject("*.turn.>"), w.subject("*.ctl.>"), w.subject("*.fired")]
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(lambda: bus.tail(filters, start=1, on=seen.append))
+            tasks.start_soon(lambda: bus.tail(filters, start=1, on=seen.extend))
             await until(lambda: bool(seen) and seen[-1].data == b"4")
             tasks.cancel_scope.cancel()
         assert datas(seen) == [b"0", b"2", b"3", b"4"]
@@ -159,8 +159,8 @@ async def test_tails_agree_on_the_order_of_concurrent_writers(world: OpenWorld) 
     async with world() as w, w.connect() as one, w.connect() as other:
         seen: tuple[list[Record], list[Record]] = ([], [])
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(lambda: one.tail([w.subject(">")], start=1, on=seen[0].append))
-            tasks.start_soon(lambda: other.tail([w.subject(">")], start=1, on=seen[1].append))
+            tasks.start_soon(lambda: one.tail([w.subject(">")], start=1, on=seen[0].extend))
+            tasks.start_soon(lambda: other.tail([w.subject(">")], start=1, on=seen[1].extend))
             async with anyio.create_task_group() as writers:
                 for number in range(6):
                     writers.start_soon(write, (one, other)[number % 2], w, number)
@@ -173,8 +173,8 @@ async def test_tails_agree_on_the_order_of_concurrent_writers(world: OpenWorld) 
 
 
 async def test_what_a_tail_calls_may_raise(world: OpenWorld) -> None:
-    def explode(record: Record) -> None:
-        raise LookupError(record.subject)
+    def explode(records: Sequence[Record]) -> None:
+        raise LookupError(records[0].subject)
 
     async with world() as w, w.connect() as bus:
         await bus.append(entry(w.subject("d.x"), "m"))

@@ -116,13 +116,14 @@ class Watch:
     closed: set[DebateRef]
     changed: anyio.Event
 
-    def on(self, record: Record) -> None:
-        self.seen[record.sequence] = record
-        address = self.journal.subjects.parse(record.subject)
-        if address is not None and address[1] == "ctl.closed":
-            self.closed.add(address[0])
-            self.changed.set()
-            self.changed = anyio.Event()
+    def on(self, records: Sequence[Record]) -> None:
+        for record in records:
+            self.seen[record.sequence] = record
+            address = self.journal.subjects.parse(record.subject)
+            if address is not None and address[1] == "ctl.closed":
+                self.closed.add(address[0])
+        self.changed.set()
+        self.changed = anyio.Event()
 
 
 @asynccontextmanager

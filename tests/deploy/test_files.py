@@ -22,7 +22,7 @@ from tests.deploy.guarded import COORDINATOR, DEPLOY, LAYOUT, PANELS, somebody
 
 FORENSIC, _ = read_panel(panel_path("forensic"))
 ROSTERS = {
-    name: read_panel(panel_path(name))[0].roster for name in ("forensic", "absa", "deliberation")
+    name: read_panel(panel_path(name))[0].everybody for name in ("forensic", "absa", "deliberation")
 }
 SEATS = [f"{panel}-{name}" for panel, roster in ROSTERS.items() for name in roster]
 IMAGES = {
@@ -58,7 +58,7 @@ def documents(text: str) -> list[dict[str, Any]]:
 def test_nats_takes_every_configuration(tmp_path: Path, name: str) -> None:
     for path in (DEPLOY / "nats").glob("*.conf"):
         shutil.copy(path, tmp_path)
-    save(accounts({"forensic": FORENSIC.roster}, LAYOUT), tmp_path)
+    save(accounts({"forensic": FORENSIC.everybody}, LAYOUT), tmp_path)
     run(find_binary(), "-t", "-c", tmp_path / f"{name}.conf", cwd=tmp_path)
 
 

@@ -84,12 +84,14 @@ def _variables(given: dict[str, str], server: ModelServer) -> dict[str, str]:
     return variables
 
 
-async def test_run_prints_the_result_of_a_debate_on_a_model(parley, tmp_path):
+@pytest.mark.parametrize("managed", [True, False])
+async def test_run_prints_the_result_of_a_debate_on_a_model(parley, tmp_path, managed):
     photo = tmp_path / "photo.png"
     photo.write_bytes(PNG)
     async with model_server(mind=noise_concedes) as server:
         ended = await parley(
             *("run", "forensic", str(photo), "--brain", "model", "--json"),
+            *(() if managed else ("--set", "manager=false")),
             PARLEY_MODEL__BASE_URL=server.url,
             PARLEY_MODEL__NAME="m",
             PARLEY_MODEL__VISION="true",
@@ -98,10 +100,15 @@ async def test_run_prints_the_result_of_a_debate_on_a_model(parley, tmp_path):
     result = json.loads(ended.stdout)
     assert result["final_verdict"] == "ai_generated"
     assert result["total_rounds"] == 1
-    assert result["actual_llm_calls"] == len(server.questions) == 8
-    assert result["usage"]["input_tokens"] == 800
-    pictures = [call["messages"][1]["content"][0]["type"] for call in server.questions]
-    assert pictures == ["image_url"] * 8
+    assert result["nominal_llm_calls"] == 4
+    assert result["actual_llm_calls"] == len(server.questions) == 8 + managed
+    assert result["usage"]["input_tokens"] == 100 * (8 + managed)
+    asked = [call["messages"][1]["content"] for call in server.questions]
+    assert [one[0]["type"] for one in asked[:8]] == ["image_url"] * 8
+    assert all(isinstance(one, str) for one in asked[8:])
+    said = result.get("manager_report", {})
+    assert said.get("summary") == ("The upper left corner stands out." if managed else None)
+    assert ("manager" in result["usage_by_persona"]) == managed
 
 
 def _endpoint(server: ModelServer) -> dict[str, str]:

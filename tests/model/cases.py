@@ -16,7 +16,7 @@ from parley.console.debates import Wishes
 from parley.console.submitting import plan
 from parley.coordinator.state import DebateState
 
-QUESTIONS = Path(__file__).parents[2] / "configs" / "questions"
+QUESTION = "Should the team have its weekly meeting on Monday or on Friday?"
 # A small model on a busy machine takes its time.
 PATIENCE = "deadline_s=3600"
 
@@ -34,7 +34,7 @@ CASES = (
     Case("absa en", "absa", "The food was great but the service was slow."),
     Case("absa ko", "absa", "피부톤은 맑아졌는데 가격은 비싸요"),
     Case("forensic", "forensic", "photo", ("max_rounds=1",)),
-    Case("deliberation", "deliberation", str(QUESTIONS / "lunch.yaml"), regime="L1"),
+    Case("deliberation", "deliberation", QUESTION, regime="L1"),
 )
 
 

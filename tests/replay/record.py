@@ -39,6 +39,19 @@ MISSED = parse_script(
       - {frequency: {fail: out of memory}}
     """
 )
+REPORTED = parse_script(
+    """
+    rounds:
+      - {frequency: [ai_generated, .92, "peaks at every eighth pixel"], noise: [authentic, .88],
+         watermark: [uncertain, .5], spatial: [ai_generated, .9]}
+      - {watermark: [ai_generated, .9]}
+    follow_ups:
+      spatial: {summary: "the sky", regions: [[10, 20, 100, 80, 0.9]]}
+    report:
+      summary: Two methods contradict each other, so a foreign part is suspected in the sky.
+      key_evidence: ["peaks at every eighth pixel"]
+    """
+)
 
 
 def recordings() -> dict[str, tuple[VerdictPanel, Script]]:
@@ -54,6 +67,7 @@ def recordings() -> dict[str, tuple[VerdictPanel, Script]]:
         "quorum_lost": (panel(deadline_s=1), LOST),
         "missed_turns": (panel(deadline_s=1), MISSED),
         "cancelled": (panel(), SLOW),
+        "reported": (panel().model_copy(update={"manager": "manager"}), REPORTED),
     }
 
 
@@ -75,7 +89,7 @@ def parley(command: str, ref: DebateRef, url: str, *options: str) -> bytes:
 async def main(names: list[str]) -> None:
     with tempfile.TemporaryDirectory() as home, deployment(Path(home)) as deployed:
         deployed.coordinator()
-        deployed.agents(ROSTER)
+        deployed.agents((*ROSTER, "manager"))
         async with open_journal(deployed.nats.url) as journal:
             for name in names:
                 await record(journal, name, deployed.nats.url)

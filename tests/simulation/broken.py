@@ -2,7 +2,8 @@
 
 from typing_extensions import override
 
-from parley.bus.contracts.facts import ControlFact, Decided, TurnTaken
+from parley.bus.codec import encode
+from parley.bus.contracts.facts import ControlFact, Decided, Fact, TurnTaken
 from parley.bus.journal import Draft, Journal
 from parley.bus.port import Entry, Record
 from parley.bus.subjects import CONTROL, DebateRef
@@ -29,9 +30,9 @@ class ChattyJournal(Journal):
 
     @override
     async def speak(self, ref: DebateRef, fact: TurnTaken) -> None:
-        draft = Draft(self.subjects.of(ref, fact), fact.model_dump_json().encode(), fact)
-        said = await self.bus.read(draft.subject)
-        await self.bus.append(Entry(draft.subject, draft.data, f"{draft.subject}.{len(said)}"))
+        subject = self.subjects.of(ref, fact)
+        said = await self.bus.read(subject)
+        await self.bus.append(Entry(subject, encode(fact), f"{subject}.{len(said)}"))
 
 
 class PatientCoordinator(Coordinator):
@@ -58,12 +59,17 @@ class OffendedCoordinator(Coordinator):
     """Wants nothing more to do with a debate in which somebody forged a fact."""
 
     @override
-    def _folded(
-        self, ref: DebateRef, watched: Watched, state: DebateState, record: Record, tail: str
+    def _after(
+        self,
+        ref: DebateRef,
+        watched: Watched,
+        state: DebateState,
+        record: Record,
+        fact: Fact | None,
     ) -> DebateState:
-        after = super()._folded(ref, watched, state, record, tail)
+        after = super()._after(ref, watched, state, record, fact)
         offended = after.facts == state.facts or after == state._replace(facts=after.facts)
-        if offended and tail.startswith(CONTROL):
+        if offended and self._subjects.tail(ref, record.subject).startswith(CONTROL):
             watched.control = -1
         return after
 

@@ -68,7 +68,10 @@ def _verdicts(random: Random, deadline_s: float) -> Question:
         stalemate_threshold=random.choice((1, 2, 3)),
         skip_unchallenged=random.random() < 0.2,
     )
-    return Question(panel, _script(random, rounds), "a photograph", most_steps=rounds + 2)
+    script = _script(random, rounds)
+    if random.random() < 0.3:
+        panel = panel.model_copy(update={"manager": "manager"})
+    return Question(panel, script, "a photograph", most_steps=rounds + 3)
 
 
 def _script(random: Random, rounds: int) -> Script:

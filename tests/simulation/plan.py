@@ -111,8 +111,8 @@ def scenario_of(seed: int) -> Scenario:
     random = Random(seed)
     coordinators = tuple(f"c{n}" for n in range(random.choice((1, 2, 2, 3))))
     debates = tuple(_debate(seed, random, n) for n in range(random.randint(1, 4)))
-    roster = dict.fromkeys(persona for one in debates for persona in one.question.panel.roster)
-    agents = tuple((persona, replica) for persona in roster for replica in range(REPLICAS))
+    seats = dict.fromkeys(persona for one in debates for persona in one.question.panel.everybody)
+    agents = tuple((persona, replica) for persona in seats for replica in range(REPLICAS))
     processes = (*coordinators * 3, *(agent_name(*one) for one in agents))
     return Scenario(
         seed=seed,

@@ -41,7 +41,7 @@ def recorded(path: Path | str) -> list[Fact]:
 
 def entry(journal: Journal, ref: DebateRef, fact: Fact) -> Entry:
     subject = journal.subjects.of(ref, fact)
-    return Entry(subject, encode(fact), journal.subjects.msg_id(subject))
+    return Entry(subject, encode(fact), subject)
 
 
 async def write(journal: Journal, ref: DebateRef, facts: Iterable[Fact]) -> int:

@@ -13,6 +13,7 @@ from PIL import Image
 
 from parley.agents.auto import AutoBrain
 from parley.agents.forensic.image import ImageLimits
+from parley.agents.script import ScriptedBrain
 from parley.bus.journal import Journal
 from parley.bus.port import Queue
 from parley.bus.subjects import DebateRef
@@ -82,6 +83,29 @@ async def test_a_debate_submitted_followed_and_closed(log: OpenLog):
         assert [one["role"] for one in roll["agents"]].count("coordinator") == 1
         assert {one["name"] for one in roll["queues"]} == {f"absa-{one}" for one in ABSA}
         assert roll["dead"] == []
+
+
+class Impostor(ScriptedBrain):
+    """Plays a script, and says that it is a model."""
+
+    name = "model:m"
+
+
+@pytest.mark.parametrize("there", [True, False])
+async def test_a_manager_sits_where_a_model_speaks_for_it(log: OpenLog, there: bool):
+    seats = [("forensic", name) for name in (*panel().roster, *(["manager"] if there else []))]
+    async with (
+        log() as journal,
+        staffed(journal, Settings(), seats, Impostor(STALEMATE)),
+        site(journal) as client,
+    ):
+        wanted = {"panel": "forensic", "text": "a photograph", "id": "mine"}
+        assert (await client.post("/debates", wanted)).status == 201
+        with anyio.fail_after(20):
+            await client.collect("/debates/mine/events")
+        shown = (await client.get("/debates/mine")).json
+        assert ("manager_report" in shown["result"]) == there
+        assert bool(shown["view"]["outcome"]["report"]) == there
 
 
 async def test_an_image_travels_to_the_log_and_back(log: OpenLog):

@@ -20,14 +20,9 @@ from parley.bus.contracts.absa.sentiment import (
     Term,
     term_text,
 )
-from parley.bus.contracts.base import Contract, Share, Text, Token
+from parley.bus.contracts.base import Contract, Share, Text, Token, is_absent
 
 Protocol = Literal["v1", "v2"]
-
-
-def is_absent(value: object) -> bool:
-    """A memory slot that was never filled is not even named: a reader must not learn of it."""
-    return value is None
 
 
 EDIT_OPS = ("set_polarity", "set_aspect_ref", "merge_tuples", "drop_tuple", "confirm_tuple")

@@ -1,6 +1,5 @@
 """Outcomes of the override gate and of the decision to adopt Stage 2."""
 
-from enum import StrEnum
 from typing import Literal
 
 from pydantic import Field
@@ -9,15 +8,15 @@ from parley.bus.contracts.absa.debate import SentimentTuple
 from parley.bus.contracts.absa.params import OverrideEffective
 from parley.bus.contracts.absa.review import CorrectionLogEntry
 from parley.bus.contracts.absa.sentiment import AspectItem, AspectSentiment, Polarity
-from parley.bus.contracts.base import Contract, Share
+from parley.bus.contracts.base import Contract, Share, Word
 
 
-class Decision(StrEnum):
+class Decision(Word):
     APPLY = "APPLY"
     SKIP = "SKIP"
 
 
-class SkipReason(StrEnum):
+class SkipReason(Word):
     """In the order of the gate's steps: a later reason means the aspect got further."""
 
     MAX_ONE_OVERRIDE = "max_one_override_per_sample"
@@ -33,7 +32,7 @@ class SkipReason(StrEnum):
     ALREADY_CONFIDENT = "already_confident"
 
 
-class OverrideAction(StrEnum):
+class OverrideAction(Word):
     ADD = "debate_override_add"
     FLIP = "debate_override_flip"
 
@@ -108,7 +107,7 @@ class GateOutcome(Contract):
     log: tuple[CorrectionLogEntry, ...] = ()
 
 
-class AdoptDecision(StrEnum):
+class AdoptDecision(Word):
     ADOPTED = "adopted"
     NOT_ADOPTED = "not_adopted"
 

@@ -1,12 +1,11 @@
 """Episodic memory: what past debates taught, offered to a later one as advice and never as a label."""
 
-from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
 from parley.bus.contracts.absa.sentiment import Polarity
-from parley.bus.contracts.base import Contract, Share
+from parley.bus.contracts.base import Contract, Share, Word
 
 Structure = Literal["negation", "contrast", "none"]
 LengthBucket = Literal["short", "medium", "long"]
@@ -15,7 +14,7 @@ Outcome = Literal["improved", "failed", "harmful", "risk_worsened", "unknown"]
 StoreReason = Literal["failure_asset", "utility", "novelty"]
 
 
-class MemoryCondition(StrEnum):
+class MemoryCondition(Word):
     """What a run may do with the memory. C1 is off; C2_silent is also known as C3."""
 
     C1 = "C1"

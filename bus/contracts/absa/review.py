@@ -1,17 +1,16 @@
 """What follows the debate: the context given to the reviewers, their reviews, what was applied."""
 
-from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from parley.bus.contracts.absa.debate import DebateSummary, ProposedEdit, is_absent
+from parley.bus.contracts.absa.debate import DebateSummary, ProposedEdit
 from parley.bus.contracts.absa.memory import AdvisoryBundle
 from parley.bus.contracts.absa.sentiment import Passage, Polarity, Span
-from parley.bus.contracts.base import Contract, Text
+from parley.bus.contracts.base import Contract, Text, Word, is_absent
 
 
-class Mapping(StrEnum):
+class Mapping(Word):
     """How a turn was tied to aspects."""
 
     DIRECT = "direct"
@@ -19,7 +18,7 @@ class Mapping(StrEnum):
     NONE = "none"
 
 
-class MappingFailReason(StrEnum):
+class MappingFailReason(Word):
     NO_ASPECTS = "no_aspects"
     NO_MATCH = "no_match"
     NEUTRAL_STANCE = "neutral_stance"

@@ -1,17 +1,16 @@
 """What the three stages say about a sentence: aspects, their sentiments, and what is wrong with both."""
 
-from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from parley.bus.contracts.base import Contract, Share, Text
+from parley.bus.contracts.base import Contract, Share, Text, Word
 
 # A stretch of the debated text, at most the whole of it.
 Passage = Annotated[str, StringConstraints(max_length=200_000)]
 
 
-class Polarity(StrEnum):
+class Polarity(Word):
     POSITIVE = "positive"
     NEGATIVE = "negative"
     NEUTRAL = "neutral"
@@ -89,7 +88,7 @@ class AtsaOutput(Contract):
     aspect_sentiments: tuple[AspectSentiment, ...] = ()
 
 
-class Severity(StrEnum):
+class Severity(Word):
     HIGH = "high"
     MEDIUM = "medium"
     LOW = "low"

@@ -26,6 +26,8 @@ export function Outcome({ view }) {
         ${outcome.confidence !== null && html`<${Share} value=${outcome.confidence} as=${tone(outcome.label)} />`}
         <span class="end muted small">${view.reason && `${spoken(view.reason)}: ${view.reason_words}`}</span>
       </div>
+      ${outcome.report && html`<p class="report">${outcome.report}</p>`}
+      ${outcome.quotes.length > 0 && html`<ul class="small muted" aria-label="Key evidence">${outcome.quotes.map((quote) => html`<li>“${quote}”</li>`)}</ul>`}
       ${outcome.rationale && html`<${Rationale} text=${outcome.rationale} />`}
       <div class="notes">${outcome.notes.map((note) => html`<span class="chip">${note}</span>`)}</div>
       ${view.errors.length > 0 && html`<${Missed} errors=${view.errors} />`}

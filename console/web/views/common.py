@@ -85,8 +85,8 @@ def declarations(walked: Sequence[Walked]) -> tuple[Declared, ...]:
 
 
 def costs(state: DebateState, saved_calls: int | None = None) -> Costs:
-    """By persona, those who spoke, in the order of the roster."""
-    used: dict[str, list[TurnTaken]] = {name: [] for name in state.running_panel.roster}
+    """By persona, those who spoke, in the order of the roster, the manager last."""
+    used: dict[str, list[TurnTaken]] = {name: [] for name in state.running_panel.everybody}
     for step in state.steps:
         for heard in step.heard:
             if isinstance(heard.said, TurnTaken):

@@ -164,6 +164,9 @@ class Outcome(Contract):
     confidence: float | None
     rationale: str
     notes: tuple[str, ...] = ()
+    # The manager's words about it, and the agents' words that they quote.
+    report: str = ""
+    quotes: tuple[str, ...] = ()
 
 
 class ViewBase(Contract):

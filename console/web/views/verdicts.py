@@ -10,6 +10,7 @@ from parley.bus.contracts.verdicts import (
     Localization,
     Region,
     Reply,
+    Report,
     RoundRequest,
     Statement,
 )
@@ -35,7 +36,7 @@ from parley.console.web.views.parts import (
 )
 from parley.console.web.views.transcript import Words, entries
 from parley.coordinator.state import DebateState, Step
-from parley.coordinator.verdicts.board import LOCALIZE, Stand, stand_after
+from parley.coordinator.verdicts.board import AFTERWARDS, Stand, stand_after
 from parley.coordinator.verdicts.result import VerdictResult, result_of
 from parley.coordinator.verdicts.turns import DebateTurn, turns_of
 
@@ -94,7 +95,7 @@ def _moment(state: DebateState, result: VerdictResult) -> str:
 
 
 def _rounds(state: DebateState) -> list[Step]:
-    return [step for step in state.steps if step.name != LOCALIZE]
+    return [step for step in state.steps if step.name not in AFTERWARDS]
 
 
 def _outcome(result: VerdictResult) -> Outcome | None:
@@ -117,6 +118,10 @@ def _outcome(result: VerdictResult) -> Outcome | None:
         confidence=result.confidence,
         rationale=clean(result.rationale),
         notes=tuple(notes),
+        report=clean(result.manager_report.summary) if result.manager_report else "",
+        quotes=tuple(clean(one) for one in result.manager_report.key_evidence)
+        if result.manager_report
+        else (),
     )
 
 
@@ -181,6 +186,8 @@ def _words(
                 for one in said.regions
             )
             return Words(headline="the suspect region", text=said.summary, points=boxes)
+        case Report() as said:
+            return Words(headline="the report", text=said.summary, points=said.key_evidence)
         case other:
             return Words(headline=other.kind)
 

@@ -7,7 +7,14 @@ from parley.bus.contracts.deliberation import ForceRequest
 from parley.bus.contracts.facts import Request
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.regimes import Theta
-from parley.bus.contracts.verdicts import OpeningRequest
+from parley.bus.contracts.verdicts import (
+    ManagerDecision,
+    OpeningRequest,
+    Report,
+    ReportRequest,
+    TerminationReason,
+    Verdict,
+)
 from parley.bus.subjects import DebateRef
 from parley.configs.panels import BUILT_IN
 
@@ -51,3 +58,14 @@ async def test_who_thinks_is_chosen_by_the_debate(brain, blobs, axis, who):
 async def test_who_measures_nothing_needs_a_script():
     with pytest.raises(BrainFailure, match="measures nothing"):
         await AutoBrain().speak(task(OpeningRequest()))
+
+
+async def test_the_rules_report_in_the_words_of_the_decision():
+    decision = ManagerDecision(
+        final_verdict=Verdict.AUTHENTIC,
+        confidence=0.8,
+        termination_reason=TerminationReason.CONSENSUS_REACHED,
+        rationale="All 4 agents agree.",
+    )
+    answer = await AutoBrain().speak(task(ReportRequest(decision=decision, standing=())))
+    assert (answer.content, answer.brain) == (Report(summary="All 4 agents agree."), "rule")

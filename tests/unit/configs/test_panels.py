@@ -165,3 +165,44 @@ colour: red
     assert len(lines) == len(expected)
     for problem in expected:
         assert any(line.removeprefix(f"{path}: ").startswith(problem) for line in lines), problem
+
+
+@pytest.mark.parametrize(
+    ("models", "sets", "manager"),
+    [
+        (False, [], None),
+        (True, [], "manager"),
+        (True, ["manager=false"], None),
+        (False, ["manager=true"], "manager"),
+    ],
+    ids=["rules", "models", "sent away", "called in"],
+)
+def test_the_manager_sits_where_models_speak(
+    models: bool, sets: list[str], manager: str | None
+) -> None:
+    panel = verdicts(resolve("forensic", overrides=parse_sets(sets), models=models))
+    assert panel.manager == manager
+    assert panel.roster == ("frequency", "noise", "watermark", "spatial")
+
+
+@pytest.mark.parametrize(
+    ("sets", "complaint"),
+    [("manager=noise", "should be true or false"), ("manager=null", "should be key=value")],
+)
+def test_a_manager_is_there_or_not(sets: str, complaint: str) -> None:
+    with pytest.raises(BadInput, match=f"--set {sets}: .*{complaint}"):
+        resolve("forensic", overrides=parse_sets([sets]))
+
+
+def test_a_panel_file_names_its_manager(tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(SMALL + "manager: chair\nmanager_sits: always\n")
+    assert verdicts(resolve("small", panels_dir=tmp_path)).manager == "chair"
+    assert read_panel(path)[0].everybody == ("left", "right", "centre", "chair")
+    path.write_text(SMALL)
+    assert verdicts(resolve("small", panels_dir=tmp_path, models=True)).manager is None
+    with pytest.raises(BadInput, match="the panel small names none"):
+        resolve("small", overrides=parse_sets(["manager=true"]), panels_dir=tmp_path)
+    path.write_text(SMALL + "manager: left\n")
+    with pytest.raises(BadInput, match="the manager 'left' debates"):
+        read_panel(path)

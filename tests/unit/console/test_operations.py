@@ -22,7 +22,7 @@ from tests.debates import panel
 from tests.unit.console.calling import Call, Called
 
 PARLEY = [sys.executable, "-m", "parley"]
-PERSONAS = ("frequency", "noise", "watermark", "spatial", "fatformer")
+PERSONAS = ("frequency", "noise", "watermark", "spatial", "fatformer", "manager")
 REF = DebateRef("forensic", "d1")
 
 

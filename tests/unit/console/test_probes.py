@@ -18,7 +18,7 @@ from tests.bus.worlds import NatsServer
 from tests.unit.console.calling import Call, Called
 
 PARLEY = [sys.executable, "-m", "parley"]
-PERSONAS = ("frequency", "noise", "watermark", "spatial", "fatformer")
+PERSONAS = ("frequency", "noise", "watermark", "spatial", "fatformer", "manager")
 
 
 @pytest.fixture(autouse=True)

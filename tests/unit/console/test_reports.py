@@ -45,12 +45,14 @@ def evil_debate() -> list[Fact]:
                         "noise": {"verdict": "authentic", "confidence": 0.7, "reasoning": EVIL},
                     },
                     {"noise": {"fail": EVIL}},
-                ]
+                ],
+                "report": {"summary": EVIL, "key_evidence": [EVIL]},
             }
         )
     )  # fmt: skip
     about = DebateInput(text=EVIL)
-    return [fact for fact, _ in rehearse(panel(("frequency", "noise")), script, about)]
+    seated = panel(("frequency", "noise")).model_copy(update={"manager": "manager"})
+    return [fact for fact, _ in rehearse(seated, script, about)]
 
 
 def archive(path: Path, debates: dict[str, list[Fact]]) -> Path:

@@ -23,7 +23,7 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts import Reply, ResponseType, Statement, Verdict
+from parley.bus.contracts.verdicts import Reply, Report, ResponseType, Statement, Verdict
 from parley.bus.subjects import DebateRef, tail_of
 from parley.coordinator.audit import audit
 from parley.coordinator.policy import decide
@@ -39,6 +39,7 @@ verdicts = st.sampled_from(Verdict)
 shares = st.floats(0, 1)
 contents = st.one_of(
     st.builds(Statement, verdict=verdicts, confidence=shares),
+    st.just(Report(summary="so it is")),
     st.builds(
         Reply,
         response_type=st.sampled_from(ResponseType),
@@ -47,9 +48,12 @@ contents = st.one_of(
         new_confidence=st.none() | shares,
     ),
 )
-steps = st.sampled_from(["opening", "round-1", "round-2", "round-3", "localize"])
+steps = st.sampled_from(["opening", "round-1", "round-2", "round-3", "localize", "report"])
 turns = st.builds(
-    TurnTaken, step=steps, persona=st.sampled_from([*ROSTER, "stranger"]), content=contents
+    TurnTaken,
+    step=steps,
+    persona=st.sampled_from([*ROSTER, "manager", "stranger"]),
+    content=contents,
 )
 noise = st.one_of(turns, st.builds(DeadlineFired, step=steps), st.just(CancelRequested()))
 # How many facts the deciding coordinator lags behind, and what lands before its write.
@@ -63,11 +67,13 @@ params = st.fixed_dictionaries(
         "skip_unchallenged": st.booleans(),
     }
 )
+managers = st.sampled_from([None, "manager"])
 
 
 class Log:
-    def __init__(self, chosen: dict[str, Any]) -> None:
-        self.facts: list[Fact] = [Submitted(panel=panel(**chosen), input=DebateInput())]
+    def __init__(self, chosen: dict[str, Any], manager: str | None) -> None:
+        seated = panel(**chosen).model_copy(update={"manager": manager})
+        self.facts: list[Fact] = [Submitted(panel=seated, input=DebateInput())]
         self.state = apply(DebateState(), self.facts[0])
 
     def add(self, fact: Fact) -> None:
@@ -85,9 +91,9 @@ class Log:
 
 
 @settings(max_examples=150, deadline=None)
-@given(chosen=params, events=st.lists(st.one_of(noise, writes), max_size=60))
-def test_the_invariants_hold_whatever_happens(chosen, events):
-    log = Log(chosen)
+@given(chosen=params, manager=managers, events=st.lists(st.one_of(noise, writes), max_size=60))
+def test_the_invariants_hold_whatever_happens(chosen, manager, events):
+    log = Log(chosen, manager)
     for event in events:
         if isinstance(event, list):
             log.coordinate(event)
@@ -118,9 +124,9 @@ def test_the_invariants_hold_whatever_happens(chosen, events):
 
 
 @settings(max_examples=50, deadline=None)
-@given(chosen=params, events=st.lists(noise, max_size=30))
-def test_every_declaration_rests_on_facts_that_stand_before_it(chosen, events):
-    log = Log(chosen)
+@given(chosen=params, manager=managers, events=st.lists(noise, max_size=30))
+def test_every_declaration_rests_on_facts_that_stand_before_it(chosen, manager, events):
+    log = Log(chosen, manager)
     for event in events:
         log.coordinate([event])
     while log.state.closed is None:

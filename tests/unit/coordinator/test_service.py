@@ -70,19 +70,18 @@ class InBatches(MemoryBus):
 
     @override
     async def tail(
-        self, filters: Sequence[str], *, start: int, on: Callable[[Record], None]
+        self, filters: Sequence[str], *, start: int, on: Callable[[Sequence[Record]], None]
     ) -> None:
         arrived: list[Record] = []
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(
-                lambda: super(InBatches, self).tail(filters, start=start, on=arrived.append)
+                lambda: super(InBatches, self).tail(filters, start=start, on=arrived.extend)
             )
             while True:
                 await anyio.sleep(1)
                 batch = arrived.copy()
                 arrived.clear()
-                for record in batch:
-                    on(record)
+                on(batch)
 
 
 def test_a_decision_is_void_once_another_control_fact_was_seen() -> None:

@@ -1,8 +1,9 @@
-"""One request of every kind of the aspect panel and of a deliberation, with peers who say a text."""
+"""One request of every kind, but for single verdicts, with peers who say a text."""
 
 from parley.agents.brain import Task
 from parley.agents.model.absa import AbsaQuestions
 from parley.agents.model.deliberation import DeliberationQuestions
+from parley.agents.model.verdicts import VerdictQuestions
 from parley.bus.contracts.absa.debate import (
     DebatePersona,
     DebateSummary,
@@ -41,11 +42,19 @@ from parley.bus.contracts.deliberation import (
 )
 from parley.bus.contracts.panel import DebateInput, Persona
 from parley.bus.contracts.regimes import Candidate, Theta
+from parley.bus.contracts.verdicts import (
+    FollowUp,
+    Localization,
+    ManagerDecision,
+    ReportRequest,
+    Standing,
+)
 from parley.bus.subjects import DebateRef
 from tests.model_minds import ENGLISH
 from tests.unit.model.asking import task as verdict_task
 
-QUESTIONS = (AbsaQuestions(), DeliberationQuestions())
+QUESTIONS = (AbsaQuestions(), DeliberationQuestions(), VerdictQuestions())
+PHOTO = "a photograph"
 QUESTION = "Should the library open at night?"
 DEBATERS = (Persona(name="critic", stance="con"), Persona(name="empath", stance="pro"))
 PERSONA = DebatePersona(name="EPM", role="mapper", goal="evidence only", stance="neutral")
@@ -145,6 +154,30 @@ def deliberation_requests(said: str):
             ),
         ),
     }
+
+
+def forensic_requests(said: str):
+    reason = "high_confidence_deadlock"
+    found = FollowUp(agent="spatial", reason=reason, answer=Localization(summary=said))
+    decision = ManagerDecision(
+        final_verdict="manipulated",
+        confidence=0.7,
+        termination_reason=reason,
+        rationale=f"noise says authentic (90% confident, key evidence: {said}).",
+        follow_ups=(found,),
+    )
+    standing = (
+        Standing(
+            agent="noise",
+            verdict="authentic",
+            confidence=0.9,
+            reasoning=said,
+            evidence={"note": said},
+            arguments=(said,),
+        ),
+        Standing(agent="spatial", verdict="manipulated", confidence=0.9, reasoning="a hard edge"),
+    )
+    return {"report": ("manager", ReportRequest(decision=decision, standing=standing))}
 
 
 def task(panel: str, persona: str, request, text: str) -> Task:

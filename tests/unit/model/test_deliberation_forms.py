@@ -20,6 +20,7 @@ from parley.agents.model.deliberation_forms import (
     read_turn,
 )
 from parley.agents.model.question import Unusable
+from parley.agents.model.words import is_adapted
 from parley.bus.contracts.deliberation import (
     AxesRequest,
     DeliberateRequest,
@@ -166,6 +167,34 @@ def test_nobody_is_made_to_dissent_from_a_position_it_did_not_take():
     assert '"mayor" did not debate' in str(problem)
     (found,) = problem.rest.dissent
     assert (found.agent, found.position) == ("critic", "keep closed")
+
+
+EXAMPLE = 'Example: {"conclusion":"Keep the ferry with a smaller timetable."}'
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "adapted"),
+    [
+        ("Keep the meeting with a smaller timetable.", True),
+        ("Keep, the night library; with a smaller timetable!", True),
+        ("Open the library at night with a smaller staff.", False),
+        ("Keep the meeting.", False),
+    ],
+)
+def test_an_example_with_words_exchanged_is_known_again(conclusion, adapted):
+    assert is_adapted(conclusion, EXAMPLE) is adapted
+
+
+def test_an_adapted_example_goes_back_and_stands_if_the_model_insists():
+    conclusion = "Keep the meeting with a smaller timetable."
+    for problem in (
+        refused(read_axes, filled(AxesForm, "axes", conclusion=conclusion), AXES, EXAMPLE),
+        refused(
+            read_summary, filled(SummaryForm, "summary", conclusion=conclusion), SUMMARY, EXAMPLE
+        ),
+    ):
+        assert "conclusion: is copied from the example" in str(problem)
+        assert problem.rest.conclusion == conclusion
 
 
 def test_a_decision_stands_without_grounds_that_are_copied():

@@ -12,9 +12,11 @@ from parley.agents.model import (
     absa_stage1_forms,
     absa_turn_forms,
     deliberation_forms,
+    report,
     verdict_forms,
 )
 from parley.agents.model.form import filled_in
+from parley.agents.model.question import Prompt
 from parley.agents.model.schema import schema_of
 from parley.prompts import instructions
 
@@ -38,6 +40,7 @@ FORMS = {
     ("verdicts", "opening"): verdict_forms.OpeningForm,
     ("verdicts", "round"): verdict_forms.RoundForm,
     ("verdicts", "localize"): verdict_forms.LocalizeForm,
+    ("verdicts", "report"): report.ReportForm,
 }
 each_form = pytest.mark.parametrize(
     ("where", "form"), FORMS.items(), ids=["-".join(where) for where in FORMS]
@@ -49,6 +52,20 @@ LONGEST = 2600
 def example_in(text):
     (line,) = (line for line in text.splitlines() if line.startswith('{"'))
     return line
+
+
+@pytest.mark.parametrize("where", FORMS, ids="-".join)
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_nothing_but_the_example_is_left_out_where_it_was_copied(where, language):
+    panel, role = where
+    text = instructions(panel, role, language)
+    announced, example = text[: text.index(example_in(text))].splitlines()[-1], example_in(text)
+    prompt = Prompt(text, "[PERSONA]\n{}").without_example()
+    assert prompt.user == "[PERSONA]\n{}"
+    left = text.splitlines()
+    left.remove(announced)
+    left.remove(example)
+    assert [line for line in prompt.system.splitlines() if line] == [line for line in left if line]
 
 
 @each_form

@@ -1,19 +1,44 @@
 """Every way a call can go wrong, over real HTTP."""
 
+import json
 import time
 
 import pytest
 
 from parley.agents.brain import NotNow
 from parley.bus.contracts.facts import Failure, FailureReason
-from parley.bus.contracts.verdicts import Statement, Verdict
-from tests.model_server import FAULTS, model_server
+from parley.bus.contracts.verdicts import (
+    ManagerDecision,
+    Report,
+    ReportRequest,
+    Standing,
+    Statement,
+    TerminationReason,
+    Verdict,
+)
+from tests.model_server import FAULTS, GOOD, Body, model_server
 from tests.unit.model.asking import answer, brain, task
 
 # After one such fault the next call brings the answer.
 PASSES = ("rate_limit", "server_error", "overloaded", "hang_up", "cut_body", "html", "empty")
 SENT_BACK = ("truncated", "prose", "placeholder", "nan")
 REPAIRED = ("fenced", "trailing_comma")
+REPORT = ReportRequest(
+    decision=ManagerDecision(
+        final_verdict=Verdict.AUTHENTIC,
+        confidence=0.7,
+        termination_reason=TerminationReason.CONSENSUS_REACHED,
+        rationale="All agree.",
+    ),
+    standing=(
+        Standing(
+            agent="noise",
+            verdict=Verdict.AUTHENTIC,
+            confidence=0.7,
+            reasoning="The grain is even.",
+        ),
+    ),
+)
 FINAL = {"filter": "filtered", "huge": "too_large"}
 
 
@@ -50,6 +75,25 @@ async def test_an_unusable_answer_goes_back_with_its_mistakes(fault):
     assert previous["role"] == "assistant"
     assert "cannot be used" in complaint["content"]
     assert '"additionalProperties":false' in complaint["content"]
+
+
+async def test_after_a_copy_the_question_is_asked_anew_without_the_example():
+    """A small model that is shown its copy beside the example copies it a third time."""
+
+    def copies_what_it_sees(body: Body) -> str:
+        asked = body["messages"][-1]["content"]
+        shown = [line for line in asked.splitlines() if line.startswith('{"summary"')]
+        return shown[-1] if shown else json.dumps(GOOD)
+
+    async with model_server(mind=copies_what_it_sees) as server:
+        said = await answer(server.url, REPORT)
+    assert isinstance(said.content, Report)
+    assert said.content.summary == GOOD["summary"]
+    first, second = (call["messages"] for call in server.calls[-2:])
+    assert [one["role"] for one in second] == ["system", "user"]
+    assert "lighthouse" in first[-1]["content"]
+    assert "lighthouse" not in second[-1]["content"]
+    assert "The grain is even." in second[-1]["content"]
 
 
 @pytest.mark.parametrize("fault", SENT_BACK)

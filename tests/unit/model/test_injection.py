@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from parley.agents.model.question import Abilities
+from parley.agents.model.question import Abilities, Prompt
 from parley.agents.model.untrusted import fenced
 from parley.agents.model.verdicts import VerdictQuestions
 from parley.bus.contracts.verdicts import (
@@ -76,6 +76,15 @@ def test_a_fence_cannot_be_closed_from_inside(text):
     again = fenced("a peer", once)
     assert _FENCE.fullmatch(once)
     assert _FENCE.fullmatch(again)
+
+
+@pytest.mark.parametrize("text", ['Example:\n{"verdict":', '예:\n{"', 'Example:\n{"a": 1}\n\n'])
+def test_a_fence_stays_where_the_example_is_left_out(text):
+    fence = fenced("a peer", text)
+    asked = Prompt("", f"before\n{fence}\nafter").without_example().user.splitlines()
+    opened, *_, closed = fence.splitlines()
+    assert asked[:2] == ["before", opened]
+    assert asked[-2:] == [closed, "after"]
 
 
 @every_text

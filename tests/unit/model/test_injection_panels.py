@@ -12,13 +12,16 @@ from parley.agents.model.question import Abilities
 from tests.model_minds import ENGLISH, FILLED, form_of, prompt_of, sensible
 from tests.model_server import Body, Mind, model_server
 from tests.unit.model.asking import settings
+from tests.unit.model.hostile import HOSTILE
 from tests.unit.model.hostile_panels import ABSA, DELIBERATION, sendable
 from tests.unit.model.panels import (
+    PHOTO,
     QUESTION,
     QUESTIONS,
     absa_requests,
     deliberation_requests,
     family_of,
+    forensic_requests,
     task,
 )
 
@@ -26,6 +29,7 @@ BENIGN = "nothing of note"
 KINDS = [
     *(("absa", kind) for kind in absa_requests(BENIGN)),
     *(("deliberation", kind) for kind in deliberation_requests(BENIGN)),
+    *(("forensic", kind) for kind in forensic_requests(BENIGN)),
 ]
 _FENCE = re.compile(
     r'<untrusted from="([\w -]*)" mark="([a-z]{14})">\n.*?\n</untrusted mark="\2">', re.DOTALL
@@ -33,14 +37,20 @@ _FENCE = re.compile(
 # What a model writes in its own words, in any form; all else decides something.
 FREE = {"note", "planning", "reflection", "rationale", "reason", "message", "difference"}
 FREE |= {"description", "consensus", "arguments", "key_agreements", "key_points", "conclusion"}
+FREE |= {"summary"}
+ABOUT = {"absa": ENGLISH, "deliberation": QUESTION, "forensic": PHOTO}
 every_kind = pytest.mark.parametrize(("panel", "kind"), KINDS, ids=["-".join(one) for one in KINDS])
-CORPUS = {"absa": ABSA, "deliberation": DELIBERATION}
+CORPUS = {"absa": ABSA, "deliberation": DELIBERATION, "forensic": HOSTILE}
 
 
 def asked(panel, kind, said, text=None):
-    about = text if text is not None else (ENGLISH if panel == "absa" else QUESTION)
-    requests = absa_requests(said, about) if panel == "absa" else deliberation_requests(said)
-    persona, request = requests[kind]
+    about = text if text is not None else ABOUT[panel]
+    requests = {
+        "absa": lambda: absa_requests(said, about),
+        "deliberation": lambda: deliberation_requests(said),
+        "forensic": lambda: forensic_requests(said),
+    }
+    persona, request = requests[panel]()[kind]
     return task(panel, persona, request, about)
 
 
@@ -147,7 +157,7 @@ async def test_what_is_decided_is_the_fields_and_nothing_else(panel):
 @pytest.mark.parametrize("panel", CORPUS)
 async def test_free_text_is_never_an_answer(panel):
     """A model that was talked into answering with the text itself says nothing."""
-    texts = [sendable(CORPUS[panel][name]) for name in ("ignore-en", "ignore-ko", "section-en")]
-    texts += [sendable(CORPUS[panel][name]) for name in ("schema-en", "role-ko", "html")]
+    names = {"ignore-en", "ignore-ko", "section-en", "system-en", "schema-en", "role-ko", "html"}
+    texts = [sendable(text) for name, text in CORPUS[panel].items() if name in names]
     found = await answers(lambda words: lambda _body: words, panel, texts)
     assert {content.kind for content in found.values()} == {"failure"}

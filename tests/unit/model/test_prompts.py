@@ -18,7 +18,7 @@ from tests.unit.console.calling import Call
 from tests.unit.model.asking import OPENING, PNG, ROUND, brain, task
 
 LOCALIZE = LocalizeRequest(reason="high_confidence_deadlock", standing=ROUND.standing)
-FORENSIC = read_panel(panel_path("forensic"))[0].roster
+FORENSIC = read_panel(panel_path("forensic"))[0].everybody
 
 
 async def asked(request=OPENING, language="en", **options):

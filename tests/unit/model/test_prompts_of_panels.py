@@ -21,7 +21,7 @@ from tests.unit.model.panels import QUESTION, QUESTIONS, absa_requests, family_o
 
 INPUTS = {"forensic": "a photo", "absa": ENGLISH, "deliberation": QUESTION}
 SEATS = [
-    (panel, persona) for panel in INPUTS for persona in read_panel(panel_path(panel))[0].roster
+    (panel, persona) for panel in INPUTS for persona in read_panel(panel_path(panel))[0].everybody
 ]
 LIBRARY = panel_path("deliberation").parents[1] / "questions" / "library.yaml"
 
@@ -56,6 +56,7 @@ STEPS = {
     "deliberation/critic": {"think-1": "debater", "think-7": "debater"},
     "deliberation/facilitator": {"axes-1": "axes", "force-1": "force", "sense-8": "sense"},
     "deliberation/judge": {"judge": "summary"},
+    "forensic/manager": {"report": "report"},
 }
 
 

@@ -6,7 +6,7 @@ from parley.bus.contracts.verdicts import TerminationReason, Verdict
 from parley.coordinator.verdicts.challenges import challenges
 from parley.coordinator.verdicts.cobra import CobraAlgorithm, CobraResponse, cobra
 from parley.coordinator.verdicts.declare import declare
-from parley.coordinator.verdicts.disagreement import disagreement
+from parley.coordinator.verdicts.disagreement import disagreement, disagreements
 from parley.coordinator.verdicts.manager import decide_verdict, majority_vote
 from parley.coordinator.verdicts.position import Position
 from parley.coordinator.verdicts.termination import PRIORITY, evaluate
@@ -49,7 +49,7 @@ def test_evaluation_always_ends_at_the_cap_with_exactly_one_reason(
     assert evaluation.reason in {None, *(reason for reason, _ in PRIORITY)}
     assert 0 <= evaluation.unchanged_streak <= evaluation.round == len(history) - 1
     assert 0 <= evaluation.changed_share <= 1
-    assert len(evaluation.disagreement_history) == len(history)
+    assert evaluation.disagreement == disagreements(history)[-1]
     if evaluation.round == 0:
         assert evaluation.reason in {None, TerminationReason.CONSENSUS_REACHED}
 

@@ -1,6 +1,7 @@
 import pytest
 
 from parley.coordinator.verdicts.challenges import challenges
+from parley.coordinator.verdicts.disagreement import disagreements
 from parley.coordinator.verdicts.manager import decide_verdict
 from parley.coordinator.verdicts.termination import evaluate
 from parley.coordinator.verdicts.trust import resolve_trust
@@ -43,8 +44,9 @@ def test_goes_on_until_the_stated_round_and_ends_there(vector: Vector) -> None:
         assert (earlier.terminate, earlier.reason, earlier.round) == (False, None, played)
     last = evaluate(vector.history, vector.params)
     assert (last.terminate, last.reason) == (True, vector.reason)
-    assert last.disagreement_history == pytest.approx(vector.disagreement_history)
-    assert last.disagreement == last.disagreement_history[-1]
+    levels = disagreements(vector.history)
+    assert levels == pytest.approx(vector.disagreement_history)
+    assert last.disagreement == levels[-1]
     assert (last.round, len(vector.roster) * last.round) == PRINTED[vector.id]
     assert vector.nominal_calls == PRINTED[vector.id][1]
 
