@@ -17,17 +17,18 @@ async def serve(main: Callable[[anyio.Event], Coroutine[Any, Any, None]]) -> int
     The exit code: a process that was asked to end (SIGTERM) is done, Ctrl-C interrupts it.
 
     The first SIGTERM sets the event that `main` was given, and `main` ends when it has finished
-    what it had begun. Ctrl-C, or a second SIGTERM, ends it at once.
+    what it had begun. Ctrl-C, or a second SIGTERM, ends it at once; whatever comes while it ends
+    changes nothing, for it could strike anywhere.
     """
     stop = anyio.Event()
     code = DONE
-    async with anyio.create_task_group() as tasks:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async with anyio.create_task_group() as tasks:
 
-        async def run() -> None:
-            await main(stop)
-            tasks.cancel_scope.cancel()
+            async def run() -> None:
+                await main(stop)
+                tasks.cancel_scope.cancel()
 
-        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
             tasks.start_soon(run)
             async for number in signals:
                 log.info("stopping", signal=number.name)
@@ -36,5 +37,5 @@ async def serve(main: Callable[[anyio.Event], Coroutine[Any, Any, None]]) -> int
                     continue
                 code = INTERRUPTED if number is signal.SIGINT else DONE
                 break
-        tasks.cancel_scope.cancel()
+            tasks.cancel_scope.cancel()
     return code
