@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from parley import __version__
-from parley.bus.contracts.base import Usage
+from parley.bus.contracts.base import Usage, sum_of
 from parley.bus.contracts.panel import AbsaPanel
 from parley.bus.journal import Journal
 from parley.configs.settings import Settings
@@ -25,7 +25,7 @@ from parley.console.progress import progress_of
 from parley.console.submitting import panel_for
 from parley.console.system import open_journal, private_server, somebody_coordinates, staffed
 from parley.coordinator.state import DebateState
-from parley.coordinator.tally import sum_of, usage_by_persona
+from parley.coordinator.tally import usage_by_persona
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def spent_in(state: DebateState) -> Spent:
     usage = usage_of(state)
     return Spent(
         calls=usage.model_calls,
-        tokens=usage.input_tokens + usage.output_tokens,
+        tokens=usage.tokens,
         cost=usage.cost,
         seconds=sum(_waited(step) for step in state.steps),
     )

@@ -1,8 +1,8 @@
 """What every debate can account for, whatever its protocol: declarations, costs, missed turns."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from parley.bus.contracts.base import Contract, Usage
+from parley.bus.contracts.base import Contract, Usage, sum_of
 from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.contracts.facts import Abstained, Failure, TurnTaken
 from parley.coordinator.state import DebateState
@@ -41,16 +41,6 @@ def _turns(state: DebateState) -> Iterator[TurnTaken]:
         for heard in step.heard:
             if isinstance(heard.said, TurnTaken):
                 yield heard.said
-
-
-def sum_of(usages: Iterable[Usage]) -> Usage:
-    used = tuple(usages)
-    return Usage(
-        model_calls=sum(one.model_calls for one in used),
-        input_tokens=sum(one.input_tokens for one in used),
-        output_tokens=sum(one.output_tokens for one in used),
-        cost=sum(one.cost for one in used),
-    )
 
 
 def errors_of(state: DebateState) -> tuple[TurnError, ...]:

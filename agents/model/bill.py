@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from parley.agents.model.ledger import Amount
 from parley.bus.contracts.base import Usage
 from parley.configs.model import ModelOptions, Prices
 
@@ -39,12 +38,13 @@ class Bill:
         )
 
 
-def expected(messages: Sequence[JsonValue], options: ModelOptions) -> Amount:
+def expected(messages: Sequence[JsonValue], options: ModelOptions) -> Usage:
     """Of one call."""
     parts = list(_texts(list(messages)))
     read = sum(map(len, parts)) // _CHARS_A_TOKEN + _TOKENS_A_PICTURE * _pictures(messages)
     written = options.max_output_tokens or _USUAL_OUTPUT_TOKENS
-    return Amount(calls=1, tokens=read + written, cost=_price(options.prices, read, written))
+    price = _price(options.prices, read, written)
+    return Usage(model_calls=1, input_tokens=read, output_tokens=written, cost=price)
 
 
 def guessed_tokens(messages: Sequence[JsonValue]) -> int:

@@ -12,6 +12,7 @@ from parley.agents.model.client import ModelClient, Unanswered, open_client
 from parley.agents.model.partials import Murmur
 from parley.agents.model.purse import UNMETERED, Treasury
 from parley.agents.model.question import Abilities, AnyQuestion, Questions
+from parley.bus.contracts.base import NOTHING_USED, Usage, sum_of
 from parley.bus.contracts.facts import Failure, FailureReason
 from parley.bus.errors import BusError, NotFound
 from parley.bus.journal import Journal
@@ -70,8 +71,6 @@ class ModelBrain:
             return Answer(failed, brain=name)
         try:
             return await self._answer(task, question, choice, client)
-        except Unanswered as failure:
-            return _abstention(task, failure, name)
         except BusError as error:
             failed = Failure(reason=FailureReason.BRAIN_ERROR, detail=str(error))
             raise NotNow(Answer(failed, brain=name), str(error), _BUS_PAUSE_S) from error
@@ -80,19 +79,29 @@ class ModelBrain:
         self, task: Task, question: AnyQuestion, choice: ModelChoice, client: ModelClient
     ) -> Answer:
         name = f"{MODEL}:{choice.name}"
+        meter = self._treasury.meter(task) if self._treasury is not None else None
+        before = await meter.used_before() if meter is not None else NOTHING_USED
         key = key_of(task.ref.panel, task.persona, question, choice) if self._answers.kept else ""
         known = await self._answers.find(key) if key else None
         if known is not None:
-            return Answer(known, brain=name)
-        content, usage = await client.ask(
-            question,
-            task.deadline_s * _TIME_TO_THINK,
-            meter=self._treasury.meter(task) if self._treasury is not None else UNMETERED,
-            listener=self._listener(task, question),
-        )
+            return Answer(known, before, name)
+        try:
+            content, used = await client.ask(
+                question,
+                task.deadline_s * _TIME_TO_THINK,
+                meter=meter or UNMETERED,
+                listener=self._listener(task, question),
+            )
+        except Unanswered as failure:
+            failed = _abstention(task, failure, before, name)
+            if failure.again_in_s is None:
+                return failed
+            if meter is not None:
+                await meter.put_off(failure.usage)
+            raise NotNow(failed, str(failure), failure.again_in_s) from None
         if key:
             await self._answers.keep(key, content)
-        return Answer(content, usage, name)
+        return Answer(content, _with_earlier(before, used), name)
 
     def _listener(self, task: Task, question: AnyQuestion) -> Murmur | None:
         if self._journal is None or not self._settings.stream:
@@ -100,7 +109,7 @@ class ModelBrain:
         return Murmur(self._journal, task, question.form)
 
 
-def _abstention(task: Task, failure: Unanswered, name: str) -> Answer:
+def _abstention(task: Task, failure: Unanswered, before: Usage, name: str) -> Answer:
     log.warning(
         "model_abstains",
         debate=str(task.ref),
@@ -109,15 +118,18 @@ def _abstention(task: Task, failure: Unanswered, name: str) -> Answer:
         reason=failure.reason.value,
         detail=str(failure),
     )
+    usage = _with_earlier(before, failure.usage)
     failed = Failure(
         reason=failure.reason,
         detail=str(failure)[:_LONGEST_DETAIL],
-        attempts=max(1, failure.usage.model_calls),
+        attempts=max(1, usage.model_calls),
     )
-    answer = Answer(failed, failure.usage, name)
-    if failure.again_in_s is not None:
-        raise NotNow(answer, str(failure), failure.again_in_s)
-    return answer
+    return Answer(failed, usage, name)
+
+
+def _with_earlier(before: Usage, used: Usage) -> Usage:
+    """Attempts that came to nothing are part of what a turn cost."""
+    return used if before is NOTHING_USED else sum_of((before, used))
 
 
 def abilities_of(choice: ModelChoice, settings: ModelSettings) -> Abilities:

@@ -53,5 +53,7 @@ def explained(fault: Fault) -> ParleyError:
             return BadInput(f"{fault}: {SET_NAME}; {SET_ADDRESS} if it lacks /v1")
         case FaultKind.UNREACHABLE | FaultKind.TIMEOUT:
             return Unreachable(f"{fault}: start the endpoint, or {SET_ADDRESS}")
+        case FaultKind.BUSY | FaultKind.SERVER_ERROR:
+            return Unreachable(f"{fault}: try again later, or {SET_ADDRESS}")
         case _:
             return Unsuitable(f"the model cannot be used: {fault}: {SET_ADDRESS}")

@@ -1,59 +1,41 @@
 """
 What was taken out of a budget, as arithmetic: no clock, no bus.
 
-A purse holds one account for each persona that draws on it. An account knows its recent asks one
-by one: what an ask has used for certain, and what it holds for a call under way. Both are set, not
-added, so that a repeated write and an ask that is handed out a second time charge nothing twice.
+A purse holds one account for each persona that draws on it. An account knows its recent attempts
+one by one: what an attempt at an ask has used for certain, and what it holds for a call under way.
+Both are set, not added, so that a repeated write charges nothing twice. An ask that is handed out
+again is another attempt: what the last one used stays used, what it still holds the next one takes
+over.
 
-What is held by somebody who crashed is free again after `until_ns`.
+What is held by somebody who crashed is free again after `until_ns`, too.
 """
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated
 
 from pydantic import Field
 
-from parley.bus.contracts.base import Contract, Usage
+from parley.bus.contracts.base import NOTHING_USED, Contract, Usage, sum_of
 from parley.bus.contracts.budget import Budget
 
-# Asks that are over and still known by name; older ones are added up.
+# Attempts that are over and still known by name; older ones are added up.
 _REMEMBERED = 64
 _SECOND_NS = 1_000_000_000
+_MARK = "#"
 
 
-class Amount(Contract):
-    calls: Annotated[int, Field(ge=0)] = 0
-    tokens: Annotated[int, Field(ge=0)] = 0
-    cost: Annotated[float, Field(ge=0)] = 0.0
-
-    def plus(self, other: "Amount") -> "Amount":
-        return Amount(
-            calls=self.calls + other.calls,
-            tokens=self.tokens + other.tokens,
-            cost=self.cost + other.cost,
-        )
-
-    def at_least(self, other: "Amount") -> "Amount":
-        return Amount(
-            calls=max(self.calls, other.calls),
-            tokens=max(self.tokens, other.tokens),
-            cost=max(self.cost, other.cost),
-        )
+def attempt_at(ask: str, mark: str) -> str:
+    """The name of one of possibly many attempts at an ask."""
+    return f"{ask}{_MARK}{mark}"
 
 
-NOTHING = Amount()
-
-
-def amount_of(usage: Usage) -> Amount:
-    return Amount(
-        calls=usage.model_calls, tokens=usage.input_tokens + usage.output_tokens, cost=usage.cost
-    )
+def ask_of(attempt: str) -> str:
+    return attempt.partition(_MARK)[0]
 
 
 class Charge(Contract):
-    used: Amount = NOTHING
-    held: Amount = NOTHING
+    used: Usage = NOTHING_USED
+    held: Usage = NOTHING_USED
     until_ns: int = 0
 
 
@@ -61,28 +43,43 @@ class Account(Contract):
     """One persona's part of a purse. `began_ns` is when it first drew on it."""
 
     began_ns: int
-    # Of asks that are not known by name any more.
-    spent: Amount = NOTHING
-    asks: dict[str, Charge] = Field(default_factory=dict)
+    # Of attempts that are not known by name any more.
+    spent: Usage = NOTHING_USED
+    attempts: dict[str, Charge] = Field(default_factory=dict)
 
-    def holding(self, ask: str, held: Amount, until_ns: int) -> "Account":
-        known = self.asks.get(ask, Charge())
-        return self._with(ask, Charge(used=known.used, held=held, until_ns=until_ns))
+    def taken_over(self, attempt: str) -> "Account":
+        """Without what other attempts at the same ask hold: whoever was handed it before is gone."""
+        ask = ask_of(attempt)
+        charges = {
+            name: Charge(used=one.used) if name != attempt and ask_of(name) == ask else one
+            for name, one in self.attempts.items()
+        }
+        return self if charges == self.attempts else self._with(charges)
 
-    def settled(self, ask: str, used: Amount) -> "Account":
-        """Whoever was handed the same ask before us may have used more."""
-        if ask not in self.asks and used == NOTHING:
+    def holding(self, attempt: str, held: Usage, until_ns: int) -> "Account":
+        known = self.attempts.get(attempt, Charge())
+        charge = Charge(used=known.used, held=held, until_ns=until_ns)
+        return self._with({**self.attempts, attempt: charge})
+
+    def settled(self, attempt: str, used: Usage) -> "Account":
+        if attempt not in self.attempts and used == NOTHING_USED:
             return self
-        known = self.asks.get(ask, Charge())
-        return self._with(ask, Charge(used=known.used.at_least(used)))
+        return self._with({**self.attempts, attempt: Charge(used=used)})
 
-    def _with(self, ask: str, charge: Charge) -> "Account":
-        others = {name: one for name, one in self.asks.items() if name != ask}
-        over = [name for name, one in others.items() if one.held == NOTHING]
-        spent = self.spent
-        for name in over[: max(0, len(over) - _REMEMBERED)]:
-            spent = spent.plus(others.pop(name).used)
-        return self.model_copy(update={"spent": spent, "asks": {**others, ask: charge}})
+    def used_by_others_at(self, attempt: str) -> Usage:
+        """What the other attempts at the same ask have used."""
+        return sum_of(
+            charge.used
+            for name, charge in self.attempts.items()
+            if name != attempt and ask_of(name) == ask_of(attempt)
+        )
+
+    def _with(self, attempts: dict[str, Charge]) -> "Account":
+        """Those that are over are known by name for a while."""
+        over = [name for name, one in attempts.items() if one.held == NOTHING_USED]
+        old = [attempts.pop(name).used for name in over[: max(0, len(over) - _REMEMBERED)]]
+        spent = sum_of((self.spent, *old)) if old else self.spent
+        return self.model_copy(update={"spent": spent, "attempts": attempts})
 
 
 class Ruling(StrEnum):
@@ -95,39 +92,30 @@ class Ruling(StrEnum):
 class Balance(Contract):
     """The sum of accounts, at one moment."""
 
-    used: Amount = NOTHING
-    held: Amount = NOTHING
+    used: Usage = NOTHING_USED
+    held: Usage = NOTHING_USED
     seconds: float = 0.0
 
     def plus(self, other: "Balance") -> "Balance":
         return Balance(
-            used=self.used.plus(other.used),
-            held=self.held.plus(other.held),
+            used=sum_of((self.used, other.used)),
+            held=sum_of((self.held, other.held)),
             seconds=max(self.seconds, other.seconds),
         )
 
 
 def balance(accounts: Iterable[Account], now_ns: int) -> Balance:
-    calls, tokens, cost = 0, 0, 0.0
-    held_calls, held_tokens, held_cost = 0, 0, 0.0
-    began = now_ns
-    for account in accounts:
-        began = min(began, account.began_ns)
-        for used in (account.spent, *(charge.used for charge in account.asks.values())):
-            calls, tokens, cost = calls + used.calls, tokens + used.tokens, cost + used.cost
-        for charge in account.asks.values():
-            if charge.until_ns > now_ns:
-                held_calls += charge.held.calls
-                held_tokens += charge.held.tokens
-                held_cost += charge.held.cost
+    known = tuple(accounts)
+    charges = [charge for account in known for charge in account.attempts.values()]
+    began = min((account.began_ns for account in known), default=now_ns)
     return Balance(
-        used=Amount(calls=calls, tokens=tokens, cost=cost),
-        held=Amount(calls=held_calls, tokens=held_tokens, cost=held_cost),
-        seconds=(now_ns - began) / _SECOND_NS,
+        used=sum_of((*(one.spent for one in known), *(one.used for one in charges))),
+        held=sum_of(one.held for one in charges if one.until_ns > now_ns),
+        seconds=max(0, now_ns - began) / _SECOND_NS,
     )
 
 
-def rule(budget: Budget, now: Balance, wanted: Amount) -> Ruling:
+def rule(budget: Budget, now: Balance, wanted: Usage) -> Ruling:
     """
     Calls are counted exactly: none is granted beyond the budget.
 
@@ -136,10 +124,11 @@ def rule(budget: Budget, now: Balance, wanted: Amount) -> Ruling:
     """
     if budget.seconds is not None and now.seconds >= budget.seconds:
         return Ruling.REFUSED
+    used, held = now.used, now.held
     rulings = [
-        _count(budget.calls, now.used.calls, now.held.calls, wanted.calls),
-        _guess(budget.tokens, now.used.tokens, now.held.tokens, wanted.tokens),
-        _guess(budget.cost, now.used.cost, now.held.cost, wanted.cost),
+        _count(budget.calls, used.model_calls, held.model_calls, wanted.model_calls),
+        _guess(budget.tokens, used.tokens, held.tokens, wanted.tokens),
+        _guess(budget.cost, used.cost, held.cost, wanted.cost),
     ]
     if Ruling.REFUSED in rulings:
         return Ruling.REFUSED

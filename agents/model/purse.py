@@ -8,6 +8,7 @@ call one wins and the other looks again.
 When a reservation is over says the clock of whoever looks; `parley doctor` compares clocks.
 """
 
+import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -19,16 +20,8 @@ import structlog
 from pydantic import ValidationError
 
 from parley.agents.brain import Task
-from parley.agents.model.ledger import (
-    Account,
-    Amount,
-    Balance,
-    Ruling,
-    amount_of,
-    balance,
-    rule,
-)
-from parley.bus.contracts.base import Usage
+from parley.agents.model.ledger import Account, Balance, Ruling, attempt_at, balance, rule
+from parley.bus.contracts.base import NOTHING_USED, Usage
 from parley.bus.contracts.budget import Budget
 from parley.bus.errors import BusError, Conflict, ParleyError
 from parley.bus.port import Bus, Guard, Register
@@ -54,23 +47,23 @@ class Spent(ParleyError):
 
 
 class Meter(Protocol):
-    """What the calls of one ask are charged to."""
+    """What the calls of one attempt at an ask are charged to."""
 
-    async def reserve(self, used: Usage, wanted: Amount, within_s: float) -> None:
+    async def reserve(self, used: Usage, wanted: Usage, within_s: float) -> None:
         """
-        Before a call that may take so long; `used` is what the ask has used before it.
+        Before a call that may take so long; `used` is what the attempt has used before it.
 
         Raises Spent, or BusError when nobody can say.
         """
         ...
 
     async def settle(self, used: Usage) -> None:
-        """After each call, the ask having used so much in all; never raises for want of a bus."""
+        """After each call, the attempt having used so much in all; never raises for want of a bus."""
         ...
 
 
 class Unmetered:
-    async def reserve(self, used: Usage, wanted: Amount, within_s: float) -> None:
+    async def reserve(self, used: Usage, wanted: Usage, within_s: float) -> None:
         pass
 
     async def settle(self, used: Usage) -> None:
@@ -84,22 +77,23 @@ UNMETERED = Unmetered()
 class _Wish:
     """A change of the account that somebody waits for; `wanted` is None where it only settles."""
 
-    ask: str
-    used: Amount
+    attempt: str
+    used: Usage
     budget: Budget = UNLIMITED
-    wanted: Amount | None = None
+    wanted: Usage | None = None
     within_s: float = 0.0
     ruling: Ruling | None = None
 
     def on(self, account: Account, others: Balance, now: int) -> tuple[Account, Ruling]:
-        settled = account.settled(self.ask, self.used)
+        settled = account.settled(self.attempt, self.used)
         if self.wanted is None:
             return settled, Ruling.GRANTED
+        settled = settled.taken_over(self.attempt)
         ruling = rule(self.budget, balance([settled], now).plus(others), self.wanted)
         if ruling is not Ruling.GRANTED:
             return settled, ruling
         until = now + int((self.within_s + _GRACE_S) * _SECOND_NS)
-        return settled.holding(self.ask, self.wanted, until), ruling
+        return settled.holding(self.attempt, self.wanted, until), ruling
 
 
 class Purse:
@@ -124,11 +118,11 @@ class Purse:
         self._wishes: list[_Wish] = []
 
     async def reserve(
-        self, budget: Budget, ask: str, used: Amount, wanted: Amount, within_s: float
+        self, budget: Budget, attempt: str, used: Usage, wanted: Usage, within_s: float
     ) -> bool:
         """Whether it is granted; waits while too much is under way elsewhere."""
         while True:
-            ruling = await self._granted(_Wish(ask, used, budget, wanted, within_s))
+            ruling = await self._granted(_Wish(attempt, used, budget, wanted, within_s))
             if ruling is not Ruling.LATER:
                 return ruling is Ruling.GRANTED
             seen = self._seen
@@ -137,8 +131,15 @@ class Purse:
                 if self._seen == seen:
                     await self._catch_up()
 
-    async def settle(self, ask: str, used: Amount) -> None:
-        await self._granted(_Wish(ask, used))
+    async def settle(self, attempt: str, used: Usage) -> None:
+        await self._granted(_Wish(attempt, used))
+
+    async def used_before(self, attempt: str) -> Usage:
+        """What this persona's earlier attempts at the same ask have used, here or elsewhere."""
+        async with self._turn:
+            await self._catch_up()
+        account = self._accounts.get(self._own)
+        return account.used_by_others_at(attempt) if account is not None else NOTHING_USED
 
     async def _granted(self, wish: _Wish) -> Ruling:
         self._wishes.append(wish)
@@ -204,17 +205,18 @@ class Treasury:
         self._now_ns = now_ns
         self._open: OrderedDict[tuple[str, str], Purse] = OrderedDict()
 
-    def meter(self, task: Task) -> Meter:
+    def meter(self, task: Task) -> "AskMeter":
         allowance = task.budget
-        if allowance is None:
-            return UNMETERED
         drawn: list[tuple[Purse, Budget]] = []
-        if allowance.debate is not None:
-            drawn.append((self._purse(debate_purse(task.ref), task.persona), allowance.debate))
-        if allowance.batch is not None:
+        if allowance is not None and allowance.debate is not None:
+            drawn.append((self.of_debate(task), allowance.debate))
+        if allowance is not None and allowance.batch is not None:
             key = batch_purse(task.ref.panel, allowance.batch.name)
             drawn.append((self._purse(key, task.persona), allowance.batch.budget))
-        return AskMeter(f"{task.ref.id}.{task.step}", drawn)
+        return AskMeter(self, task, drawn)
+
+    def of_debate(self, task: Task) -> Purse:
+        return self._purse(debate_purse(task.ref), task.persona)
 
     def _purse(self, key: str, persona: str) -> Purse:
         found = self._open.pop((key, persona), None)
@@ -227,16 +229,25 @@ class Treasury:
 
 
 class AskMeter:
-    def __init__(self, ask: str, drawn: Sequence[tuple[Purse, Budget]]) -> None:
-        self._ask = ask
+    """
+    One attempt at an ask. Without a budget nothing is written, unless the attempt comes to nothing:
+    whoever is handed the ask next has to account for it.
+    """
+
+    def __init__(
+        self, treasury: Treasury, task: Task, drawn: Sequence[tuple[Purse, Budget]]
+    ) -> None:
+        self._treasury = treasury
+        self._task = task
+        self._attempt = attempt_at(f"{task.ref.id}.{task.step}", secrets.token_hex(4))
         self._drawn = drawn
 
-    async def reserve(self, used: Usage, wanted: Amount, within_s: float) -> None:
+    async def reserve(self, used: Usage, wanted: Usage, within_s: float) -> None:
         """All of it or nothing: whoever is refused holds nothing."""
         granted = False
         try:
             for purse, budget in self._drawn:
-                if not await purse.reserve(budget, self._ask, amount_of(used), wanted, within_s):
+                if not await purse.reserve(budget, self._attempt, used, wanted, within_s):
                     limits = budget.model_dump_json(exclude_none=True)
                     raise Spent(f"the budget is used up: {limits}")
             granted = True
@@ -245,11 +256,24 @@ class AskMeter:
                 await self.settle(used)
 
     async def settle(self, used: Usage) -> None:
+        await self._settle([purse for purse, _ in self._drawn], used)
+
+    async def put_off(self, used: Usage) -> None:
+        """The attempt is over, and there will be another one."""
+        await self._settle([self._treasury.of_debate(self._task)], used)
+
+    async def used_before(self) -> Usage:
+        """What was used in vain before this attempt. Raises BusError when nobody can say."""
+        if self._task.attempt == 1:
+            return NOTHING_USED
+        return await self._treasury.of_debate(self._task).used_before(self._attempt)
+
+    async def _settle(self, purses: Sequence[Purse], used: Usage) -> None:
         """Also while everything around is being cancelled."""
         with anyio.CancelScope(shield=True), anyio.move_on_after(_SETTLE_WITHIN_S):
-            for purse, _ in self._drawn:
+            for purse in purses:
                 try:
-                    await purse.settle(self._ask, amount_of(used))
+                    await purse.settle(self._attempt, used)
                 except BusError as error:
                     # What is held is free again when its time is over.
-                    log.warning("not_settled", ask=self._ask, reason=str(error))
+                    log.warning("not_settled", attempt=self._attempt, reason=str(error))

@@ -1,5 +1,6 @@
 """The ground all contracts stand on: frozen, closed to unknown fields, finite numbers only."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated
 
@@ -81,10 +82,25 @@ class BlobRef(Contract):
 class Usage(Contract):
     """What one turn cost; all zero when no model was asked."""
 
-    model_calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float = 0.0
+    model_calls: Annotated[int, Field(ge=0)] = 0
+    input_tokens: Annotated[int, Field(ge=0)] = 0
+    output_tokens: Annotated[int, Field(ge=0)] = 0
+    cost: Annotated[float, Field(ge=0)] = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """Read and written together."""
+        return self.input_tokens + self.output_tokens
 
 
 NOTHING_USED = Usage()
+
+
+def sum_of(usages: Iterable[Usage]) -> Usage:
+    calls, read, written, cost = 0, 0, 0, 0.0
+    for one in usages:
+        calls += one.model_calls
+        read += one.input_tokens
+        written += one.output_tokens
+        cost += one.cost
+    return Usage(model_calls=calls, input_tokens=read, output_tokens=written, cost=cost)

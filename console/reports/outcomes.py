@@ -95,7 +95,7 @@ def _outcome(log: Log, gold: Gold, variant: str) -> Outcome:
         calls=ending.calls,
         calls_without_early_stop=ending.calls_without_early_stop,
         model_calls=usage.model_calls,
-        tokens=usage.input_tokens + usage.output_tokens,
+        tokens=usage.tokens,
         cost=usage.cost,
         seconds=_seconds(log),
         missed_turns=len(errors_of(state)),

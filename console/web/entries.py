@@ -201,7 +201,7 @@ def _asked(entry: Entry, tail: str, _record: Record) -> None:
 
 def _spoken(entry: Entry, _tail: str, record: Record) -> None:
     usage = _Turn.model_validate_json(record.data).usage
-    entry.tokens += usage.input_tokens + usage.output_tokens
+    entry.tokens += usage.tokens
     entry.cost += usage.cost
     entry.calls += usage.model_calls
 

@@ -13,9 +13,10 @@ import anyio
 import pytest
 
 from parley.agents.model.brain import open_model_brain
-from parley.agents.model.ledger import Account, Amount
+from parley.agents.model.ledger import Account
 from parley.agents.model.verdicts import VerdictQuestions
 from parley.agents.runtime import Worker, WorkerOptions
+from parley.bus.contracts.base import NOTHING_USED, sum_of
 from parley.bus.contracts.budget import BatchBudget, Budget
 from parley.bus.contracts.facts import Failure, Status, Submitted, TurnTaken
 from parley.bus.contracts.panel import DebateInput, VerdictPanel
@@ -106,7 +107,7 @@ async def test_tokens_overshoot_by_no_more_than_one_call(nats):
     ):
         on = limited(tokens=3000)
         results = [await debate(journal, f"d{number}", on, "a photo") for number in range(6)]
-    used = sum(one.usage.input_tokens + one.usage.output_tokens for one in results)
+    used = sum(one.usage.tokens for one in results)
     assert 3000 <= used < 3000 + 120
     assert results[-1].termination_reason is TerminationReason.BUDGET_EXHAUSTED
     assert len(server.questions) == used // 120
@@ -165,8 +166,10 @@ async def test_a_crash_in_the_middle_of_a_call_charges_nothing_twice(nats, monke
     assert len(server.questions) == 2
     assert (result.status, result.actual_llm_calls) == (Status.COMPLETED, 1)
     (account,) = [Account.model_validate_json(one.data) for one in accounts]
-    assert account.asks["crash.opening"].used == Amount(calls=1, tokens=120)
-    assert account.asks["crash.opening"].held == Amount()
+    charges = list(account.attempts.values())
+    assert sum_of(one.used for one in charges).tokens == 120
+    assert sum_of(one.used for one in charges).model_calls == 1
+    assert [one.held for one in charges] == [NOTHING_USED] * 2
 
 
 def by_place(turns):
@@ -201,7 +204,20 @@ async def test_an_endpoint_that_wants_to_be_left_alone_is_asked_again_later(nats
     assert result.errors == ()
     assert len(result.opening_statements) == 3
     assert 1.2 <= took_s < 10
-    assert len(server.questions) == 7
+    assert len(server.questions) == result.actual_llm_calls == 7
+
+
+async def test_a_call_in_vain_counts_against_the_budget(nats):
+    """Six turns and a refusal are seven calls, of which six are allowed."""
+    async with (
+        model_server(
+            plan=[None, None, "rate_limit"], retry_after="0.3", mind=noise_concedes
+        ) as server,
+        replicas(nats, server.url, 2, max_pause_s=0.1) as journal,
+    ):
+        result = await debate(journal, "d", panel(THREE, budget_calls=6), "a photograph")
+    assert len(server.questions) == result.actual_llm_calls == 6
+    assert result.termination_reason is TerminationReason.BUDGET_EXHAUSTED
 
 
 async def test_a_pause_beyond_the_step_is_an_abstention_at_once(nats):

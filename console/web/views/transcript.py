@@ -150,7 +150,7 @@ def _spoken(place: Entry, one: Walked, turn: TurnTaken, voice: Voice) -> Entry:
             "persona": turn.persona,
             "brain": clean(turn.brain),
             "seconds": turn.seconds,
-            "tokens": turn.usage.input_tokens + turn.usage.output_tokens,
+            "tokens": turn.usage.tokens,
             "cost": turn.usage.cost,
         }
     )

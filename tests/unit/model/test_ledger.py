@@ -5,21 +5,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parley.agents.model.ledger import (
-    NOTHING,
     Account,
-    Amount,
     Balance,
     Ruling,
+    attempt_at,
     balance,
     rule,
 )
+from parley.bus.contracts.base import NOTHING_USED, Usage
 from parley.bus.contracts.budget import Budget
 
-ONE_CALL = Amount(calls=1, tokens=100, cost=0.1)
+ONE_CALL = Usage(model_calls=1, input_tokens=70, output_tokens=30, cost=0.1)
 
 
-def amount(calls: int = 0, tokens: int = 0, cost: float = 0.0) -> Amount:
-    return Amount(calls=calls, tokens=tokens, cost=cost)
+def amount(calls: int = 0, tokens: int = 0, cost: float = 0.0) -> Usage:
+    return Usage(model_calls=calls, input_tokens=tokens, cost=cost)
 
 
 @pytest.mark.parametrize(
@@ -53,23 +53,40 @@ def test_time_is_a_limit_too():
 def test_what_a_crashed_holder_held_is_free_after_its_time():
     account = Account(began_ns=0).holding("d.opening", ONE_CALL, until_ns=1_000)
     assert balance([account], 999).held == ONE_CALL
-    assert balance([account], 1_000).held == NOTHING
+    assert balance([account], 1_000).held == NOTHING_USED
 
 
-def test_an_ask_that_is_handed_out_again_is_charged_once():
-    first = Account(began_ns=0).holding("d.opening", ONE_CALL, 1_000)
-    again = first.holding("d.opening", ONE_CALL, 2_000)
-    assert balance([again], 0).held == ONE_CALL
-    paid = again.settled("d.opening", amount(2, 200)).settled("d.opening", amount(1, 150))
-    assert balance([paid], 0) == Balance(used=amount(2, 200))
+def test_a_repeated_write_charges_nothing_twice():
+    account = Account(began_ns=0).settled("d.opening#1", amount(2, 200))
+    assert account.settled("d.opening#1", amount(2, 200)) == account
+    assert balance([account], 0) == Balance(used=amount(2, 200))
 
 
-def test_old_asks_are_added_up_and_nothing_is_lost():
+def test_an_ask_that_is_handed_out_again_is_charged_for_every_attempt():
+    """What the first attempt used stays used; what it held goes over to the second."""
+    first, second = (attempt_at("d.opening", mark) for mark in "12")
+    account = Account(began_ns=0).settled(first, amount(2, 200)).holding(first, ONE_CALL, 1_000)
+    again = account.taken_over(second).holding(second, ONE_CALL, 2_000)
+    assert balance([again], 0) == Balance(used=amount(2, 200), held=ONE_CALL)
+    paid = again.settled(second, amount(1, 150))
+    assert balance([paid], 0) == Balance(used=amount(3, 350))
+    assert paid.used_by_others_at(second) == amount(2, 200)
+    assert paid.used_by_others_at(attempt_at("d.round-1", "1")) == NOTHING_USED
+
+
+def test_an_attempt_that_was_given_up_for_lost_does_not_free_what_the_next_one_holds():
+    first, second = (attempt_at("d.opening", mark) for mark in "12")
+    account = Account(began_ns=0).holding(first, ONE_CALL, 1_000).taken_over(second)
+    late = account.holding(second, ONE_CALL, 2_000).settled(first, amount(1, 150))
+    assert balance([late], 0) == Balance(used=amount(1, 150), held=ONE_CALL)
+
+
+def test_old_attempts_are_added_up_and_nothing_is_lost():
     account = Account(began_ns=0).holding("busy", ONE_CALL, 10**18)
     for number in range(500):
         account = account.settled(f"d{number}.opening", amount(1, 10))
-    assert len(account.asks) < 70
-    assert "busy" in account.asks
+    assert len(account.attempts) < 70
+    assert "busy" in account.attempts
     assert balance([account], 1).used == amount(500, 5000)
 
 
@@ -96,16 +113,16 @@ def test_used_and_held_calls_never_exceed_the_budget(limit, moves):
                 open_calls.add(ask)
                 accounts[who] = accounts[who].holding(str(ask), amount(1), 10**18)
         now = balance(accounts.values(), 1)
-        assert now.used.calls == sum(used.values())
-        assert now.used.calls + now.held.calls <= limit
+        assert now.used.model_calls == sum(used.values())
+        assert now.used.model_calls + now.held.model_calls <= limit
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        '{"began_ns": 0, "spent": {"calls": -5}}',
-        '{"began_ns": 0, "asks": {"x": {"used": {"cost": -1}}}}',
-        '{"began_ns": 0, "asks": {"x": {"used": {"cost": NaN}}}}',
+        '{"began_ns": 0, "spent": {"model_calls": -5}}',
+        '{"began_ns": 0, "attempts": {"x": {"used": {"cost": -1}}}}',
+        '{"began_ns": 0, "attempts": {"x": {"used": {"cost": NaN}}}}',
     ],
 )
 def test_nobody_can_hold_less_than_nothing(text):

@@ -5,7 +5,6 @@ from contextlib import AbstractAsyncContextManager
 import anyio
 import pytest
 
-from parley.agents.model.ledger import Amount
 from parley.agents.model.purse import Purse, Spent, Treasury
 from parley.bus.contracts.base import Usage
 from parley.bus.contracts.budget import Allowance, BatchBudget, Budget
@@ -15,7 +14,7 @@ from parley.bus.port import Guard
 from parley.bus.subjects import PURSE, DebateRef
 from tests.unit.model.asking import task
 
-CALL = Amount(calls=1, tokens=100)
+CALL = Usage(model_calls=1, input_tokens=80, output_tokens=20)
 ONE = Usage(model_calls=1, input_tokens=60, output_tokens=10)
 NONE = Usage()
 
@@ -38,7 +37,7 @@ async def test_replicas_and_personas_share_one_purse():
 
     async def take(purse: Purse, ask: str) -> None:
         nonlocal granted
-        if await purse.reserve(budget, ask, Amount(), CALL, 60):
+        if await purse.reserve(budget, ask, NONE, CALL, 60):
             granted += 1
             await anyio.sleep(0.01)
             await purse.settle(ask, CALL)
@@ -59,13 +58,13 @@ async def test_what_is_held_but_not_used_comes_back():
         one = Purse(server.client().register(PURSE), "p.debate.d", "noise")
         other = Purse(server.client().register(PURSE), "p.debate.d", "spatial")
         budget = Budget(tokens=150)
-        assert await one.reserve(budget, "d.r1", Amount(), CALL, 60)
+        assert await one.reserve(budget, "d.r1", NONE, CALL, 60)
         with anyio.move_on_after(0.15) as waiting:
-            await other.reserve(budget, "d.r1", Amount(), CALL, 60)
+            await other.reserve(budget, "d.r1", NONE, CALL, 60)
         assert waiting.cancelled_caught
-        await one.settle("d.r1", Amount(calls=1, tokens=20))
+        await one.settle("d.r1", Usage(model_calls=1, input_tokens=20))
         with anyio.fail_after(1):
-            assert await other.reserve(budget, "d.r1", Amount(), CALL, 60)
+            assert await other.reserve(budget, "d.r1", NONE, CALL, 60)
 
 
 async def test_those_who_wait_hold_nothing_and_say_what_they_have_used():
@@ -74,7 +73,7 @@ async def test_those_who_wait_hold_nothing_and_say_what_they_have_used():
         budget = Budget(calls=2)
         purses = [Purse(server.client().register(PURSE), "p.debate.d", name) for name in ("a", "b")]
         for purse in purses:
-            assert await purse.reserve(budget, "d.r1", Amount(), CALL, 60)
+            assert await purse.reserve(budget, "d.r1", NONE, CALL, 60)
         granted: list[bool] = []
 
         async def again(purse: Purse) -> None:
@@ -93,24 +92,27 @@ async def test_a_crashed_holder_does_not_keep_a_reservation():
         crashed = Purse(server.client().register(PURSE), "p.debate.d", "noise", clock)
         other = Purse(server.client().register(PURSE), "p.debate.d", "spatial", clock)
         budget = Budget(calls=1)
-        assert await crashed.reserve(budget, "d.r1", Amount(), CALL, 5)
+        assert await crashed.reserve(budget, "d.r1", NONE, CALL, 5)
         with anyio.move_on_after(0.15):
-            await other.reserve(budget, "d.r1", Amount(), CALL, 5)
+            await other.reserve(budget, "d.r1", NONE, CALL, 5)
             pytest.fail("granted while it was held")
         clock.now += 60 * 10**9
         with anyio.fail_after(1):
-            assert await other.reserve(budget, "d.r1", Amount(), CALL, 5)
+            assert await other.reserve(budget, "d.r1", NONE, CALL, 5)
 
 
 async def test_a_replica_that_is_handed_the_same_ask_takes_the_reservation_over():
     async with a_server() as server:
         crashed = Purse(server.client().register(PURSE), "p.debate.d", "noise")
         budget = Budget(calls=1)
-        assert await crashed.reserve(budget, "d.r1", Amount(), CALL, 60)
+        assert await crashed.reserve(budget, "d.r1#1", NONE, CALL, 60)
         replica = Purse(server.client().register(PURSE), "p.debate.d", "noise")
-        assert await replica.reserve(budget, "d.r1", Amount(), CALL, 60)
-        await replica.settle("d.r1", CALL)
-        assert not await replica.reserve(budget, "d.r2", Amount(), CALL, 60)
+        with anyio.move_on_after(0.15) as waiting:
+            await replica.reserve(budget, "d.r2#1", NONE, CALL, 60)
+        assert waiting.cancelled_caught
+        assert await replica.reserve(budget, "d.r1#2", NONE, CALL, 60)
+        await replica.settle("d.r1#2", CALL)
+        assert not await replica.reserve(budget, "d.r2#1", NONE, CALL, 60)
 
 
 async def test_an_account_that_makes_no_sense_counts_for_nothing():
@@ -118,17 +120,17 @@ async def test_an_account_that_makes_no_sense_counts_for_nothing():
         register = server.client().register(PURSE)
         await register.replace("p.debate.d.evil", b'{"spent": -1}', Guard("p.debate.d.evil", 0))
         purse = Purse(register, "p.debate.d", "noise")
-        assert await purse.reserve(Budget(calls=1), "d.r1", Amount(), CALL, 60)
+        assert await purse.reserve(Budget(calls=1), "d.r1", NONE, CALL, 60)
 
 
 async def test_accounts_that_are_gone_do_not_block_a_purse():
     async with a_server() as server:
         register = server.client().register(PURSE)
         purse = Purse(register, "p.debate.d", "noise")
-        assert await purse.reserve(Budget(calls=9), "d.r1", Amount(), CALL, 60)
+        assert await purse.reserve(Budget(calls=9), "d.r1", NONE, CALL, 60)
         register._records.clear()
         with anyio.fail_after(1):
-            assert await purse.reserve(Budget(calls=9), "d.r2", Amount(), CALL, 60)
+            assert await purse.reserve(Budget(calls=9), "d.r2", NONE, CALL, 60)
 
 
 async def test_a_debate_is_charged_to_its_own_budget_and_to_the_batch():
@@ -169,3 +171,28 @@ async def test_without_a_budget_nothing_is_written():
         await meter.reserve(NONE, CALL, 60)
         await meter.settle(ONE)
         assert await server.client().register(PURSE).read(">") == []
+
+
+async def test_the_calls_of_an_attempt_that_was_put_off_are_paid_for_and_told_to_the_next():
+    budget = Allowance(debate=Budget(calls=2))
+    async with a_server() as server:
+        first = Treasury(server.client()).meter(task(budget=budget))
+        assert await first.used_before() == NONE
+        await first.reserve(NONE, CALL, 60)
+        await first.settle(ONE)
+        await first.put_off(ONE)
+        second = Treasury(server.client()).meter(task(budget=budget, attempt=2))
+        assert await second.used_before() == ONE
+        await second.reserve(NONE, CALL, 60)
+        await second.settle(ONE)
+        with pytest.raises(Spent):
+            await second.reserve(ONE, CALL, 60)
+
+
+async def test_what_was_used_in_vain_is_known_without_a_budget_too():
+    async with a_server() as server:
+        await Treasury(server.client()).meter(task()).put_off(ONE)
+        again = Treasury(server.client()).meter(task(attempt=2))
+        assert await again.used_before() == ONE
+        elsewhere = Treasury(server.client()).meter(task(attempt=2, step="round-1"))
+        assert await elsewhere.used_before() == NONE
