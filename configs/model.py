@@ -101,9 +101,9 @@ class ModelSettings(ModelOptions):
     # process, and on the server for all replicas (for `retention.answer_days`).
     cached_answers: Annotated[int, Field(ge=0)] = 0
     shared_answers: bool = False
-    # Whether words are heard while they are spoken, by `parley watch` and the page; `parley run`
-    # on a terminal does so unless this is set.
-    stream: bool = False
+    # Whether words are heard while they are spoken, by `parley watch` and the page. None leaves it
+    # to the command: `parley run` on a terminal streams.
+    stream: bool | None = None
 
     @model_validator(mode="after")
     def _seats_are_addresses(self) -> Self:

@@ -93,7 +93,8 @@ class Block(BaseModel):
 class NatsSettings(Block):
     """A user and password may also stand in the URL, which is why it is never shown whole."""
 
-    url: ServerUrl = Field(default="nats://127.0.0.1:4222", repr=False)
+    # None: a private server for commands that can bring one, otherwise the usual port here.
+    url: ServerUrl | None = Field(default=None, repr=False)
     user: str | None = None
     password: SecretStr | None = Field(default=None, repr=False)
     creds_file: ExistingFile | None = None
@@ -200,8 +201,9 @@ class Settings(BaseSettings):
 
     @property
     def names_a_server(self) -> bool:
-        """Whether anybody said which server to use, or it is merely the default."""
-        return "url" in self.nats.model_fields_set
+        """By its address, or by how to log in there."""
+        nats = self.nats
+        return any((nats.url, nats.user, nats.creds_file, nats.nkey_seed_file, nats.tls_ca_file))
 
     @override
     @classmethod

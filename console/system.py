@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 Outcome = TypeVar("Outcome")
 
+USUAL_URL = "nats://127.0.0.1:4222"
 DAY_S = 86_400
 MIB = 1 << 20
 
@@ -186,7 +187,7 @@ async def _prepare(bus: JetStreamBus, *, create: bool) -> None:
 
 def _server(nats: NatsSettings) -> Server:
     return Server(
-        urls=tuple(_with_user(url.strip(), nats) for url in nats.url.split(",")),
+        urls=tuple(_with_user(url.strip(), nats) for url in (nats.url or USUAL_URL).split(",")),
         credentials=nats.creds_file,
         nkey_seed=nats.nkey_seed_file,
         tls_ca=nats.tls_ca_file,

@@ -170,7 +170,7 @@ async def run_here(
 
 def heard_while_speaking(settings: Settings) -> Settings:
     """On a terminal somebody watches: a model streams, unless the settings say otherwise."""
-    if "stream" in settings.model.model_fields_set or not sys.stdout.isatty():
+    if settings.model.stream is not None or not sys.stdout.isatty():
         return settings
     model = settings.model.model_copy(update={"stream": True})
     return settings.model_copy(update={"model": model})

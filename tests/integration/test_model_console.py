@@ -165,10 +165,10 @@ def talkative(_body: Body) -> str:
 
 
 @asynccontextmanager
-async def watching(url: str, *options: str) -> AsyncIterator[bytearray]:
-    """What `parley watch` prints on a terminal of its own."""
+async def on_a_terminal(*arguments: str) -> AsyncIterator[bytearray]:
+    """What a command prints on a terminal of its own."""
     near, far = pty.openpty()
-    command = [sys.executable, "-m", "parley", "watch", "--nats", url, *options]
+    command = [sys.executable, "-m", "parley", *arguments]
     printed = bytearray()
 
     async def drain() -> None:
@@ -198,16 +198,17 @@ async def test_watch_shows_words_while_they_are_spoken(nats, monkeypatch):
     """As lines of JSON, and on a terminal below the board."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
+    watch = ("watch", "--nats", nats.url)
     async with (
         model_server(mind=talkative, pace_s=0.03) as endpoint,
         replicas(nats, endpoint.url, 1, stream=True, timeout_s=20) as journal,
-        watching(nats.url, "--json", "--partials", "--from-start") as lines,
+        on_a_terminal(*watch, "--json", "--partials", "--from-start") as lines,
     ):
         await journal.submit(DebateRef("none", "first"), submitted("none"))
         await until(lambda: b"first" in lines, 20)
         endpoint.gate = asyncio.Event()
         await journal.submit(DebateRef("forensic", "talk"), submitted())
-        async with watching(nats.url, "talk") as screen:
+        async with on_a_terminal(*watch, "talk") as screen:
             await until(lambda: b"opening statements" in screen, 20)
             endpoint.gate.set()
             await until(lambda: b"closed: completed" in screen, 30)
@@ -221,3 +222,20 @@ async def test_watch_shows_words_while_they_are_spoken(nats, monkeypatch):
     turn = next(n for n, one in enumerate(of_talk) if one.get("fact", {}).get("type") == "turn")
     assert first < turn
     assert re.search(r"(frequency|noise|spatial) … The spectrum shows", screen.decode())
+
+
+@pytest.mark.parametrize(("setting", "streams"), [(None, True), ("false", False)])
+async def test_a_run_on_a_terminal_streams_unless_the_settings_say_otherwise(
+    endpoint, monkeypatch, setting, streams
+):
+    if setting is not None:
+        monkeypatch.setenv("PARLEY_MODEL__STREAM", setting)
+    async with on_a_terminal("run", "absa", "good food", "--brain", "model") as screen:
+        await until(lambda: len(endpoint.questions) > 0, 20)
+    assert [one.get("stream", False) for one in endpoint.questions[:1]] == [streams], screen
+
+
+def test_a_run_whose_output_goes_elsewhere_does_not_stream(endpoint, parley: Call):
+    parley("run", "absa", "good food", "--brain", "model")
+    assert not any(one.get("stream") for one in endpoint.questions)
+    assert endpoint.questions

@@ -13,7 +13,8 @@ def empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_defaults_need_no_file() -> None:
     settings = load()
-    assert settings.nats.url == "nats://127.0.0.1:4222"
+    assert settings.nats.url is None
+    assert not settings.names_a_server
     assert settings.nats.stream == "PARLEY"
     assert settings.nats.prefix == "debate"
     assert settings.agent.max_deliver == 5
@@ -65,7 +66,23 @@ def test_all_mistakes_are_reported_at_once_with_their_origin(
 def test_variables_of_other_programs_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PARLEY_PORT", "tcp://10.0.0.1:80")
     monkeypatch.setenv("PARLEY_NATS_SERVICE_HOST", "10.0.0.1")
-    assert load().nats.url == "nats://127.0.0.1:4222"
+    assert load().nats.url is None
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "named"),
+    [
+        ("URL", "nats://x:1", True),
+        ("USER", "somebody", True),
+        ("STREAM", "OTHER", False),
+        ("PREFIX", "other", False),
+    ],
+)
+def test_a_server_is_named_by_its_address_or_by_a_login(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, named: bool
+) -> None:
+    monkeypatch.setenv(f"PARLEY_NATS__{variable}", value)
+    assert load().names_a_server is named
 
 
 def test_a_misspelt_variable_inside_a_block_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
