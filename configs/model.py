@@ -22,6 +22,8 @@ from parley.bus.errors import BadInput
 SET_NAME = "set PARLEY_MODEL__NAME, or model.name in parley.yaml"
 SET_KEY = "set PARLEY_MODEL__API_KEY (or OPENAI_API_KEY)"
 SET_ADDRESS = "set PARLEY_MODEL__BASE_URL (or OPENAI_BASE_URL)"
+SET_LENGTH = "raise PARLEY_MODEL__MAX_OUTPUT_TOKENS for longer answers"
+SET_SIZE = "raise PARLEY_MODEL__MAX_REPLY_KIB"
 # Sent where an endpoint of one's own wants no key; the protocol has no way to send none. Keys are
 # struck out of every answer, so it is no word that an answer could hold.
 NO_KEY = "no-key-needed"

@@ -1,6 +1,7 @@
 """Minds for the model server that fill in the forms of all panels but those of single verdicts."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -86,6 +87,11 @@ def _tuples(prompt: str, **more: Any) -> list[dict[str, Any]]:
 
 def _next_axis(prompt: str) -> str:
     return next((axis for axis in AXES if axis not in prompt), "")
+
+
+def _decided(prompt: str) -> str:
+    found = re.search(r"^Verdict: (\w+)\.", prompt, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def _debater(_prompt: str) -> dict[str, Any]:
@@ -197,7 +203,8 @@ FILLED: dict[str, Callable[[str], dict[str, Any]]] = {
         "confidence": 0.8,
         "dissent": [],
     },
-    "report": lambda _: {
+    "report": lambda prompt: {
+        "verdict": _decided(prompt),
         "summary": "The image was found to be manipulated, against one voice.",
         "key_evidence": ["a hard edge"],
     },

@@ -12,7 +12,7 @@ from parley.agents.model.absa_stage1_forms import unknown_aspect
 from parley.agents.model.ground import POLARITIES, Ground, PolarityWord, not_in_text, polarity_of
 from parley.agents.model.question import Form
 from parley.agents.model.quotes import wording
-from parley.agents.model.words import MOST_ITEMS, Line, Name, name, settled, share, tidy
+from parley.agents.model.words import MOST_ITEMS, Line, Name, Portion, name, settled, tidy
 from parley.bus.contracts.absa.requests import ReviewRequest
 from parley.bus.contracts.absa.review import (
     AspectReviewItem,
@@ -75,7 +75,7 @@ class AtsaReviewForm(ReviewForm):
 class FinalValidationForm(Form):
     resolved_risks: Annotated[list[Name], _AT_MOST]
     remaining_risks: Annotated[list[Name], _AT_MOST]
-    final_consistency_score: float
+    final_consistency_score: Portion
     note: Line
 
 
@@ -172,7 +172,7 @@ def read_final_validation(
         final_validation=FinalValidation(
             resolved_risks=tuple(settled_now),
             remaining_risks=tuple(one for one in known if one not in settled_now),
-            final_consistency_score=share(form.final_consistency_score),
+            final_consistency_score=form.final_consistency_score,
         )
     )
     return settled(content, mistakes)

@@ -13,7 +13,7 @@ from pydantic import Field
 from parley.agents.model.ground import POLARITIES, Ground, PolarityWord, not_in_text, polarity_of
 from parley.agents.model.question import Form
 from parley.agents.model.quotes import wording
-from parley.agents.model.words import MOST_ITEMS, Line, Name, name, settled, share, tidy
+from parley.agents.model.words import MOST_ITEMS, Line, Name, Portion, name, settled, tidy
 from parley.bus.contracts.absa.requests import AtsaRequest, ValidationRequest
 from parley.bus.contracts.absa.sentiment import (
     AspectItem,
@@ -52,7 +52,7 @@ _AT_MOST = Field(json_schema_extra={"maxItems": MOST_ITEMS})
 
 class TermEntry(Form):
     term: Name
-    confidence: float
+    confidence: Portion
 
 
 class AteForm(Form):
@@ -64,7 +64,7 @@ class SentimentEntry(Form):
     aspect: Name
     evidence: Line
     polarity: PolarityWord
-    confidence: float
+    confidence: Portion
     is_implicit: bool
 
 
@@ -90,7 +90,7 @@ class CorrectionEntry(Form):
 class ValidatorForm(Form):
     structural_risks: Annotated[list[RiskEntry], _AT_MOST]
     correction_proposals: Annotated[list[CorrectionEntry], _AT_MOST]
-    consistency_score: float
+    consistency_score: Portion
     note: Line
 
 
@@ -102,7 +102,7 @@ def read_ate(form: AteForm, ground: Ground) -> AteOutput:
         if place is None:
             mistakes.append(not_in_text("aspects.term", entry.term))
             continue
-        item = _aspect(ground, place, share(entry.confidence))
+        item = _aspect(ground, place, entry.confidence)
         found.setdefault(item.term, item)
     content = AteOutput(aspects=tuple(found.values()))
     return settled(content, mistakes, usable=bool(found) or not form.aspects)
@@ -162,7 +162,7 @@ def _sentiment(
         opinion_term=Term(term=evidence, span=place) if place is not None else None,
         polarity=polarity,
         evidence=evidence,
-        confidence=share(entry.confidence),
+        confidence=entry.confidence,
         is_implicit=entry.is_implicit,
         neutral_reason=NO_EVIDENCE if neutral else None,
     )
@@ -196,7 +196,7 @@ def read_validator(
             proposals.append(proposal)
     content = ValidatorOutput(
         structural_risks=tuple(risks),
-        consistency_score=share(form.consistency_score),
+        consistency_score=form.consistency_score,
         correction_proposals=tuple(proposals),
     )
     return settled(content, mistakes, usable=bool(risks or proposals) or not filled)

@@ -13,9 +13,9 @@ from parley.agents.model.words import (
     Line,
     Name,
     Passage,
+    Portion,
     said,
     settled,
-    share,
     tidy,
     tidy_all,
 )
@@ -54,7 +54,7 @@ class EditEntry(Form):
     evidence: Line
     polarity: PolarityWord
     new_aspect: Name
-    confidence: float
+    confidence: Portion
 
 
 class TurnV2Form(Form):
@@ -131,7 +131,7 @@ def _edit(
         target=EditTarget(aspect_ref=aspect, polarity=stated.value if stated else None),
         value=value,
         evidence=quote or None,
-        confidence=share(entry.confidence),
+        confidence=entry.confidence,
     )
 
 

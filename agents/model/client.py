@@ -6,9 +6,9 @@ the end there is an answer or a reason. Whatever it comes to, every call made is
 """
 
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 import structlog
@@ -25,7 +25,7 @@ from parley.agents.model.question import Form, FormT, Prompt, Question, Unusable
 from parley.agents.model.wire import Completion, Listener, Wire, open_wire
 from parley.bus.contracts.base import Usage
 from parley.bus.contracts.facts import Content, FailureReason
-from parley.configs.model import ModelChoice, ModelSettings
+from parley.configs.model import SET_LENGTH, ModelChoice, ModelOptions, ModelSettings
 from parley.prompts import FALLBACK, instructions
 
 _TRIAL = '{"ready": true}'
@@ -62,6 +62,26 @@ class Terms:
     meter: Meter = UNMETERED
     # None where nobody wants to hear the answer before it is complete.
     listener: Listener | None = None
+    # How many times the usual length an answer may have: more after one that was cut off.
+    room: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A question, and what came of it so far: answers that cannot be used, and why not."""
+
+    prompt: Prompt
+    form: type[Form]
+    so_far: tuple[JsonValue, ...] = ()
+
+    def messages(self, manners: Manners) -> list[JsonValue]:
+        return [*messages_of(self.prompt, self.form, manners), *self.so_far]
+
+    def after(self, said: str, problem: Unusable) -> "Talk":
+        """The answer goes back with its mistakes; after a copy the question is asked anew."""
+        if problem.copied:
+            return Talk(self.prompt.without_example(), self.form)
+        return replace(self, so_far=(*self.so_far, *sent_back(said, str(problem), self.form)))
 
 
 class ModelClient:
@@ -104,16 +124,18 @@ class ModelClient:
     ) -> tuple[Content, Usage]:
         """Raises Unanswered, or BusError where the budget cannot be asked."""
         bill = Bill(self._choice.prices)
+        terms = Terms(bill, meter, listener)
         try:
             with anyio.fail_after(within_s):
-                return await self._converse(question, Terms(bill, meter, listener)), bill.usage
+                return await self._converse(question, terms), bill.usage
         except TimeoutError:
             detail = f"no answer within {within_s:g} s"
             raise Unanswered(FailureReason.BRAIN_ERROR, detail, bill.usage) from None
         except Fault as fault:
             raise self._gave_up(fault, bill.usage) from None
         except Unusable as problem:
-            detail = f"no usable answer after {bill.calls} calls: {problem}"
+            hint = f" ({SET_LENGTH})" if terms.room > 1 else ""
+            detail = f"no usable answer after {bill.calls} calls: {problem}{hint}"
             raise Unanswered(FailureReason.UNUSABLE_ANSWER, detail, bill.usage) from None
         except Spent as refusal:
             reason = FailureReason.BUDGET_EXHAUSTED
@@ -130,11 +152,11 @@ class ModelClient:
     async def _converse(self, question: Question[FormT], terms: Terms) -> Content:
         if self._manners is None:
             await self._meet(terms)
-        messages = messages_of(question.prompt, question.form, self._met)
+        talk = Talk(question.prompt, question.form)
         rest: Content | None = None
         for attempt in range(self._settings.reasks + 1):
             try:
-                completion = await self._persist(messages, question.form, terms)
+                completion = await self._persist(talk, terms)
             except Spent:
                 if rest is None:
                     raise
@@ -150,20 +172,9 @@ class ModelClient:
                         raise
                     self._log.warning("mistakes_left_out", problem=str(problem))
                     return rest
-                messages = self._again(messages, question, completion.text, problem)
+                terms.room *= 2 if completion.cut_off else 1
+                talk = talk.after(completion.text, problem)
         raise AssertionError
-
-    def _again(
-        self,
-        messages: list[JsonValue],
-        question: Question[FormT],
-        said: str,
-        problem: Unusable,
-    ) -> list[JsonValue]:
-        """The answer goes back with its mistakes; after a copy the question is asked anew."""
-        if problem.copied:
-            return messages_of(question.prompt.without_example(), question.form, self._met)
-        return [*messages, *sent_back(said, str(problem), question.form)]
 
     @property
     def _met(self) -> Manners:
@@ -173,14 +184,13 @@ class ModelClient:
     async def _meet(self, terms: Terms) -> None:
         """Down the ladder, once, until the endpoint accepts. Raises Fault."""
         async with self._introducing:
-            trial = Prompt(instructions("model", "trial", FALLBACK), _TRIAL)
+            trial = Talk(Prompt(instructions("model", "trial", FALLBACK), _TRIAL), _Ready)
             manners: Manners | None = Manners()
             quiet = Terms(terms.bill, terms.meter)
             while self._manners is None:
                 assert manners is not None
-                messages = messages_of(trial, _Ready, manners)
                 try:
-                    await self._persist(messages, _Ready, quiet, manners)
+                    await self._persist(trial, quiet, manners)
                 except Fault as fault:
                     manners = _after(manners, fault)
                     if manners is None:
@@ -189,25 +199,20 @@ class ModelClient:
                     self._manners = manners
                     self._log.info("model_met", dialect=manners.dialect.value)
 
-    async def _persist(
-        self,
-        messages: Sequence[JsonValue],
-        form: type[Form],
-        terms: Terms,
-        tried: Manners | None = None,
-    ) -> Completion:
+    async def _persist(self, talk: Talk, terms: Terms, tried: Manners | None = None) -> Completion:
         """Wait out what may pass; `tried` are manners on trial. Raises Fault or Spent."""
         attempt = 0
         while True:
             manners = tried or self._met
             try:
-                completion = await self._call(messages, form, terms, manners)
+                completion = await self._call(talk, terms, manners)
             except Fault as fault:
-                if tried is None and self._streamed_in_vain(fault, manners, terms):
+                if tried is None and self._adapts(fault, manners, terms):
                     continue
                 attempt += 1
                 pause_s = self._pause(fault, attempt)
-                if pause_s is None or names_the_format(str(fault)):
+                hangs = tried is not None and fault.kind is FaultKind.TIMEOUT
+                if pause_s is None or hangs or names_the_format(str(fault)):
                     raise
                 self._log.debug("call_failed", kind=fault.kind.value, again_in_s=pause_s)
                 await anyio.sleep(pause_s)
@@ -216,15 +221,15 @@ class ModelClient:
                     raise Fault(FaultKind.FILTERED, "the content filter held the answer back")
                 return completion
 
-    async def _call(
-        self, messages: Sequence[JsonValue], form: type[Form], terms: Terms, manners: Manners
-    ) -> Completion:
+    async def _call(self, talk: Talk, terms: Terms, manners: Manners) -> Completion:
+        messages, options = talk.messages(manners), self._options(terms)
         async with self._slots:
-            wanted = expected(messages, self._choice)
+            wanted = expected(messages, options)
             await terms.meter.reserve(terms.bill.usage, wanted, self._settings.timeout_s)
             terms.bill.calls += 1
             try:
-                completion = await self._complete(messages, form, terms.listener, manners)
+                parameters = parameters_of(options, talk.form, manners)
+                completion = await self._complete(messages, parameters, terms.listener, manners)
                 read = completion.input_tokens
                 terms.bill.add(
                     guessed_tokens(messages) if read is None else read,
@@ -234,28 +239,37 @@ class ModelClient:
                 await terms.meter.settle(terms.bill.usage)
         return completion
 
+    def _options(self, terms: Terms) -> ModelOptions:
+        usual = self._choice.max_output_tokens
+        if terms.room == 1 or usual is None:
+            return self._choice
+        return self._choice.model_copy(update={"max_output_tokens": usual * terms.room})
+
     async def _complete(
         self,
         messages: Sequence[JsonValue],
-        form: type[Form],
+        parameters: Mapping[str, JsonValue],
         listener: Listener | None,
         manners: Manners,
     ) -> Completion:
-        parameters = parameters_of(self._choice, form, manners)
         if listener is None or not manners.streams:
             return await self._wire.complete(messages, parameters)
         more = streaming_parameters(manners)
         return await self._wire.stream(messages, {**parameters, **more}, listener)
 
-    def _streamed_in_vain(self, fault: Fault, manners: Manners, terms: Terms) -> bool:
-        """Whether the call is to be repeated at once, in another way."""
-        if terms.listener is None or not manners.streams:
+    def _adapts(self, fault: Fault, manners: Manners, terms: Terms) -> bool:
+        """
+        Whether the call is to be repeated at once, in another way.
+
+        An endpoint can take the trial's small form and refuse a larger one. Of several who are
+        refused at the same time the first finds the way, and the others follow.
+        """
+        other = _other_way(fault, manners, streamed=terms.listener is not None and manners.streams)
+        if other is None:
             return False
-        refused = fault.kind is FaultKind.REFUSED and names_the_stream(str(fault))
-        if not refused and fault.kind is not FaultKind.NO_STREAM:
-            return False
-        self._manners = manners.after_failed_stream(str(fault))
-        self._log.info("stream_refused", streams=self._manners.streams)
+        if self._manners is manners:
+            self._manners = other
+            self._log.info("model_adapted", dialect=other.dialect.value, streams=other.streams)
         return True
 
     def _pause(self, fault: Fault, attempt: int) -> float | None:
@@ -276,6 +290,17 @@ async def open_client(
         choice, timeout_s=settings.timeout_s, max_reply_kib=settings.max_reply_kib
     ) as wire:
         yield ModelClient(wire, choice, settings, slots)
+
+
+def _other_way(fault: Fault, manners: Manners, *, streamed: bool) -> Manners | None:
+    """For an endpoint that was met; None when the fault is not about how it was asked."""
+    refused, complaint = fault.kind is FaultKind.REFUSED, str(fault)
+    if streamed and (
+        fault.kind is FaultKind.NO_STREAM or (refused and names_the_stream(complaint))
+    ):
+        return manners.after_failed_stream(complaint)
+    formal = fault.kind in {FaultKind.REFUSED, FaultKind.SERVER_ERROR}
+    return manners.after_refusal(complaint) if formal and names_the_format(complaint) else None
 
 
 def _after(manners: Manners, fault: Fault) -> Manners | None:

@@ -11,6 +11,7 @@ from parley.agents.model.words import (
     Line,
     Name,
     Passage,
+    Portion,
     folded,
     grounds,
     name,
@@ -18,7 +19,6 @@ from parley.agents.model.words import (
     said,
     says_nothing,
     settled,
-    share,
     tidy,
     tidy_all,
 )
@@ -60,7 +60,7 @@ class DebaterForm(Form):
     arguments: Annotated[list[Line], _THREE]
     axes: Annotated[list[Name], _THREE]
     position: Line
-    confidence: float
+    confidence: Portion
 
 
 class CandidateEntry(Form):
@@ -75,7 +75,7 @@ class ProposerForm(DebaterForm):
 class ScoreEntry(Form):
     id: Name
     reason: Line
-    score: float
+    score: Portion
 
 
 class ScoreForm(Form):
@@ -89,10 +89,10 @@ class AxisEntry(Form):
 
 class AxesForm(Form):
     axes: Annotated[list[AxisEntry], _THREE]
-    orthogonality: float
+    orthogonality: Portion
     unexplored: Annotated[list[Name], _THREE]
     conclusion: Passage
-    confidence: float
+    confidence: Portion
 
 
 class ForceForm(Form):
@@ -115,7 +115,7 @@ class DissentEntry(Form):
 class SummaryForm(Form):
     rationale: Passage
     conclusion: Passage
-    confidence: float
+    confidence: Portion
     dissent: Annotated[list[DissentEntry], _AT_MOST]
 
 
@@ -135,7 +135,7 @@ def read_turn(
         message=said("message", form.message, told),
         stance=persona.stance,
         position="" if says_nothing(form.position) else tidy(form.position),
-        confidence=share(form.confidence),
+        confidence=form.confidence,
         arguments=tidy_all(form.arguments),
         axes=_axes(form.axes, request.axes),
         candidates=candidates,
@@ -173,7 +173,7 @@ def read_scores(form: ScoreForm, request: ScoreRequest) -> Scores:
             mistakes.append(f'- scores.id: "{name(entry.id)}" is none of {", ".join(ids.values())}')
         else:
             reason = "" if says_nothing(entry.reason) else tidy(entry.reason)
-            found.setdefault(meant, Score(id=meant, score=share(entry.score), reason=reason))
+            found.setdefault(meant, Score(id=meant, score=entry.score, reason=reason))
     mistakes += [f'- scores: no score for "{one}"' for one in ids.values() if one not in found]
     return settled(Scores(scores=tuple(found.values())), mistakes, usable=bool(found))
 
@@ -198,9 +198,9 @@ def read_axes(form: AxesForm, request: AxesRequest, told: str) -> AxesJudgement:
     )
     judgement = AxesJudgement(
         axes=axes,
-        orthogonality=share(form.orthogonality),
+        orthogonality=form.orthogonality,
         conclusion=conclusion,
-        confidence=share(form.confidence),
+        confidence=form.confidence,
         unexplored=_axes(form.unexplored, request.axes),
     )
     return settled(judgement, mistakes)
@@ -252,7 +252,7 @@ def read_summary(form: SummaryForm, request: SummaryRequest, told: str) -> Summa
             found.setdefault(turn.agent, dissent)
     summary = Summary(
         conclusion=outcome("conclusion", form.conclusion, told, mistakes),
-        confidence=share(form.confidence),
+        confidence=form.confidence,
         rationale=grounds("rationale", form.rationale, told, mistakes),
         dissent=tuple(found.values()),
     )

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from parley.bus.errors import BadInput, ParleyError, Unreachable, Unsuitable
-from parley.configs.model import SET_ADDRESS, SET_KEY, SET_NAME
+from parley.configs.model import SET_ADDRESS, SET_KEY, SET_NAME, SET_SIZE
 
 
 class FaultKind(StrEnum):
@@ -54,6 +54,10 @@ def explained(fault: Fault) -> ParleyError:
         case FaultKind.UNREACHABLE | FaultKind.TIMEOUT:
             return Unreachable(f"{fault}: start the endpoint, or {SET_ADDRESS}")
         case FaultKind.BUSY | FaultKind.SERVER_ERROR:
-            return Unreachable(f"{fault}: try again later, or {SET_ADDRESS}")
+            wait_s = fault.retry_after_s
+            when = "later" if wait_s is None else f"in {wait_s:.0f} s"
+            return Unreachable(f"{fault}: try again {when}, or {SET_ADDRESS}")
+        case FaultKind.TOO_LARGE:
+            return Unsuitable(f"{fault}: {SET_SIZE} if the endpoint means it, or {SET_ADDRESS}")
         case _:
             return Unsuitable(f"the model cannot be used: {fault}: {SET_ADDRESS}")

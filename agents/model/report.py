@@ -7,23 +7,27 @@ from typing import Annotated
 from pydantic import Field, JsonValue
 
 from parley.agents.model import quotes
-from parley.agents.model.question import Form
+from parley.agents.model.question import Form, Unusable
 from parley.agents.model.untrusted import fenced, plain
+from parley.agents.model.verdict_forms import VerdictWord
 from parley.agents.model.words import Line, Passage, said, says_nothing, settled, tidy
 from parley.bus.contracts.verdicts import (
     LONGEST_QUOTE,
     MOST_QUOTES,
     ManagerDecision,
     Report,
+    ReportRequest,
     Standing,
+    Verdict,
 )
 
 _LONGEST_SHOWN = 120
 
 
 class ReportForm(Form):
-    """Neither verdict nor confidence: those are decided."""
+    """The verdict is decided: it is asked for so that a summary of another one is noticed."""
 
+    verdict: VerdictWord
     summary: Passage
     key_evidence: Annotated[list[Line], Field(json_schema_extra={"maxItems": 6})]
 
@@ -47,10 +51,13 @@ def about_decision(decision: ManagerDecision) -> str:
     return "\n".join(lines)
 
 
-def read_report(form: ReportForm, standing: Sequence[Standing], told: str) -> Report:
+def read_report(form: ReportForm, request: ReportRequest, told: str) -> Report:
     """Quotes in the statements' own wording; one that stands in none goes back to the model."""
+    decided = request.decision.final_verdict
+    if Verdict.parse(form.verdict) is not decided:
+        raise Unusable(f"- verdict: {decided.value} was decided; summarise that decision")
     summary = said("summary", form.summary, told)
-    texts = [plain(text) for one in standing for text in _texts(one)]
+    texts = [plain(text) for one in request.standing for text in _texts(one)]
     kept: list[str] = []
     mistakes: list[str] = []
     for quote in form.key_evidence[:MOST_QUOTES]:

@@ -9,10 +9,11 @@ import hashlib
 import re
 import string
 
-# Colours, cursor moves and texts that run backwards hide what a reader is shown.
+# Colours, cursor moves, texts that run backwards and letters that no reader sees hide what a reader
+# is shown.
 _CONTROLS = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e0fff]"
 )
 _DIGEST_BYTES = 8
 _LETTERS = string.ascii_lowercase

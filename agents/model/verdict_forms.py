@@ -6,6 +6,8 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue
 
+from parley.agents.model import quotes
+from parley.agents.model.ground import not_in_text
 from parley.agents.model.question import Form, Unusable
 from parley.agents.model.words import (
     LONGEST_NAME,
@@ -13,11 +15,11 @@ from parley.agents.model.words import (
     Line,
     Name,
     Passage,
-    folded,
+    Portion,
     grounds,
     said,
+    says_nothing,
     settled,
-    share,
     tidy,
     tidy_all,
 )
@@ -52,7 +54,7 @@ class OpeningForm(Form):
     evidence: Annotated[list[Quote], _FEW]
     arguments: Annotated[list[Line], _FEW]
     verdict: VerdictWord
-    confidence: float
+    confidence: Portion
 
 
 class RoundForm(Form):
@@ -61,7 +63,7 @@ class RoundForm(Form):
     evidence: Annotated[list[Quote], _FEW]
     arguments: Annotated[list[Line], _FEW]
     verdict: VerdictWord
-    confidence: float
+    confidence: Portion
 
 
 class Box(Form):
@@ -69,7 +71,7 @@ class Box(Form):
     y: float
     width: float
     height: float
-    score: float
+    score: Portion
 
 
 class LocalizeForm(Form):
@@ -89,19 +91,25 @@ class Given:
     saw_image: bool
     told: str = ""
 
-    def checked(self, quotes: Sequence[Quote]) -> dict[str, JsonValue]:
+    def checked(self, given: Sequence[Quote], mistakes: list[str]) -> dict[str, JsonValue]:
         """
         Quotes that stand in what was given. What a model claims to see in an image that it was
-        shown cannot be checked and is marked as seen; any other invention is dropped.
+        shown cannot be checked and is marked as seen; any other invention is a mistake.
         """
-        given = folded(self.text)
         kept: dict[str, JsonValue] = {}
-        for one in quotes[:MOST_ITEMS]:
+        for one in given[:MOST_ITEMS]:
             quote, source = tidy(one.quote), tidy(one.source, LONGEST_NAME) or "quote"
-            if quote and folded(quote) in given:
-                kept[source] = quote
-            elif quote and self.saw_image:
+            place = quotes.place_of(self.text, quote)
+            if says_nothing(quote):
+                mistakes.append(
+                    "- evidence: a quote says nothing; copy whole words, or leave it out"
+                )
+            elif place is not None:
+                kept[source] = quotes.wording(self.text, place)
+            elif self.saw_image:
                 kept[f"seen: {source}"] = quote
+            else:
+                mistakes.append(not_in_text("evidence", quote))
         return kept
 
 
@@ -112,9 +120,9 @@ def read_opening(form: OpeningForm, given: Given) -> Statement:
     mistakes: list[str] = []
     statement = Statement(
         verdict=verdict,
-        confidence=share(form.confidence),
+        confidence=form.confidence,
         reasoning=grounds("reasoning", form.reasoning, given.told, mistakes),
-        evidence=given.checked(form.evidence),
+        evidence=given.checked(form.evidence, mistakes),
         arguments=tidy_all(form.arguments),
     )
     return settled(statement, mistakes)
@@ -125,14 +133,14 @@ def read_reply(form: RoundForm, request: RoundRequest, persona: str, given: Give
     before = next((one.verdict for one in request.standing if one.agent == persona), None)
     verdict = Verdict.parse(form.verdict)
     changed = verdict is not None and verdict is not before
-    evidence = given.checked(form.evidence)
     mistakes: list[str] = []
+    evidence = given.checked(form.evidence, mistakes)
     reply = Reply(
         response_type=_response(form.response_type, request, persona, changed=changed),
         content=grounds("content", form.content, given.told, mistakes),
         verdict_changed=changed,
         new_verdict=verdict,
-        new_confidence=share(form.confidence),
+        new_confidence=form.confidence,
         evidence=evidence or None,
         arguments=tidy_all(form.arguments) or None,
     )
@@ -155,7 +163,7 @@ def _region(box: Box) -> Region | None:
         y=max(0, round(box.y)),
         width=round(box.width),
         height=round(box.height),
-        score=share(box.score),
+        score=box.score,
     )
 
 

@@ -95,9 +95,7 @@ def _about_the_decision(task: Task, request: ReportRequest, language: str) -> An
         _system(task, language, rules="reporting", usual="manager"),
         render(f"[MATERIAL]\n{material}", [told, said]),
     )
-    return Question(
-        asked, ReportForm, lambda form: read_report(form, request.standing, told.content)
-    )
+    return Question(asked, ReportForm, lambda form: read_report(form, request, told.content))
 
 
 def _system(task: Task, language: str, rules: str = "rules", usual: str = "persona") -> str:

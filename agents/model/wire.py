@@ -26,6 +26,8 @@ from parley.configs.model import ModelChoice
 _CONNECT_S = 10.0
 _SHOWN_CHARS = 300
 _STRUCK_OUT = "[key]"
+# Shorter ones are no secrets, but stand-ins for endpoints that want none, and parts of words.
+_SHORTEST_SECRET = 8
 _SERVER_ERROR = 500
 _EVENT_STREAM = "text/event-stream"
 _JSON = "application/json"
@@ -45,6 +47,10 @@ _KIND_OF_STATUS: Mapping[int, FaultKind] = {
     409: FaultKind.BUSY,
     425: FaultKind.BUSY,
     429: FaultKind.BUSY,
+    502: FaultKind.BUSY,
+    503: FaultKind.BUSY,
+    504: FaultKind.BUSY,
+    529: FaultKind.BUSY,
 }
 
 Messages: TypeAlias = Sequence[JsonValue]
@@ -102,7 +108,8 @@ class Wire:
         self._client = client
         self._choice = choice
         self._timeout_s = timeout_s
-        self._key = choice.api_key.get_secret_value()
+        key = choice.api_key.get_secret_value()
+        self._key = key if len(key) >= _SHORTEST_SECRET else ""
 
     async def complete(self, messages: Messages, parameters: Parameters) -> Completion:
         """Raises Fault."""
@@ -232,7 +239,7 @@ class Wire:
         return text.removesuffix(begun)
 
     def _without_key(self, text: str) -> str:
-        return text.replace(self._key, _STRUCK_OUT) if self._key in text else text
+        return text.replace(self._key, _STRUCK_OUT) if self._key else text
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Annotated, TypeVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from parley.agents.model.question import Unusable
 from parley.agents.model.untrusted import plain
@@ -23,10 +23,13 @@ _QUOTE = re.compile(r'"([^"]+)"')
 # How many words a sentence has before it can be told from its like, and how many it then shares.
 _FEWEST_TO_ADAPT = 5
 _ADAPTED = 0.8
+_TEN = 10
+_HUNDRED = 100
 _COPIED = ": is copied from the example; say it in your own words, of this case"
 # What a model leaves in a form that it did not fill in.
-_PLACEHOLDERS = frozenset(
+_UNSAID = frozenset(
     {
+        "",
         "answer",
         "content",
         "conclusion",
@@ -39,8 +42,12 @@ _PLACEHOLDERS = frozenset(
         "rationale",
         "reason",
         "reasoning",
+        "sample text",
         "string",
+        "tbd",
         "text",
+        "to be determined",
+        "todo",
         "undefined",
         "unknown",
         "your answer",
@@ -62,6 +69,18 @@ Name = Annotated[str, Field(json_schema_extra={"maxLength": LONGEST_NAME})]
 Line = Annotated[str, Field(json_schema_extra={"maxLength": 240})]
 Passage = Annotated[str, Field(json_schema_extra={"maxLength": 600})]
 
+
+def _portion(number: float) -> float:
+    """No scale to one or to ten has numbers like these: they are percentages."""
+    if _TEN < number <= _HUNDRED:
+        return number / _HUNDRED
+    if not 0 <= number <= 1:
+        raise ValueError("should be from 0 to 1")
+    return number
+
+
+Portion = Annotated[float, AfterValidator(_portion)]
+
 ContentT = TypeVar("ContentT", bound=Content)
 
 
@@ -75,12 +94,9 @@ def name(text: str) -> str:
 
 
 def tidy_all(texts: Sequence[str]) -> tuple[str, ...]:
+    """Without what is empty or a placeholder, each once."""
     kept = (tidy(one) for one in texts[:MOST_ITEMS])
-    return tuple(dict.fromkeys(text for text in kept if text))
-
-
-def share(number: float) -> float:
-    return min(1.0, max(0.0, number))
+    return tuple(dict.fromkeys(text for text in kept if _spoken(text) not in _UNSAID))
 
 
 def folded(text: str) -> str:
@@ -90,11 +106,14 @@ def folded(text: str) -> str:
 
 def says_nothing(text: str) -> bool:
     """Empty, or a placeholder."""
-    words = _LETTERS.findall(text)
-    spoken = " ".join(words).casefold()
+    spoken = _spoken(text)
     hangul = len(_HANGUL.findall(spoken))
-    enough = hangul >= _FEWEST_SYLLABLES or sum(map(len, words)) >= _FEWEST_LETTERS
-    return not enough or spoken in _PLACEHOLDERS
+    enough = hangul >= _FEWEST_SYLLABLES or len(spoken.replace(" ", "")) >= _FEWEST_LETTERS
+    return not enough or spoken in _UNSAID
+
+
+def _spoken(text: str) -> str:
+    return " ".join(_LETTERS.findall(text)).casefold()
 
 
 def is_copied(text: str, told: str) -> bool:

@@ -56,9 +56,9 @@ def test_terms_get_the_places_they_have_in_the_text():
 
 
 def test_a_term_is_kept_in_the_wording_of_the_text():
-    form = AteForm.model_validate({"aspects": [{"term": " FOOD. ", "confidence": 7}], "note": ""})
+    form = AteForm.model_validate({"aspects": [{"term": " FOOD. ", "confidence": 0.7}], "note": ""})
     (item,) = read_ate(form, EN).aspects
-    assert (item.term, item.confidence) == ("food", 1.0)
+    assert (item.term, item.confidence) == ("food", 0.7)
 
 
 @pytest.mark.parametrize(("term", "text"), [("art", "a party"), ("good food", "good\n  food")])
@@ -181,7 +181,7 @@ def test_risks_and_corrections_have_the_places_of_their_quotes():
                     "rationale": "?",
                 },
             ],
-            "consistency_score": 3,
+            "consistency_score": 0.3,
             "note": "",
         }
     )
@@ -192,7 +192,7 @@ def test_risks_and_corrections_have_the_places_of_their_quotes():
     assert (risk.type, risk.severity, risk.scope) == ("CONTRAST", "low", Span(start=19, end=22))
     (proposal,) = problem.rest.correction_proposals
     assert (proposal.target_aspect, proposal.revised_span) == ("food", Span(start=0, end=8))
-    assert problem.rest.consistency_score == 1.0
+    assert problem.rest.consistency_score == 0.3
 
 
 def test_a_revised_term_gets_its_span():
@@ -238,11 +238,11 @@ def test_a_polarity_is_flipped_on_words_only():
 
 def test_a_risk_that_nobody_resolved_remains():
     form = FinalValidationForm(
-        resolved_risks=["contrast"], remaining_risks=[], final_consistency_score=2, note=""
+        resolved_risks=["contrast"], remaining_risks=[], final_consistency_score=0.2, note=""
     )
     found = read_final_validation(form, REVIEW, EN).final_validation
     assert (found.resolved_risks, found.remaining_risks) == (("CONTRAST",), ("IRONY",))
-    assert found.final_consistency_score == 1.0
+    assert found.final_consistency_score == 0.2
 
 
 def test_a_risk_that_was_never_named_does_not_count():

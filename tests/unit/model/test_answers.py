@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parley.agents.model.form import filled_in
+from parley.agents.model.ground import not_in_text
 from parley.agents.model.question import Unusable
 from parley.agents.model.verdict_forms import (
     Box,
@@ -21,7 +22,7 @@ from parley.agents.model.verdict_forms import (
     read_reply,
 )
 from parley.bus.contracts.facts import Failure
-from parley.bus.contracts.verdicts import ResponseType, Verdict
+from parley.bus.contracts.verdicts import ResponseType, Statement, Verdict
 from tests.model_server import GOOD, model_server
 from tests.unit.model.asking import ROUND, answer
 
@@ -36,8 +37,8 @@ def reply(**fields):
     return read_reply(RoundForm.model_validate(GOOD | fields), ROUND, "noise", NOTHING)
 
 
-@pytest.mark.parametrize(("said", "meant"), [(1.7, 1.0), (-3, 0.0), ("0.4", 0.4), (0.25, 0.25)])
-def test_confidence_is_clamped(said, meant):
+@pytest.mark.parametrize(("said", "meant"), [("0.4", 0.4), (0.25, 0.25), (85, 0.85)])
+def test_confidence_is_what_was_meant(said, meant):
     assert read_opening(opening(confidence=said), NOTHING).confidence == meant
     assert reply(confidence=said).new_confidence == meant
 
@@ -88,20 +89,50 @@ def test_quotes_must_stand_in_what_was_given():
         Quote(source="file", quote="Format:  IMAGE/png"),
         Quote(source="dream", quote="PRNU correlation 0.93"),
     ]
+    mistakes: list[str] = []
     read = Given("format: image/png\nfile size: 4", saw_image=False)
-    assert read.checked(quotes) == {"file": "Format:  IMAGE/png"}
+    assert read.checked(quotes, mistakes) == {"file": "format: image/png"}
+    assert mistakes == [not_in_text("evidence", "PRNU correlation 0.93")]
     seen = Given("format: image/png", saw_image=True)
-    assert seen.checked(quotes)["seen: dream"] == "PRNU correlation 0.93"
+    assert seen.checked(quotes, [])["seen: dream"] == "PRNU correlation 0.93"
+
+
+@pytest.mark.parametrize("quote", ["PRNU correlation 0.93", "e", "...", "string"])
+async def test_an_invented_quote_goes_back_and_is_left_out_in_the_end(quote):
+    invented = json.dumps(GOOD | {"evidence": [{"source": "dream", "quote": quote}]})
+    async with model_server(mind=lambda _body: invented) as server:
+        said = await answer(server.url)
+    assert isinstance(said.content, Statement)
+    assert said.content.evidence == {}
+    assert len(server.questions) == 3
+    assert "- evidence: " in server.questions[1]["messages"][-1]["content"]
+
+
+def test_arguments_that_are_placeholders_are_left_out():
+    read = read_opening(opening(arguments=["string", "TODO", "no grain", ""]), NOTHING)
+    assert read.arguments == ("no grain",)
+
+
+@pytest.mark.parametrize(("said", "meant"), [(0, 0.0), (1, 1.0), (85, 0.85), (100, 1.0)])
+def test_a_confidence_in_percent_is_understood(said, meant):
+    text = json.dumps(GOOD | {"confidence": said})
+    assert filled_in(OpeningForm, text).confidence == pytest.approx(meant)
+
+
+@pytest.mark.parametrize("said", [-0.1, 1.2, 7, 9.5, 101])
+def test_a_confidence_on_another_scale_goes_back(said):
+    with pytest.raises(Unusable, match=r"confidence: .*should be from 0 to 1"):
+        filled_in(OpeningForm, json.dumps(GOOD | {"confidence": said}))
 
 
 def test_boxes_that_are_no_boxes_are_dropped():
     boxes = [
-        Box(x=-4, y=2.6, width=10, height=10, score=7),
+        Box(x=-4, y=2.6, width=10, height=10, score=0.7),
         Box(x=0, y=0, width=0, height=5, score=0.5),
         Box(x=1e300, y=0, width=5, height=5, score=0.5),
     ]
     (region,) = read_localization(LocalizeForm(summary="the sky", regions=boxes), NOTHING).regions
-    assert (region.x, region.y, region.width, region.score) == (0, 3, 10, 1.0)
+    assert (region.x, region.y, region.width, region.score) == (0, 3, 10, 0.7)
 
 
 SEVERAL = json.dumps(GOOD | {"verdict": "authentic"}) + "\n" + json.dumps(GOOD)

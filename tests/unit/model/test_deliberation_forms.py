@@ -58,9 +58,9 @@ def refused(read, *arguments) -> Any:
 
 
 def test_a_turn_has_the_stance_of_its_seat():
-    form = filled(DebaterForm, "debater", stance="pro", confidence=4)
+    form = filled(DebaterForm, "debater", stance="pro", confidence=0.4)
     turn = read_turn(form, THINK, CRITIC, TOLD)
-    assert (turn.stance, turn.confidence, turn.position) == ("con", 1.0, "open at night")
+    assert (turn.stance, turn.confidence, turn.position) == ("con", 0.4, "open at night")
     assert turn.arguments == ("Late readers have no other place.",)
 
 
@@ -111,11 +111,11 @@ def test_who_raised_an_axis_is_looked_up():
         {"name": "staff rota", "difference": "who works"},
         {"name": "SATURATED", "difference": ""},
     ]
-    found = read_axes(filled(AxesForm, "axes", axes=named, orthogonality=3), AXES, TOLD)
+    found = read_axes(filled(AxesForm, "axes", axes=named, orthogonality=0.3), AXES, TOLD)
     assert found.axes is not None
     (axis,) = found.axes
     assert (axis.name, axis.raised_by) == ("staff rota", ("critic",))
-    assert (found.orthogonality, found.unexplored) == (1.0, ("winter heating",))
+    assert (found.orthogonality, found.unexplored) == (0.3, ("winter heating",))
 
 
 def test_no_axis_means_saturated_and_not_that_nobody_looked():

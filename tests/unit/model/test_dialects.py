@@ -1,9 +1,12 @@
 """How an endpoint wants to be asked is found out once and remembered."""
 
+from asyncio import gather
+
 import pytest
 
 from parley.agents.model.manners import Dialect
 from parley.bus.contracts.verdicts import Statement
+from parley.bus.errors import Unreachable
 from tests.model_server import model_server
 from tests.unit.model.asking import answer, brain, task
 
@@ -47,6 +50,26 @@ async def test_an_outage_while_meeting_does_not_cost_the_dialect():
     async with model_server(plan=["server_error", "server_error"]) as server:
         await answer(server.url)
     assert formats(server) == ["json_schema"] * 4
+
+
+async def test_a_longer_outage_while_meeting_does_not_cost_the_dialect_either():
+    async with model_server(plan=["overloaded"] * 3) as server:
+        with pytest.raises(Unreachable, match=r"503.*try again later"):
+            await answer(server.url)
+    assert formats(server) == ["json_schema"] * 3
+
+
+async def test_an_endpoint_that_takes_the_trial_and_refuses_a_larger_form_is_asked_otherwise():
+    """Of five at the same time none is lost, and all go down one rung, not five."""
+    async with (
+        model_server(formats=("object_with_schema",), trials_in_any_format=True) as server,
+        brain(server.url) as opened,
+    ):
+        said = await gather(*(opened.speak(task(text=f"photo {n}")) for n in range(5)))
+        later = await opened.speak(task(text="photo 6"))
+    assert all(isinstance(one.content, Statement) for one in (*said, later))
+    assert later.usage.model_calls == 1
+    assert set(formats(server)) == {"json_schema", "object_with_schema"}
 
 
 async def test_parameters_that_an_endpoint_refuses_are_left_out():

@@ -16,6 +16,7 @@ from parley.bus.contracts.verdicts import (
     TerminationReason,
     Verdict,
 )
+from parley.bus.errors import BusError, Unreachable
 from tests.model_server import FAULTS, GOOD, Body, model_server
 from tests.unit.model.asking import answer, brain, task
 
@@ -25,7 +26,7 @@ SENT_BACK = ("truncated", "prose", "placeholder", "nan")
 REPAIRED = ("fenced", "trailing_comma")
 REPORT = ReportRequest(
     decision=ManagerDecision(
-        final_verdict=Verdict.AUTHENTIC,
+        final_verdict=Verdict.AI_GENERATED,
         confidence=0.7,
         termination_reason=TerminationReason.CONSENSUS_REACHED,
         rationale="All agree.",
@@ -82,7 +83,7 @@ async def test_after_a_copy_the_question_is_asked_anew_without_the_example():
 
     def copies_what_it_sees(body: Body) -> str:
         asked = body["messages"][-1]["content"]
-        shown = [line for line in asked.splitlines() if line.startswith('{"summary"')]
+        shown = [line for line in asked.splitlines() if '"summary":' in line]
         return shown[-1] if shown else json.dumps(GOOD)
 
     async with model_server(mind=copies_what_it_sees) as server:
@@ -104,6 +105,50 @@ async def test_after_two_more_chances_the_persona_abstains(fault):
     assert said.content.reason is FailureReason.UNUSABLE_ANSWER
     assert said.usage.model_calls == 3
     assert said.usage.input_tokens == 300
+
+
+async def test_after_an_answer_that_was_cut_off_there_is_more_room():
+    async with model_server(plan=[None, "truncated"]) as server:
+        said = await answer(server.url, max_output_tokens=100)
+    assert isinstance(said.content, Statement)
+    assert [one["max_tokens"] for one in server.questions] == [100, 200]
+
+
+async def test_who_is_always_cut_off_says_what_to_set():
+    async with model_server(plan=[None, *["truncated"] * 9]) as server:
+        said = await answer(server.url)
+    assert isinstance(said.content, Failure)
+    assert "PARLEY_MODEL__MAX_OUTPUT_TOKENS" in said.content.detail
+
+
+@pytest.mark.parametrize(
+    ("fault", "hint"),
+    [
+        ("rate_limit", "try again in 900 s"),
+        ("overloaded", "try again"),
+        ("huge", "PARLEY_MODEL__MAX_REPLY_KIB"),
+    ],
+)
+async def test_an_endpoint_that_cannot_be_met_is_explained(fault, hint):
+    async with model_server(plan=[fault] * 9, retry_after="900") as server:
+        with pytest.raises(BusError, match=hint):
+            await answer(server.url)
+
+
+async def test_an_endpoint_that_hangs_at_the_start_is_tried_once():
+    async with model_server(plan=["slow"] * 9) as server:
+        with pytest.raises(Unreachable, match="did not answer"):
+            await answer(server.url)
+    assert len(server.calls) == 1
+
+
+@pytest.mark.parametrize("key", ["x", "key", "peaks"])
+async def test_a_key_that_is_a_word_is_left_in_answers(key):
+    """Endpoints on one's own machine want no key, and people write anything."""
+    async with model_server(key=key) as server:
+        said = await answer(server.url, api_key=key)
+    assert isinstance(said.content, Statement)
+    assert said.content.reasoning == GOOD["reasoning"]
 
 
 @pytest.mark.parametrize("fault", REPAIRED)

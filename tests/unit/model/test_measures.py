@@ -3,10 +3,11 @@
 import io
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from parley.agents.model.measures import SkillMeasures
-from parley.agents.model.question import Abilities
+from parley.agents.model.question import Abilities, Unusable
 from parley.agents.model.verdicts import VerdictQuestions
 from parley.bus.contracts.verdicts import Statement
 from tests.unit.model.asking import PNG, ROUND, task
@@ -55,9 +56,10 @@ async def test_a_measurement_can_be_quoted():
             "confidence": 0.7,
         }
     )
-    statement = asked.read(form)
-    assert isinstance(statement, Statement)
-    assert statement.evidence == {"your measurements": quote}
+    with pytest.raises(Unusable, match="99 percent") as refused:
+        asked.read(form)
+    assert isinstance(refused.value.rest, Statement)
+    assert refused.value.rest.evidence == {"your measurements": quote}
 
 
 async def test_who_measures_nothing_is_told_nothing():

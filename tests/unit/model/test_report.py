@@ -19,6 +19,7 @@ from tests.unit.model.panels import forensic_requests
 
 (PERSONA, REQUEST) = forensic_requests("even grain in every corner")["report"]
 SUMMARY = "Two methods contradict each other, so a foreign part is suspected."
+DECIDED = {"verdict": "manipulated", "summary": SUMMARY}
 STANDING = (
     Standing(
         agent="noise",
@@ -37,9 +38,10 @@ def asked(language="en", persona=PERSONA, panel="forensic", **options):
     return VerdictQuestions().ask(given, Abilities(vision=True, language=language))
 
 
-def read(*quotes, summary=SUMMARY):
-    form = ReportForm(summary=summary, key_evidence=list(quotes))
-    return read_report(form, STANDING, instructions("verdicts", "report", "en"))
+def read(*quotes, summary=SUMMARY, verdict="manipulated", standing=STANDING):
+    form = ReportForm(verdict=verdict, summary=summary, key_evidence=list(quotes))
+    request = REQUEST.model_copy(update={"standing": standing})
+    return read_report(form, request, instructions("verdicts", "report", "en"))
 
 
 async def spoken(*answers):
@@ -82,8 +84,10 @@ async def test_who_reports_is_not_shown_the_image():
     assert (await asked(text="", image=PNG)).prompt.images == ()
 
 
-def test_the_form_has_no_room_for_a_verdict():
-    assert set(ReportForm.model_fields) == {"summary", "key_evidence"}
+def test_a_report_of_another_verdict_is_none():
+    with pytest.raises(Unusable, match="manipulated was decided") as refused:
+        read(verdict="authentic", summary="The image is authentic beyond any doubt.")
+    assert refused.value.rest is None
 
 
 @pytest.mark.parametrize(
@@ -102,8 +106,7 @@ def test_quotes_are_kept_in_the_wording_of_the_statements(quote, kept):
 def test_a_quote_of_a_text_full_of_holes_is_cut():
     text = f"an even{' ' * 5000}grain"
     holes = Standing(agent="noise", verdict="authentic", confidence=0.9, reasoning=text)
-    form = ReportForm(summary=SUMMARY, key_evidence=["an even grain"])
-    (quote,) = read_report(form, (holes,), "").key_evidence
+    (quote,) = read("an even grain", standing=(holes,)).key_evidence
     assert text.startswith(quote)
 
 
@@ -135,17 +138,17 @@ def test_the_example_is_no_report():
 
 
 async def test_a_model_reports():
-    said = GOOD | {"summary": SUMMARY, "key_evidence": ["a hard edge"], "confidence": 1.0}
+    said = GOOD | DECIDED | {"key_evidence": ["a hard edge"], "confidence": 1.0}
     answer, calls = await spoken(said)
     assert answer.content == Report(summary=SUMMARY, key_evidence=("a hard edge",))
     assert answer.usage.model_calls == len(calls) == 1
     (schema,) = (body["response_format"]["json_schema"]["schema"] for body in calls)
-    assert list(schema["properties"]) == ["summary", "key_evidence"]
+    assert list(schema["properties"]) == ["verdict", "summary", "key_evidence"]
 
 
 async def test_an_invented_quote_is_asked_for_again():
-    invented = {"summary": SUMMARY, "key_evidence": ["the shadows fall to the left"]}
-    mended = {"summary": SUMMARY, "key_evidence": ["a hard edge"]}
+    invented = DECIDED | {"key_evidence": ["the shadows fall to the left"]}
+    mended = DECIDED | {"key_evidence": ["a hard edge"]}
     answer, calls = await spoken(invented, mended)
     assert answer.content == Report(summary=SUMMARY, key_evidence=("a hard edge",))
     assert len(calls) == 2
@@ -153,7 +156,7 @@ async def test_an_invented_quote_is_asked_for_again():
 
 
 async def test_an_invented_quote_that_stays_is_left_out():
-    invented = {"summary": SUMMARY, "key_evidence": ["the shadows fall to the left"]}
+    invented = DECIDED | {"key_evidence": ["the shadows fall to the left"]}
     answer, _ = await spoken(*[invented] * 9)
     assert answer.content == Report(summary=SUMMARY)
 
