@@ -9,13 +9,12 @@ panel in the user's directory takes the place of a built-in one with the same na
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, ValidationError, model_validator
-from typing_extensions import override
+from pydantic import Field, ValidationError
 
 from parley.bus.contracts.base import Share, Token
-from parley.bus.contracts.panel import Panel, PanelBase, VerdictPanel, VerdictParams, check_manager
+from parley.bus.contracts.panel import ManagedPanel, Panel, VerdictPanel, VerdictParams
 from parley.bus.errors import BadInput
 from parley.configs.absa_panel import AbsaPanelFile, Setting, absa_panel
 from parley.configs.careful_yaml import parse_yaml
@@ -32,7 +31,7 @@ _PLAIN_KEYS = ("deadline_s", "quorum")
 _MANAGER = "manager"
 
 
-class PanelFile(PanelBase):
+class PanelFile(ManagedPanel):
     """A panel file's content: everybody who can sit on the panel, and the ready-made presets."""
 
     protocol: Literal["verdicts"]
@@ -42,20 +41,8 @@ class PanelFile(PanelBase):
     presets: dict[Token, VerdictParams] = Field(default_factory=dict)
     trust: dict[Token, Share] = Field(default_factory=dict)
     quorum: int | None = Field(default=None, ge=1)
-    # Who puts the decision into words, and where nobody has to ask for that.
-    manager: Token | None = None
+    # Where a manager sits without being asked for.
     manager_sits: Literal["with_models", "always"] = "with_models"
-
-    @property
-    @override
-    def everybody(self) -> tuple[str, ...]:
-        return self.roster if self.manager is None else (*self.roster, self.manager)
-
-    @model_validator(mode="after")
-    def _manager_stands_apart(self) -> Self:
-        if self.manager is not None:
-            check_manager(self.manager, self.roster)
-        return self
 
     @property
     def preset_names(self) -> tuple[str, ...]:

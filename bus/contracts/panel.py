@@ -1,6 +1,5 @@
 """A panel as one debate runs it: fully resolved, so that the log alone explains the outcome."""
 
-from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -56,12 +55,25 @@ class PanelBase(Contract):
         return self
 
 
-def check_manager(manager: str, roster: Sequence[str]) -> None:
-    """Raises ValueError for one who debates, too: nobody reports on a debate of their own."""
-    if manager in roster:
-        raise ValueError(f"the manager {manager!r} debates: give it a name of its own")
-    if manager == EVERYBODY:
-        raise ValueError(f"no manager can be named {EVERYBODY!r}: asks use it for everybody")
+class ManagedPanel(PanelBase):
+    """One whose decisions somebody may put into words, outside of the roster."""
+
+    # Who does so once a decision is made; None: nobody.
+    manager: Token | None = None
+
+    @property
+    @override
+    def everybody(self) -> tuple[str, ...]:
+        return self.roster if self.manager is None else (*self.roster, self.manager)
+
+    @model_validator(mode="after")
+    def _manager_stands_apart(self) -> Self:
+        """Nobody reports on a debate of their own."""
+        if self.manager in self.roster:
+            raise ValueError(f"the manager {self.manager!r} debates: give it a name of its own")
+        if self.manager == EVERYBODY:
+            raise ValueError(f"no manager can be named {EVERYBODY!r}: asks use it for everybody")
+        return self
 
 
 class VerdictParams(Contract):
@@ -84,7 +96,7 @@ class VerdictParams(Contract):
     budget_seconds: Annotated[float, Field(gt=0)] | None = Field(None, exclude_if=is_absent)
 
 
-class VerdictPanel(PanelBase):
+class VerdictPanel(ManagedPanel):
     protocol: Literal["verdicts"] = "verdicts"
     preset: str = "default"
     params: VerdictParams = VerdictParams()
@@ -92,23 +104,10 @@ class VerdictPanel(PanelBase):
     trust: dict[Token, Share] = {}
     # How many personas must have spoken; None means more than half of the roster.
     quorum: Annotated[int, Field(ge=1)] | None = None
-    # Who puts the decision into words once it is made; None: nobody.
-    manager: Token | None = None
 
     @property
     def quorum_size(self) -> int:
         return self.quorum if self.quorum is not None else len(self.personas) // 2 + 1
-
-    @property
-    @override
-    def everybody(self) -> tuple[str, ...]:
-        return self.roster if self.manager is None else (*self.roster, self.manager)
-
-    @model_validator(mode="after")
-    def _manager_stands_apart(self) -> Self:
-        if self.manager is not None:
-            check_manager(self.manager, self.roster)
-        return self
 
 
 class AbsaPanel(PanelBase):
