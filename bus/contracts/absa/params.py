@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, StringConstraints
 
 from parley.bus.contracts.absa.debate import DebatePersona, Protocol
 from parley.bus.contracts.absa.memory import MemoryCondition
@@ -18,15 +18,27 @@ DEFAULT_ORDER: dict[Protocol, tuple[str, ...]] = {
 CONSISTENCY_JUDGE = "cj"
 
 
+# One class of letters, repeated: whatever else a pattern can do, some text makes it take for ever,
+# and the patterns of a debate are run by whoever coordinates all the others.
+TokenPattern = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^(?:\\w|\[(?:[^\[\]\\]|\\.)+\])(?:\+|\{\d{1,2}(?:,\d{0,2})?\})$", max_length=200
+    ),
+]
+_Marker = Annotated[str, StringConstraints(max_length=64)]
+_Markers = Annotated[tuple[_Marker, ...], Field(max_length=256)]
+
+
 class LanguagePatterns(Contract):
     """What the rules know of a language."""
 
     language_code: str
-    contrast_markers: tuple[str, ...] = ()
-    topic_particles: tuple[str, ...] = ()
-    negation_triggers: tuple[str, ...] = ()
-    aspect_token_regex: str = r"\w{2,}"
-    aspect_synonyms: dict[str, tuple[str, ...]] = {}
+    contrast_markers: _Markers = ()
+    topic_particles: _Markers = ()
+    negation_triggers: _Markers = ()
+    aspect_token_regex: TokenPattern = r"\w{2,}"
+    aspect_synonyms: Annotated[dict[_Marker, _Markers], Field(max_length=1024)] = {}
 
     def without_particle(self, term: str) -> str:
         """Without the longest topic particle it ends with; a particle alone is a term and stays."""
