@@ -22,7 +22,7 @@ from parley import __version__
 from parley.agents.brain import Answer, Brain, BrainFailure, NotNow, Task
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import Ask, Failure, FailureReason, RequestByReference, TurnTaken
-from parley.bus.errors import BadInput, Conflict, DecodeError, NotFound
+from parley.bus.errors import BadInput, BusError, Conflict, DecodeError, NotFound
 from parley.bus.journal import Journal
 from parley.bus.port import Delivery, Presence, Queue
 from parley.bus.subjects import DebateRef
@@ -35,6 +35,7 @@ TURN_SECONDS = Metric(
 FAILURES = Metric(
     "parley_failures_total", "Asks without an answer.", ("panel", "persona", "reason")
 )
+STALE = Metric("parley_stale_total", "Asks that nobody waited for any more.", ("panel", "persona"))
 REDELIVERED = Metric("parley_redelivered_total", "Asks that came again.", ("panel", "persona"))
 
 log = structlog.get_logger()
@@ -166,6 +167,11 @@ class Worker:
             return
         if delivery.attempt > 1:
             self.tally.add(REDELIVERED, self._panel, self._persona)
+        if delivery.age_s > ask.deadline_s and await self._is_over(ref, ask):
+            self._log.info("stale", debate=str(ref), step=ask.step)
+            self.tally.add(STALE, self._panel, self._persona)
+            await delivery.ack()
+            return
         began = self._clock()
         thought = Thought(delivery, began, began + ask.deadline_s)
         self._thinking[delivery.record.sequence] = thought
@@ -179,6 +185,18 @@ class Worker:
             await delivery.nak(delay_s=float(delivery.attempt))
         finally:
             self._thinking.pop(delivery.record.sequence, None)
+
+    async def _is_over(self, ref: DebateRef, ask: Ask) -> bool:
+        """
+        An old ask alone says nothing: where everything stood still, the debate waits for it.
+
+        In doubt it is thought about.
+        """
+        try:
+            return await self._journal.is_over(ref, ask.step)
+        except BusError as error:
+            self._log.debug("not_known_whether_over", debate=str(ref), reason=str(error))
+            return False
 
     async def _answer(self, ref: DebateRef, ask: Ask, thought: Thought) -> None:
         try:
@@ -206,7 +224,7 @@ class Worker:
 
     def _there_is_time(self, ask: Ask, delivery: Delivery, again_in_s: float) -> bool:
         """Whether an answer so much later would still count, and the ask be handed out again."""
-        left_s = ask.deadline_s - (time.time_ns() - delivery.record.time_ns) / 1e9
+        left_s = ask.deadline_s - delivery.age_s
         return delivery.attempt < self._options.max_deliver and again_in_s < left_s
 
     async def _speak(self, ref: DebateRef, turn: TurnTaken) -> None:

@@ -36,7 +36,7 @@ from parley.bus.contracts.facts import (
 )
 from parley.bus.errors import Conflict, DecodeError
 from parley.bus.port import LARGEST_RECORD_BYTES, Bus, Entry, Guard, Record
-from parley.bus.subjects import DebateRef, Subjects, tail_of
+from parley.bus.subjects import CLOSED, DebateRef, Subjects, tail_of
 
 # A request larger than this travels as a blob, so that long debates stay below the payload limit.
 INLINE_REQUEST_BYTES = 128 * 1024
@@ -145,6 +145,17 @@ class Journal:
         if address is None:
             raise DecodeError(f"subject {record.subject} belongs to no debate")
         return address[0], decode_ask(address[1], record.data)
+
+    async def is_over(self, ref: DebateRef, step: str) -> bool:
+        """Whether nobody waits for this step any more, as far as an agent may know."""
+        for subject in (
+            self.subjects.of(ref, DeadlineFired(step=step)),
+            self.subjects.at(ref, CLOSED),
+        ):
+            record = await self.bus.newest(subject)
+            if record is not None and self.decode_all([record])[0]:
+                return True
+        return False
 
     async def fetch_request(self, reference: RequestByReference) -> Request:
         return REQUEST.validate_json(await self.bus.get_blob(reference.blob))

@@ -67,6 +67,11 @@ class Delivery(Protocol):
     @property
     def attempt(self) -> int: ...
 
+    @property
+    def age_s(self) -> float:
+        """How long the record has stood in the log, by the log's own clock; 0 if nobody can say."""
+        ...
+
     async def ack(self) -> None: ...
 
     async def nak(self, delay_s: float = 0.0) -> None: ...
@@ -207,6 +212,10 @@ class Bus(Protocol):
 
     async def record(self, sequence: int) -> Record:
         """Raises NotFound."""
+        ...
+
+    async def newest(self, subject: str) -> Record | None:
+        """The last record of this one subject."""
         ...
 
     async def subjects(self, filter_subject: str) -> list[str]:

@@ -9,7 +9,7 @@ their own that reaches CORE through the services below and nothing else:
     CORE                the streams; coordinators and operators, and viewers that only listen
     CLIENTS             submit, cancel, upload, read the log, listen
     {panel}-{persona}   pull from its own queue, acknowledge there, speak its own turns, read blobs,
-                        answer NATS micro, say partial text, keep its own account of the panel's
+                        see whether a step or a debate of its panel is over, answer NATS micro, say partial text, keep its own account of the panel's
                         budgets and read the others', keep its own model's answers
 
 The configuration holds public keys only. The seeds are secrets and go to files of their own.
@@ -26,7 +26,7 @@ from types import MappingProxyType
 
 from parley.bus.errors import BadInput
 from parley.bus.jetstream.infra import Layout
-from parley.bus.subjects import ANSWERS, LIVE, PURSE, DebateRef, Subjects, answer_key
+from parley.bus.subjects import ANSWERS, CLOSED, LIVE, PURSE, DebateRef, Subjects, answer_key
 
 CORE = "CORE"
 CLIENTS = "CLIENTS"
@@ -165,6 +165,10 @@ def _persona(panel: str, persona: str, layout: Layout, login: Login) -> Guest:
             Service(f"$JS.API.CONSUMER.INFO.{queue}"),
             Service(_WHOSE_JETSTREAM),
             Service(f"$JS.ACK.{queue}.>"),
+            *(
+                Service(f"$JS.API.DIRECT.GET.{layout.stream}.{subjects.at(debates, ending)}")
+                for ending in ("fired.*", CLOSED)
+            ),
             *_reading(f"OBJ_{layout.bucket}"),
             Service(subjects.register(PURSE, f"{panel}.*.*.{persona}")),
             *_reading(layout.register(PURSE)),

@@ -17,6 +17,7 @@ from parley.bus.jetstream.dead import DeadLetters, announced
 from parley.bus.jetstream.infra import Difference, Layout
 from parley.bus.jetstream.inspect import QueueState, ServerState, StreamState
 from parley.bus.jetstream.listen import listen
+from parley.bus.jetstream.newest import newest
 from parley.bus.jetstream.pull import Worker
 from parley.bus.jetstream.reads import Log
 from parley.bus.jetstream.register import JetStreamRegister
@@ -95,6 +96,9 @@ class JetStreamBus:
 
     async def record(self, sequence: int) -> Record:
         return await self._log.record(sequence)
+
+    async def newest(self, subject: str) -> Record | None:
+        return await newest(self._connection, self.layout.stream, subject)
 
     async def subjects(self, filter_subject: str) -> list[str]:
         return await self._log.subjects(filter_subject)

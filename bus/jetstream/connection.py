@@ -102,7 +102,8 @@ class Connection:
         with (
             anyio.CancelScope(shield=True),
             anyio.move_on_after(CLOSE_WITHIN_S),
-            suppress(nats.errors.Error, OSError),
+            # The library also closes what the loop has closed before it.
+            suppress(nats.errors.Error, OSError, RuntimeError),
         ):
             await self.client.close()
 

@@ -22,6 +22,7 @@ from nats.aio.subscription import Subscription
 
 from parley.bus.errors import BusError, Unavailable, Unsuitable
 from parley.bus.jetstream.client import DirectClient, Wake, header_of, status_of, text_of
+from parley.bus.jetstream.clock import ServerClock
 from parley.bus.jetstream.records import position_of
 from parley.bus.jetstream.replies import ApiError, Replies
 from parley.bus.port import Delivery, Record
@@ -47,8 +48,13 @@ class Handed:
     record: Record
     attempt: int
     client: DirectClient
+    clock: ServerClock
     reply: str
     slot: anyio.CancelScope | None = None
+
+    @property
+    def age_s(self) -> float:
+        return self.clock.age_s(self.record.time_ns)
 
     async def ack(self) -> None:
         self._answer(b"")
@@ -93,6 +99,8 @@ class Worker:
         self._slots = slots
         self._handle = handle
         self._loop = asyncio.get_running_loop()
+        self._clock = ServerClock()
+        self._timed_in = -1
         self._inbox = self._client.new_inbox()
         self._wake = Wake()
         self._lost: BusError | None = None
@@ -142,6 +150,8 @@ class Worker:
             if self._trouble:
                 self._lost = await self._overcome()
                 continue
+            if self._timed_in != self._connection.epoch:
+                await self._ask_the_time()
             if self._loop.time() - self._heard > SILENCE_S:
                 self._rearm()
             if self._due():
@@ -152,6 +162,13 @@ class Worker:
             finally:
                 timer.cancel()
         return self._lost
+
+    async def _ask_the_time(self) -> None:
+        """Once for every connection: the server behind it may be another one."""
+        self._timed_in = self._connection.epoch
+        with suppress(ApiError, BusError):
+            info = await self._replies.ask(f"$JS.API.CONSUMER.INFO.{self._consumer}")
+            self._clock.set(info["ts"])
 
     async def _serve(self) -> None:
         """A slot. It needs a new scope only after one of its deliveries was interrupted."""
@@ -209,7 +226,7 @@ class Worker:
         record = Record(sequence, text_of(subject), data, time_ns)
         if self._asked > 0:
             self._asked -= 1
-        self._waiting.append(Handed(record, attempt, self._client, reply.decode()))
+        self._waiting.append(Handed(record, attempt, self._client, self._clock, reply.decode()))
         while self._idle:
             turn = self._idle.pop()
             if not turn.done():

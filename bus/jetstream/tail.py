@@ -87,6 +87,7 @@ class Tail:
         self._timer = self._loop.call_later(TICK_S, self._tick)
         try:
             await self._create(consumer)
+            await self._check_end()
             while not self._broken:
                 if self._lost is not None:
                     raise self._lost
@@ -115,6 +116,16 @@ class Tail:
             f"$JS.API.CONSUMER.CREATE.{self._stream}.{consumer}",
             {"stream_name": self._stream, "config": config},
         )
+
+    async def _check_end(self) -> None:
+        """Raises Unsuitable where the log is shorter than it was: what we know of it is wrong."""
+        info = await self._replies.ask(f"$JS.API.STREAM.INFO.{self._stream}")
+        last, read = info["state"]["last_seq"], self._next - 1
+        if last < read:
+            raise Unsuitable(
+                f"stream {self._stream} was set back from record {read} to {last}:"
+                " start again to read it anew"
+            )
 
     async def _ask(self, consumer: str, inbox: str) -> None:
         batch = CREDIT - self._credit

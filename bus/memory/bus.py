@@ -195,6 +195,10 @@ class MemoryBus:
         await self._chance.delay()
         return self._log.record(sequence)
 
+    async def newest(self, subject: str) -> Record | None:
+        await self._chance.delay()
+        return next(reversed(self._log.read(subject, 1)), None)
+
     async def subjects(self, filter_subject: str) -> list[str]:
         await self._chance.delay()
         return self._log.subjects(filter_subject)

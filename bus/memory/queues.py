@@ -73,6 +73,9 @@ class MemoryQueue:
             self._log.at(self.chance.moment(self.queue.ack_wait_s), lambda: self._repeat(sequence))
         return MemoryDelivery(self._log.record(sequence), attempt, self)
 
+    def age_s(self, record: Record) -> float:
+        return (self._log.now_ns() - record.time_ns) / 1e9
+
     def bury(self, sequence: int, reason: str) -> None:
         self._on_dead(self.queue.name, sequence, reason, self._attempts[sequence])
 
@@ -158,6 +161,10 @@ class MemoryDelivery:
     attempt: int
     queue: MemoryQueue
     handling: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+
+    @property
+    def age_s(self) -> float:
+        return self.queue.age_s(self.record)
 
     async def ack(self) -> None:
         await self.queue.chance.delay()

@@ -1,5 +1,6 @@
 """What only a real server can do to us: die, be slow, stay away."""
 
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -8,7 +9,14 @@ import anyio
 import pytest
 from anyio.abc import ByteStream, SocketStream
 
-from parley.bus.errors import BadInput, BusError, Conflict, Unavailable, Unreachable
+from parley.bus.errors import (
+    BadInput,
+    BusError,
+    Conflict,
+    Unavailable,
+    Unreachable,
+    Unsuitable,
+)
 from parley.bus.jetstream import acks
 from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
@@ -63,6 +71,28 @@ async def test_nothing_is_lost_or_doubled_when_the_server_dies(nats: NatsServer)
     asked = [record.sequence for record in stored if record.subject.endswith("ask")]
     assert asked == written == sorted(handled)
     assert seen == stored
+
+
+async def test_whoever_follows_a_log_that_was_set_back_is_told(nats: NatsServer) -> None:
+    """As after a power cut without fsync, or when a backup is restored."""
+    seen: list[Record] = []
+    backup = nats.home.with_name("backup")
+    async with open_bus(Server((nats.url,))) as bus:
+        await bus.apply()
+        await bus.append(entry("debate.p.1.ask", "a1"))
+        nats.kill()
+        shutil.copytree(nats.home, backup)
+        nats.start()
+        await bus.append(entry("debate.p.2.ask", "a2"))
+        with pytest.RaisesGroup(pytest.RaisesExc(Unsuitable, match="set back from record 2 to 1")):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(lambda: bus.tail(["debate.>"], start=1, on=seen.extend))
+                await until(lambda: len(seen) == 2)
+                nats.kill()
+                shutil.rmtree(nats.home / "jetstream")
+                shutil.copytree(backup / "jetstream", nats.home / "jetstream")
+                nats.start()
+                await anyio.sleep(20)
 
 
 class Proxy:

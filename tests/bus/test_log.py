@@ -27,6 +27,17 @@ async def test_sequences_rise_and_reading_keeps_the_order(world: OpenWorld) -> N
         assert await bus.last_sequence() == written[-1]
 
 
+async def test_the_newest_record_of_a_subject(world: OpenWorld) -> None:
+    async with world() as w, w.connect() as bus:
+        for n in range(3):
+            await bus.append(entry(w.subject(f"d{n % 2}.x"), f"m{n}", b"%d" % n))
+        newest = await bus.newest(w.subject("d0.x"))
+        assert newest is not None
+        assert (newest.data, newest.subject) == (b"2", w.subject("d0.x"))
+        assert newest == await bus.record(newest.sequence)
+        assert await bus.newest(w.subject("d9.x")) is None
+
+
 async def test_several_entries_are_written_in_order(world: OpenWorld) -> None:
     async with world() as w, w.connect() as bus:
         entries = [entry(w.subject(f"d.{n}"), f"m{n}", b"%d" % n) for n in range(5)]

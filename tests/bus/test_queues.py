@@ -41,6 +41,7 @@ async def test_a_queue_hands_out_what_its_filters_select(world: OpenWorld) -> No
             await until(lambda: len(got) == 2)
             tasks.cancel_scope.cancel()
         assert [(d.record.data, d.attempt) for d in got] == [(b"1", 1), (b"3", 1)]
+        assert all(-0.5 < d.age_s < 5 for d in got)
         assert got[0].record == await bus.record(early)
 
 

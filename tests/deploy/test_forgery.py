@@ -163,6 +163,20 @@ async def test_a_persona_cannot_read_or_change_streams_and_queues(
         assert await everything_stored(core) == before
 
 
+async def test_a_persona_sees_whether_a_debate_of_its_panel_is_over_and_nothing_else(
+    server: NatsServer,
+) -> None:
+    endings = ["forensic.*.ctl.closed", "forensic.*.fired.r1"]
+    hidden = ["forensic.*.ctl.terminated", "forensic.*.turn.r1.spatial", "absa.*.ctl.closed"]
+    ref = new_debate()
+    async with somebody(server, COORDINATOR) as core, somebody(server, PERSONA) as persona:
+        for tail in (*endings, *hidden):
+            subject = f"debate.{tail.replace('*', ref.id)}"
+            await core.ask(subject, b"{}")
+            seen = await persona.ask(f"$JS.API.DIRECT.GET.{LAYOUT.stream}.{subject}", b"")
+            assert (seen is not None) == (tail in endings), tail
+
+
 async def test_the_coordinator_can_read_and_change_them(tmp_path: Path) -> None:
     """On a server of its own, because nothing is left of it afterwards."""
     server = guarded.start(tmp_path)

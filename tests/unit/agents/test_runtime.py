@@ -3,13 +3,17 @@
 import anyio
 
 from parley.agents.brain import Answer, Task
-from parley.agents.runtime import Worker
+from parley.agents.runtime import STALE, Worker
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import (
     Asked,
+    Closed,
+    ControlFact,
+    DeadlineFired,
     Failure,
     FailureReason,
     RequestByReference,
+    Status,
     Submitted,
     TurnTaken,
 )
@@ -79,3 +83,52 @@ def test_a_request_that_is_not_where_the_ask_says_is_a_failure() -> None:
     turn = answer_to(ASK.model_copy(update={"request": nowhere}))
     assert isinstance(turn.content, Failure)
     assert turn.content.reason is FailureReason.UNSUPPORTED_REQUEST
+
+
+class Counting:
+    name = "counting"
+
+    def __init__(self) -> None:
+        self.thoughts = 0
+
+    async def speak(self, task: Task) -> Answer:
+        del task
+        self.thoughts += 1
+        return Answer(Statement(verdict=Verdict.AUTHENTIC, confidence=1.0))
+
+
+def thoughts_about_an_old_ask(*facts: ControlFact | DeadlineFired) -> int:
+    """The worker comes an hour after the ask; these facts stand behind it in the log."""
+    brain = Counting()
+
+    async def main() -> None:
+        async with open_memory_server() as server:
+            journal = Journal(server.client(), Subjects())
+            worker = Worker(Journal(server.client(), Subjects()), "forensic", "noise", brain)
+            await journal.submit(REF, Submitted(panel=panel(), input=DebateInput()))
+            await journal.control(REF, journal.draft(REF, ASK), after=0)
+            for fact in facts:
+                if isinstance(fact, DeadlineFired):
+                    await journal.fire(REF, fact)
+                else:
+                    await journal.control(REF, journal.draft(REF, fact), after=2)
+            await anyio.sleep(3600)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(worker.run)
+                await anyio.sleep(60)
+                tasks.cancel_scope.cancel()
+            assert worker.tally.total(STALE) == 1 - brain.thoughts
+
+    anyio.run(main, backend_options={"loop_factory": VirtualTimeLoop})
+    return brain.thoughts
+
+
+def test_an_old_ask_that_nobody_waits_for_is_not_thought_about() -> None:
+    closed = Closed(decided_at=2, status=Status.FAILED, reason="quorum_lost")
+    assert thoughts_about_an_old_ask(closed) == 0
+    assert thoughts_about_an_old_ask(DeadlineFired(step="opening")) == 0
+
+
+def test_an_old_ask_is_answered_where_everything_stood_still() -> None:
+    assert thoughts_about_an_old_ask() == 1
+    assert thoughts_about_an_old_ask(DeadlineFired(step="round-1")) == 1
