@@ -15,6 +15,7 @@ from parley.agents.model.verdicts import VerdictQuestions
 from parley.agents.script import ScriptedBrain
 from parley.bus.contracts.panel import Panel
 from parley.bus.errors import BadInput
+from parley.bus.extras import extra
 from parley.bus.journal import Journal
 from parley.configs.names import name_unknown
 from parley.configs.settings import Settings
@@ -83,13 +84,8 @@ async def open_brain(
     if choice.kind != MODEL:
         yield make_brain(choice)
         return
-    try:
-        # The package for models is large and optional.
-        from parley.agents.model.brain import open_model_brain  # noqa: PLC0415
-    except ImportError as error:
-        raise BadInput(
-            f"--brain model: {error.name} is not installed: pip install 'parley-debate[model]'"
-        ) from error
+    with extra("model", "--brain model"):
+        from parley.agents.model.brain import open_model_brain  # noqa: PLC0415 - a large package
     async with open_model_brain(settings.model, seats, questions(), journal) as brain:
         yield brain
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from parley.bus.errors import BadInput, ParleyError
+from parley.bus.extras import extra
 from parley.configs.settings import Settings
 from parley.console.examination import Finding, State
 
@@ -14,11 +15,8 @@ async def model_findings(settings: Settings, rosters: Mapping[str, Sequence[str]
     if not named:
         return []
     try:
-        from parley.agents.model.acquaintance import look_up  # noqa: PLC0415 - a large package
-    except ImportError as error:
-        text = f"{error.name} is not installed: pip install 'parley-debate[model]'"
-        return [Finding("model", State.WRONG, text)]
-    try:
+        with extra("model", "asking a model"):
+            from parley.agents.model.acquaintance import look_up  # noqa: PLC0415 - a large package
         choices = dict.fromkeys(settings.model.choice_for(*seat) for seat in named)
     except BadInput as error:
         return [Finding("model", State.WRONG, str(error))]
