@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from parley.bus.errors import BadInput
+from parley.configs.addresses import http_address
 
 SET_NAME = "set PARLEY_MODEL__NAME, or model.name in parley.yaml"
 SET_KEY = "set PARLEY_MODEL__API_KEY (or OPENAI_API_KEY)"
@@ -28,11 +29,8 @@ NO_KEY = "no-key-needed"
 OPENAI = "https://api.openai.com/v1"
 
 
-def _http_address(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError("should look like https://host/v1")
-    return url.rstrip("/")
+def _endpoint(url: str) -> str:
+    return http_address(url, like="https://host/v1 or http://host:8080/v1")
 
 
 def _travels_in_a_header(key: str) -> bool:
@@ -54,7 +52,7 @@ class ModelOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     # A user and password may stand in it, so it is never shown whole. None means OpenAI's.
-    base_url: Annotated[str, AfterValidator(_http_address)] | None = Field(default=None, repr=False)
+    base_url: Annotated[str, AfterValidator(_endpoint)] | None = Field(default=None, repr=False)
     api_key: SecretStr | None = Field(default=None, repr=False)
     name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0

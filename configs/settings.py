@@ -11,7 +11,6 @@ Every mistake in all of them is reported at once.
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -32,6 +31,7 @@ from typing_extensions import override
 
 from parley.bus.contracts.base import Token
 from parley.bus.errors import BadInput
+from parley.configs.addresses import http_address, is_address
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import Place, explain
 from parley.configs.model import ModelSettings
@@ -46,22 +46,13 @@ _SCHEMES = ("nats", "tls", "ws", "wss")
 
 def _server_address(url: str) -> str:
     """One address or several, separated by commas."""
-    for address in url.split(","):
-        try:
-            parts = urlsplit(address.strip())
-            usable = parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            usable = False
-        if not usable:
-            raise ValueError("should look like nats://host:4222 (schemes: nats, tls, ws, wss)")
+    if not all(is_address(address.strip(), _SCHEMES) for address in url.split(",")):
+        raise ValueError("should look like nats://host:4222 (schemes: nats, tls, ws, wss)")
     return url
 
 
 def _monitoring_address(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError("should look like http://host:8222")
-    return url.rstrip("/")
+    return http_address(url, like="http://host:8222")
 
 
 def _existing_file(path: Path) -> Path:
