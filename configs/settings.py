@@ -34,7 +34,7 @@ from parley.bus.errors import BadInput
 from parley.configs.addresses import http_address, is_address
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import Place, explain
-from parley.configs.model import ModelSettings
+from parley.configs.model import OPENAI, ModelSettings, endpoint
 
 DEFAULT_FILE = Path("parley.yaml")
 _ENV_PREFIX = "PARLEY_"
@@ -230,25 +230,34 @@ def load(file: Path | None = None, flags: Mapping[str, object] | None = None) ->
     from_flags = _nested({key: value for key, value in (flags or {}).items() if value is not None})
     from_env = _environment()
     from_file = read_mapping(path) if path is not None else {}
-    usual = {"model": {key: value for key, value in _openai_variables().items() if value}}
+    ours = _laid_over(from_file, from_env, from_flags)
 
     def origin(place: Place) -> str:
         if _holds(from_flags, place):
             return "command line"
         if _holds(from_env, place):
             return _ENV_PREFIX + _ENV_DELIMITER.join(map(str, place)).upper()
-        if not _holds(from_file, place) and _holds(usual, place):
-            return f"OPENAI_{place[-1]}".upper()
         return str(path) if path is not None else "settings"
 
     try:
-        return Settings.model_validate(_laid_over(usual, from_file, from_env, from_flags))
+        return Settings.model_validate(_laid_over(_behind(ours), ours))
     except ValidationError as error:
         raise BadInput("\n".join(explain(error, Settings, origin))) from error
 
 
-def _openai_variables() -> dict[str, object]:
-    return dict(EnvSettingsSource(_OpenAiVariables)())
+def _behind(ours: Mapping[str, object]) -> dict[str, object]:
+    """What the variables of other programs say where ours say nothing."""
+    theirs = {
+        key: value
+        for key, value in EnvSettingsSource(_OpenAiVariables)().items()
+        if value and not _holds(ours, ("model", key))
+    }
+    try:
+        endpoint(theirs.get("base_url", OPENAI))
+    except ValueError as error:
+        del theirs["base_url"]
+        theirs["no_address"] = f"OPENAI_BASE_URL: {error}"
+    return {"model": theirs}
 
 
 def _environment() -> dict[str, object]:

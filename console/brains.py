@@ -20,6 +20,8 @@ from parley.bus.journal import Journal
 from parley.configs.names import name_unknown
 from parley.configs.settings import Settings
 from parley.console.debates import ScriptFile, read_script
+from parley.console.exits import warn
+from parley.console.seating import unknown_seats
 
 SCRIPT = "script"
 # The panel's own rules, whatever came with the debate.
@@ -86,6 +88,7 @@ async def open_brain(
         return
     with extra("model", "--brain model"):
         from parley.agents.model.brain import open_model_brain  # noqa: PLC0415 - a large package
+    warn(unknown_seats(settings.model, settings.panels))
     async with open_model_brain(settings.model, seats, questions(), journal) as brain:
         yield brain
 

@@ -22,6 +22,8 @@ async def look_up(choice: ModelChoice) -> str:
         except Fault as fault:
             if fault.kind is FaultKind.MODEL:
                 return f"{choice.name} at {choice.host}: reachable, does not list its models"
+            if fault.kind is FaultKind.KEY:
+                raise BadInput(f"{fault}: {choice.key_advice}") from None
             raise explained(fault) from None
     if choice.name in known:
         return f"{choice.name} at {choice.host}: reachable, model known"
