@@ -25,7 +25,9 @@ async def model_findings(settings: Settings, rosters: Mapping[str, Sequence[str]
         return [*found, Finding("model", State.WRONG, str(error))]
     for choice in choices:
         try:
-            found.append(Finding("model", State.OK, await look_up(choice)))
+            known = await look_up(choice)
+            state = State.OK if known.sure else State.UNKNOWN
+            found.append(Finding("model", state, known.text))
         except ParleyError as error:
             found.append(Finding("model", State.WRONG, str(error)))
     return found

@@ -126,6 +126,18 @@ def test_the_doctor_looks_at_the_model(  # noqa: PLR0913, PLR0917
     assert CANARY not in called.out
 
 
+def test_the_doctor_does_not_vouch_for_an_endpoint_that_lists_nothing(
+    endpoint, server: NatsServer, parley: Call, monkeypatch
+):
+    make({"BASE_URL": endpoint.url.removesuffix("/v1")}, monkeypatch)
+    called = parley("doctor", "--nats", server.url, "--json")
+    (found,) = [one for one in json.loads(called.out)["findings"] if one["what"] == "model"]
+    assert found["state"] == "unknown"
+    assert found["text"].endswith(
+        "not known whether it serves chat completions; check that the address ends in /v1"
+    )
+
+
 def test_the_doctor_says_whose_key_is_missing_and_which_seat_is_none(
     endpoint, server: NatsServer, parley: Call, monkeypatch
 ):
