@@ -69,9 +69,13 @@ def make_brain(choice: BrainChoice) -> Brain:
     return ScriptedBrain(choice.script.content if choice.script else None)
 
 
-def questions() -> Sequence[Questions]:
-    """How each panel family asks a language model."""
-    return (VerdictQuestions(SkillMeasures()), AbsaQuestions(), DeliberationQuestions())
+def questions(language: str | None = None) -> Sequence[Questions]:
+    """
+    How each panel family asks a language model.
+
+    `language` is for those who find it out in the text of a debate.
+    """
+    return (VerdictQuestions(SkillMeasures()), AbsaQuestions(), DeliberationQuestions(language))
 
 
 @asynccontextmanager
