@@ -93,7 +93,7 @@ class ModelChoice(ModelOptions):
 class ModelSettings(ModelOptions):
     # By panel, or by panel/persona; the closer one wins, key by key. One with a `base_url` has the
     # `api_key` that stands beside it, here or in PARLEY_MODEL__SEATS, or none.
-    seats: dict[str, ModelOptions] = Field(default_factory=dict)
+    seats: dict[str, ModelOptions] = Field(default_factory=dict, repr=False)
     # Why OPENAI_BASE_URL is no address. It is not ours, so it concerns only who asks a model there.
     no_address: str | None = None
     language: Literal["en", "ko"] = "en"

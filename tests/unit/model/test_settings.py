@@ -158,6 +158,16 @@ def test_the_key_of_a_seat_may_stand_in_a_variable(monkeypatch, tmp_path):
     assert (choice.address, choice.api_key.get_secret_value()) == ("http://two.example/v1", KEY)
 
 
+@pytest.mark.parametrize(
+    "seats", [KEY, [KEY], {"absa/judge": KEY}, {"absa/judge": {"api_kee": KEY}}]
+)
+def test_a_key_in_the_wrong_place_is_not_shown(monkeypatch, seats):
+    monkeypatch.setenv("PARLEY_MODEL__SEATS", json.dumps(seats))
+    with pytest.raises(BadInput, match=r"model\.seats") as wrong:
+        load()
+    assert KEY not in str(wrong.value)
+
+
 @pytest.mark.parametrize("at", ["me:secret-word@", "me@", ":secret-word@"])
 def test_a_user_in_the_address_and_a_key_are_not_both_sent(monkeypatch, at):
     monkeypatch.setenv("PARLEY_MODEL__NAME", "m")
