@@ -12,6 +12,7 @@ from parley.agents.absa.text import resolve_language
 from parley.agents.brain import Answer, BrainFailure, Task
 from parley.bus.contracts.absa.requests import AbsaRequest
 from parley.bus.contracts.facts import AbsaContent, FailureReason, Request
+from parley.bus.extras import MissingPackage
 
 LONG_TEXT = 1_000
 
@@ -29,9 +30,8 @@ class AbsaRuleBrain:
             return Answer(think(task.persona, task.request, text))
         try:
             content = await run_sync(think, task.persona, task.request, text)
-        except ModuleNotFoundError as error:
-            needed = f"reading {language} needs the package {error.name}"
-            raise BrainFailure(FailureReason.BRAIN_ERROR, needed) from error
+        except MissingPackage as error:
+            raise BrainFailure(FailureReason.BRAIN_ERROR, str(error)) from error
         self._warm.add(language)
         return Answer(content)
 

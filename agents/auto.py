@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from parley.agents.brain import Answer, Brain, BrainFailure, Task
-from parley.agents.forensic import missing
+from parley.agents.forensic import looking_at_images
 from parley.agents.report import recount
 from parley.agents.script import SCRIPT_BLOB, ScriptedBrain
 from parley.bus.contracts.absa.requests import AbsaRequest
@@ -14,11 +14,9 @@ from parley.bus.errors import BadInput
 
 
 def forensic_brain() -> Brain:
-    """Imported when an image has to be looked at. Raises BadInput where the extra is missing."""
-    try:
+    """Imported when an image has to be looked at. Raises MissingPackage."""
+    with looking_at_images():
         from parley.agents.forensic.brain import ForensicBrain  # noqa: PLC0415 - loads numpy, OpenCV
-    except ModuleNotFoundError as error:
-        raise missing(error) from error
     return ForensicBrain()
 
 

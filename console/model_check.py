@@ -3,29 +3,31 @@
 from collections.abc import Mapping, Sequence
 
 from parley.bus.errors import BadInput, ParleyError
+from parley.bus.extras import extra
 from parley.configs.settings import Settings
 from parley.console.examination import Finding, State
+from parley.console.seating import unknown_seats
 
 
 async def model_findings(settings: Settings, rosters: Mapping[str, Sequence[str]]) -> list[Finding]:
-    """One for each model; none where none is named."""
+    """One for each model, and for each seat that is none; nothing where no model is named."""
+    unknown = unknown_seats(settings.model, settings.panels)
+    found = [Finding("model", State.NOTE, line) for line in unknown]
     seats = [(panel, persona) for panel, roster in rosters.items() for persona in roster]
     named = [seat for seat in seats if settings.model.options_for(*seat).name is not None]
     if not named:
-        return []
+        return found
     try:
-        from parley.agents.model.acquaintance import look_up  # noqa: PLC0415 - a large package
-    except ImportError as error:
-        text = f"{error.name} is not installed: pip install 'parley-debate[model]'"
-        return [Finding("model", State.WRONG, text)]
-    try:
+        with extra("model", "asking a model"):
+            from parley.agents.model.acquaintance import look_up  # noqa: PLC0415 - a large package
         choices = dict.fromkeys(settings.model.choice_for(*seat) for seat in named)
     except BadInput as error:
-        return [Finding("model", State.WRONG, str(error))]
-    found = []
+        return [*found, Finding("model", State.WRONG, str(error))]
     for choice in choices:
         try:
-            found.append(Finding("model", State.OK, await look_up(choice)))
+            known = await look_up(choice)
+            state = State.OK if known.sure else State.UNKNOWN
+            found.append(Finding("model", state, known.text))
         except ParleyError as error:
             found.append(Finding("model", State.WRONG, str(error)))
     return found

@@ -4,9 +4,10 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from parley.agents.forensic import missing
+from parley.agents.forensic import looking_at_images
 from parley.bus.contracts.panel import Panel, PanelBase, VerdictPanel
 from parley.bus.errors import BadInput
+from parley.bus.extras import MissingPackage
 from parley.configs.settings import Settings
 from parley.console.brains import BrainChoice
 from parley.console.submitting import check_id
@@ -47,10 +48,8 @@ def photo_job(  # noqa: PLR0913, PLR0917 - what the command line says
 
 def photo_runner() -> Callable[[Settings, Job, BrainChoice], Awaitable[int]]:
     """Raises BadInput where the packages that look at images are missing."""
-    try:
+    with looking_at_images():
         from parley.console.photo_run import run_photos  # noqa: PLC0415 - loads numpy, OpenCV
-    except ModuleNotFoundError as error:
-        raise missing(error) from error
     return run_photos
 
 
@@ -62,8 +61,9 @@ def usable_photos(inputs: Iterable[str]) -> list[Path]:
     """
     photos = photos_in(inputs)
     try:
-        from parley.console.photo_check import mistakes_in  # noqa: PLC0415 - loads numpy, OpenCV
-    except ModuleNotFoundError:
+        with looking_at_images():
+            from parley.console.photo_check import mistakes_in  # noqa: PLC0415 - as above
+    except MissingPackage:
         return photos
     mistakes = list(mistakes_in(photos))
     if mistakes:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from parley.bus.errors import BadInput
+from parley.bus.extras import extra
 from parley.bus.journal import Journal
 from parley.configs.settings import Settings
 from parley.console.exits import warn
@@ -19,12 +20,8 @@ def server_of_the_web(settings: Settings) -> WebServer:
     Raises BadInput where the packages of the extra `web` are missing, and where anybody in the
     network could do anything.
     """
-    try:
-        from parley.console.web.server import tokens_of, web_server  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError as error:
-        raise BadInput(
-            f"the web page needs {error.name}: pip install 'parley-debate[web]'"
-        ) from error
+    with extra("web", "the web page"):
+        from parley.console.web.server import tokens_of, web_server  # noqa: PLC0415
     tokens_of(settings.web)
     return web_server
 

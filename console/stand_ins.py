@@ -52,6 +52,7 @@ from parley.bus.contracts.verdicts import (
     Statement,
     Verdict,
 )
+from parley.bus.extras import MissingPackage
 from parley.console.inputs import Material
 from parley.console.rehearsal import Speak, play, play_on
 from parley.coordinator.state import DebateState
@@ -88,7 +89,7 @@ def _absa(text: str) -> Speak:
         assert isinstance(request, AbsaRequest)
         try:
             return think(persona, request, text)
-        except ModuleNotFoundError:
+        except MissingPackage:
             return empty_answer(request, persona)
 
     return speak

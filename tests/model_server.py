@@ -158,7 +158,7 @@ class ModelServer:
         key = headers.get("authorization", "").removeprefix("Bearer ")
         self.heard_keys.append(key)
         if lines[0].startswith("GET"):
-            reply = self._catalogue(key)
+            reply = self._catalogue(lines[0].split()[1], key)
         else:
             body = json.loads(content)
             self.calls.append(body)
@@ -189,7 +189,9 @@ class ModelServer:
             await asyncio.sleep(self.pace_s)
         return False
 
-    def _catalogue(self, key: str) -> Reply:
+    def _catalogue(self, path: str, key: str) -> Reply:
+        if path != "/v1/models":
+            return Reply(404, self._error("not found", None, key))
         if self.key not in (None, key):
             return Reply(401, self._error("Incorrect API key", "invalid_api_key", key))
         known = [{"id": self.model or "m", "object": "model", "created": 0, "owned_by": "x"}]

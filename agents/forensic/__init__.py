@@ -1,8 +1,10 @@
 """Four skills that look at an image's bytes, and how they argue."""
 
-from parley.bus.errors import BadInput
+from contextlib import AbstractContextManager
+
+from parley.bus.extras import extra
 
 
-def missing(error: ModuleNotFoundError) -> BadInput:
-    """What to tell somebody whose installation lacks the packages of the extra `forensic`."""
-    return BadInput(f"looking at images needs {error.name}: pip install 'parley-debate[forensic]'")
+def looking_at_images() -> AbstractContextManager[None]:
+    """Around an import of what needs the extra `forensic`. Raises MissingPackage."""
+    return extra("forensic", "looking at images")

@@ -1,5 +1,7 @@
 """Whether a model could be asked, found out without asking it anything."""
 
+from dataclasses import dataclass
+
 from parley.agents.model.fault import Fault, FaultKind, explained
 from parley.agents.model.wire import open_wire
 from parley.bus.errors import BadInput
@@ -8,22 +10,33 @@ from parley.configs.model import SET_NAME, ModelChoice
 _WITHIN_S = 10.0
 _LISTED_KIB = 4096
 _SHOWN = 5
+_UNLISTED = (
+    "it lists no models, so it is not known whether it serves chat completions;"
+    " check that the address ends in /v1"
+)
 
 
-async def look_up(choice: ModelChoice) -> str:
-    """
-    What is known of it, in words.
+@dataclass(frozen=True, slots=True)
+class Acquaintance:
+    """What is known of a model, in words; not `sure` where the endpoint does not say."""
 
-    Raises BadInput, Unreachable or Unsuitable with one line that says what to set.
-    """
+    text: str
+    sure: bool
+
+
+async def look_up(choice: ModelChoice) -> Acquaintance:
+    """Raises BadInput, Unreachable or Unsuitable with one line that says what to set."""
+    who = f"{choice.name} at {choice.host}"
     async with open_wire(choice, timeout_s=_WITHIN_S, max_reply_kib=_LISTED_KIB) as wire:
         try:
             known = await wire.models()
         except Fault as fault:
             if fault.kind is FaultKind.MODEL:
-                return f"{choice.name} at {choice.host}: reachable, does not list its models"
+                return Acquaintance(f"{who}: {_UNLISTED}", sure=False)
+            if fault.kind is FaultKind.KEY:
+                raise BadInput(f"{fault}: {choice.key_advice}") from None
             raise explained(fault) from None
     if choice.name in known:
-        return f"{choice.name} at {choice.host}: reachable, model known"
-    others = ", ".join(known[:_SHOWN]) + (" …" if len(known) > _SHOWN else "")
+        return Acquaintance(f"{who}: reachable, model known", sure=True)
+    others = (", ".join(known[:_SHOWN]) or "none") + (" …" if len(known) > _SHOWN else "")
     raise BadInput(f"{choice.host} knows no model {choice.name!r} (it has: {others}): {SET_NAME}")

@@ -43,6 +43,7 @@ from parley.bus.contracts.facts import Request
 from parley.bus.contracts.panel import Persona
 from parley.bus.contracts.regimes import Conclusion, Theta
 from parley.bus.errors import NotFound
+from parley.configs.debaters import in_language
 from parley.prompts import Section, instructions, render
 
 FAMILY = "deliberation"
@@ -54,7 +55,10 @@ _LONGEST_MATERIAL = 20_000
 
 
 class DeliberationQuestions(Questions):
-    """Asked in the language of the question, whatever the settings say."""
+    """Asked in the given language, or else in that of the question, whatever the settings say."""
+
+    def __init__(self, language: str | None = None) -> None:
+        self._language = language
 
     @override
     def knows(self, request: Request) -> bool:
@@ -67,8 +71,10 @@ class DeliberationQuestions(Questions):
         if not question.strip():
             raise NotFound("the debate asks no question")
         persona = _self(request, task.persona)
-        told = _told(request, detect_language(question))
-        system = render(told, [Section("PERSONA", _json(persona))] if persona else [])
+        language = self._language or detect_language(question)
+        told = _told(request, language)
+        known = [Section("PERSONA", _json(in_language(persona, language)))] if persona else []
+        system = render(told, known)
         sections = [Section("QUESTION", fenced(ASKER, question)), *await _material(task)]
         user = "\n\n".join(f"[{one.tag}]\n{one.content}" for one in [*sections, *_state(request)])
         return _question(Prompt(system, user), request, persona or Persona(name=task.persona), told)

@@ -25,6 +25,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from parley.bus.errors import BadInput
+from parley.bus.extras import extra
 from parley.bus.jetstream.infra import Layout
 from parley.bus.subjects import ANSWERS, CLOSED, LIVE, PURSE, DebateRef, Subjects, answer_key
 
@@ -282,10 +283,8 @@ def _block(name: str, account: Mapping[str, object]) -> str:
 
 
 def _login(name: str, keys: Mapping[str, str]) -> Login:
-    try:
-        import nkeys  # type: ignore[import-untyped] # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise BadInput("accounts need: pip install 'parley-debate[nkeys]'") from error
+    with extra("nkeys", "making accounts"):
+        import nkeys  # type: ignore[import-untyped] # noqa: PLC0415
     if name not in keys:
         key = nkeys.encode_seed(secrets.token_bytes(32), nkeys.PREFIX_BYTE_USER).decode()
     elif _PUBLIC_KEY.fullmatch(keys[name]):

@@ -11,6 +11,7 @@ from pathlib import Path
 import anyio
 
 from parley.bus.errors import BadInput
+from parley.bus.extras import extra
 
 TOKEN = "BEGIN NATS USER JWT"  # noqa: S105 - the marker, not the token
 SEED = "BEGIN USER NKEY SEED"
@@ -57,10 +58,8 @@ async def _text(file: Path) -> str:
 
 
 def _check_key(seed: str, file: Path) -> None:
-    try:
-        import nkeys  # type: ignore[import-untyped] # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise BadInput("logging in by key needs: pip install 'parley-debate[nkeys]'") from error
+    with extra("nkeys", "logging in by key"):
+        import nkeys  # type: ignore[import-untyped] # noqa: PLC0415
     try:
         nkeys.from_seed(bytearray(seed.encode())).wipe()
     except (nkeys.NkeysError, ValueError) as error:

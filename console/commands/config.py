@@ -11,6 +11,7 @@ from parley.console.debates import Wishes, read_script, scripted_panel
 from parley.console.exits import warn
 from parley.console.inputs import read_question_file
 from parley.console.options import Panels, example
+from parley.console.seating import unknown_seats
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, help="Check settings, panels and scripts."
@@ -43,7 +44,7 @@ def check(
         paths += panel_paths(panels_dir).values()
     mistakes = [mistake for path in paths for mistake in _mistakes_in(path, panels_dir)]
     if not files:
-        mistakes += _mistakes_in_settings(None)
+        mistakes += _mistakes_in_settings(None, panels_dir)
     if mistakes:
         raise BadInput("\n".join(mistakes))
     for path in paths:
@@ -62,15 +63,18 @@ def _mistakes_in(path: Path, panels_dir: Path | None) -> list[str]:
         elif content.keys() & {"rounds", "iterations", "steps"}:
             warn(scripted_panel(read_script(path), Wishes(panels_dir=panels_dir)).warnings)
         else:
-            return _mistakes_in_settings(path)
+            return _mistakes_in_settings(path, panels_dir)
     except BadInput as error:
         return [str(error)]
     return []
 
 
-def _mistakes_in_settings(path: Path | None) -> list[str]:
+def _mistakes_in_settings(path: Path | None, panels_dir: Path | None) -> list[str]:
     try:
-        load(path)
+        settings = load(path, {"panels": panels_dir})
+        unknown = unknown_seats(settings.model, settings.panels)
     except BadInput as error:
         return [str(error)]
-    return []
+    if settings.model.no_address is not None:
+        warn([settings.model.no_address])
+    return [f"{path or 'settings'}: {line}" for line in unknown]

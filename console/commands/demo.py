@@ -5,11 +5,12 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
-from parley.agents.forensic import missing
+from parley.agents.forensic import looking_at_images
 from parley.bus.contracts.base import Contract, Text
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import AbsaPanel
 from parley.bus.errors import BadInput
+from parley.bus.extras import MissingPackage
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.files import read_mapping
@@ -109,9 +110,10 @@ async def _show(settings: Settings, tour: Tour, out: Path) -> None:
 
 async def _look(journal: Journal, settings: Settings, out: Path) -> list[str]:
     try:
-        from parley.console.photo_demo import show_photo  # noqa: PLC0415 - loads numpy, OpenCV
-    except ModuleNotFoundError as error:
-        return [f"Left out: {missing(error)}"]
+        with looking_at_images():
+            from parley.console.photo_demo import show_photo  # noqa: PLC0415 - loads numpy, OpenCV
+    except MissingPackage as error:
+        return [f"Left out: {error}"]
     return await show_photo(journal, settings, out)
 
 

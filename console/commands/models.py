@@ -10,7 +10,7 @@ import typer
 from parley.bus.errors import BadInput
 from parley.configs.local_models import local_model, local_models
 from parley.console.fetching import fetch as fetch_model
-from parley.console.fetching import model_file
+from parley.console.fetching import model_file, size_of
 from parley.console.options import example
 from parley.console.output import print_line
 
@@ -41,8 +41,9 @@ def models() -> None:
 def list_(folder: Folder = None) -> None:
     """List the models that can be fetched."""
     for name, model in local_models().items():
-        here = ", fetched" if model_file(_folder(folder), name).is_file() else ""
-        print_line(f"{name:<8}  {model.size_bytes / 1e6:6.0f} MB  {model.title}{here}")
+        size = size_of(model_file(_folder(folder), name))
+        state = {None: "", model.size_bytes: ", fetched"}.get(size, ", not whole: fetch it again")
+        print_line(f"{name:<8}  {model.size_bytes / 1e6:6.0f} MB  {model.title}{state}")
 
 
 @app.command(epilog=example("parley models fetch smollm2"))
@@ -61,10 +62,8 @@ def serve(
     folder: Folder = None,
 ) -> None:
     """Serve a fetched model on this machine only, with llama-cpp-python."""
-    local_model(name)
     path = model_file(_folder(folder), name)
-    if not path.is_file():
-        raise BadInput(f"{name} is not here: parley models fetch {name}")
+    _check_fetched(name, path)
     _check_installed()
     _check_free(port)
     threads = threads or os.cpu_count() or 1
@@ -87,6 +86,14 @@ def serve(
     sys.stdout.flush()
     # The server takes our place, so that whoever ends us ends it.
     os.execv(sys.executable, [sys.executable, "-m", f"{SERVER}.server", *given])  # noqa: S606
+
+
+def _check_fetched(name: str, path: Path) -> None:
+    size, whole = size_of(path), local_model(name).size_bytes
+    if size is None:
+        raise BadInput(f"{name} is not here: parley models fetch {name}")
+    if size != whole:
+        raise BadInput(f"{path}: {size} bytes instead of {whole}: parley models fetch {name}")
 
 
 def _check_installed() -> None:

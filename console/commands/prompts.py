@@ -29,7 +29,6 @@ from parley.console.logs import keep_quiet
 from parley.console.options import (
     Config,
     Json,
-    Language,
     Panels,
     ProtocolName,
     Regime,
@@ -60,6 +59,7 @@ def prompts() -> None:
     epilog=example(
         "parley prompts show forensic/noise --input photo.jpg",
         "parley prompts show forensic/noise --input photo.jpg --script debate.yaml --step round-2",
+        "parley prompts show forensic/noise --input photo.jpg --lang ko",
         'parley prompts show absa/cj --input "음식은 맛있지만 서비스는 느려요"',
         'parley prompts show absa/ate --input "The food was great." --step s2',
         'parley prompts show deliberation/facilitator --input "Lease or buy?" --step force-1',
@@ -83,7 +83,14 @@ def show(
     ] = None,
     protocol: ProtocolName = None,
     regime: Regime = None,
-    lang: Language = "auto",
+    lang: Annotated[
+        str,
+        typer.Option(
+            "--lang",
+            help="The prompts' language, ko or en; auto: the text's, and PARLEY_MODEL__LANGUAGE"
+            " on panels of verdicts.",
+        ),
+    ] = "auto",
     sets: Sets = None,
     dialect: Annotated[
         Dialect, typer.Option("--dialect", help="How the endpoint wants to be asked for JSON.")
@@ -114,9 +121,10 @@ def show(
     panel = panel_for(panel, material.text, wishes.language)
     chosen, request = _asked(panel, persona, material, file, step)
     options = settings.model.options_for(name, persona)
-    abilities = Abilities(options.vision, settings.model.language, settings.model.max_image_kib)
+    language = wishes.language or settings.model.language
+    abilities = Abilities(options.vision, language, settings.model.max_image_kib)
     task = _task(panel, persona, chosen, request, material)
-    question = run_async(lambda: _question(task, abilities))
+    question = run_async(lambda: _question(task, abilities, wishes.language))
     manners = Manners(dialect)
     messages = messages_of(question.prompt, question.form, manners)
     if as_json:
@@ -160,8 +168,8 @@ def _asked(
     raise BadInput(f"--step: {name_unknown('step', step, seen)}")
 
 
-async def _question(task: Task, abilities: Abilities) -> AnyQuestion:
-    family = next((one for one in questions() if one.knows(task.request)), None)
+async def _question(task: Task, abilities: Abilities, language: str | None) -> AnyQuestion:
+    family = next((one for one in questions(language) if one.knows(task.request)), None)
     if family is None:
         raise BadInput(f"{task.ref.panel}: there are no prompts for this panel")
     return await family.ask(task, abilities)

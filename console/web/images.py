@@ -1,6 +1,8 @@
 """Images by their content: what they are, whether they can be debated, and what they show."""
 
+from parley.agents.forensic import looking_at_images
 from parley.bus.errors import BadInput
+from parley.bus.extras import MissingPackage
 
 _SIGNS = (
     (b"\xff\xd8\xff", 0, "image/jpeg"),
@@ -27,8 +29,9 @@ def usable_image(data: bytes) -> str:
     if media_type is None:
         raise BadInput("image: should be a JPEG, PNG or WEBP file")
     try:
-        from parley.agents.forensic.image import ImageLimits, decoding  # noqa: PLC0415 - loads numpy
-    except ModuleNotFoundError:
+        with looking_at_images():
+            from parley.agents.forensic.image import ImageLimits, decoding  # noqa: PLC0415 - numpy
+    except MissingPackage:
         return media_type
     with decoding(ImageLimits()) as decoder:
         try:

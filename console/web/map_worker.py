@@ -8,7 +8,7 @@ import resource
 import sys
 from base64 import b64encode
 
-from parley.agents.forensic import missing
+from parley.agents.forensic import looking_at_images
 from parley.bus.errors import BadInput
 from parley.console.web.map_form import Drawn, DrawnMap
 
@@ -24,11 +24,9 @@ def main() -> None:
 
 def _drawn(image: bytes) -> Drawn:
     try:
-        from parley.agents.forensic.image import ImageLimits, decoding  # noqa: PLC0415 - numpy
-        from parley.agents.forensic.pictures import draw_all  # noqa: PLC0415 - OpenCV
-    except ModuleNotFoundError as error:
-        return Drawn(problem=str(missing(error)))
-    try:
+        with looking_at_images():
+            from parley.agents.forensic.image import ImageLimits, decoding  # noqa: PLC0415 - numpy
+            from parley.agents.forensic.pictures import draw_all  # noqa: PLC0415 - OpenCV
         with decoding(ImageLimits()) as decoder:
             picture = decoder.decode(image)
     except BadInput as error:

@@ -126,6 +126,52 @@ def test_the_doctor_looks_at_the_model(  # noqa: PLR0913, PLR0917
     assert CANARY not in called.out
 
 
+def test_the_doctor_does_not_vouch_for_an_endpoint_that_lists_nothing(
+    endpoint, server: NatsServer, parley: Call, monkeypatch
+):
+    make({"BASE_URL": endpoint.url.removesuffix("/v1")}, monkeypatch)
+    called = parley("doctor", "--nats", server.url, "--json")
+    (found,) = [one for one in json.loads(called.out)["findings"] if one["what"] == "model"]
+    assert found["state"] == "unknown"
+    assert found["text"].endswith(
+        "not known whether it serves chat completions; check that the address ends in /v1"
+    )
+
+
+def test_the_doctor_says_whose_key_is_missing_and_which_seat_is_none(
+    endpoint, server: NatsServer, parley: Call, monkeypatch
+):
+    elsewhere = endpoint.url.replace("127.0.0.1", "localhost")
+    seats = {"absa/judge": {"base_url": elsewhere}, "absa/atee": {}}
+    monkeypatch.setenv("PARLEY_MODEL__SEATS", json.dumps(seats))
+    called = parley("doctor", "--nats", server.url, "--json")
+    found = [one for one in json.loads(called.out)["findings"] if one["what"] == "model"]
+    assert [one["state"] for one in found] == ["note", "ok", "WRONG"]
+    assert "absa/atee: unknown persona" in found[0]["text"]
+    assert found[2]["text"].endswith(
+        """: no key is set for absa/judge: set PARLEY_MODEL__SEATS='{"absa/judge": {"api_key": "…"}}'"""
+    )
+
+
+def test_who_asks_a_model_is_warned_of_a_seat_that_is_none(endpoint, parley: Call, monkeypatch):
+    monkeypatch.setenv("PARLEY_MODEL__SEATS", json.dumps({"nosuch": {"name": "m"}}))
+    called = parley("run", "absa", "good food", "--brain", "model")
+    assert called.err.startswith("parley: warning: model.seats: nosuch: unknown panel 'nosuch'"), (
+        called.err
+    )
+    assert endpoint.questions
+
+
+def test_what_is_argued_by_rule_needs_no_address_of_a_model(parley: Call, monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "nonsense")
+    monkeypatch.setenv("PARLEY_MODEL__NAME", "m")
+    by_rule = parley("run", "absa", "The food was great.", "--json")
+    assert (by_rule.code, by_rule.err) == (0, "")
+    asked = parley("run", "absa", "The food was great.", "--brain", "model")
+    assert asked.code == 2
+    assert asked.err.startswith("parley: OPENAI_BASE_URL: should look like")
+
+
 @pytest.mark.usefixtures("endpoint")
 def test_the_doctor_says_nothing_of_a_model_that_nobody_named(
     server: NatsServer, parley: Call, monkeypatch

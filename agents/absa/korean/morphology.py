@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Protocol
 
 from parley.agents.absa import lexicon
+from parley.bus.extras import extra
 
 _DO_NOT = ("지", "말", "ᆫ")
 
@@ -64,7 +65,8 @@ def _mended(morphs: list[Morph]) -> Iterator[Morph]:
 @cache
 def _analyser() -> _Analyser:
     """Half a gigabyte and some seconds: loaded when the first Korean sentence is read."""
-    analyser = import_module("kiwipiepy").Kiwi(num_workers=1)
+    with extra("korean", "reading Korean"):
+        analyser = import_module("kiwipiepy").Kiwi(num_workers=1)
     for noun in lexicon.grammar("grammar_ko.json")["user_word"]:
         analyser.add_user_word(noun, "NNG")
     typed: _Analyser = analyser

