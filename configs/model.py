@@ -91,6 +91,13 @@ class ModelChoice(ModelOptions):
     # What to set where the endpoint refuses whoever asks.
     key_advice: str = SET_KEY
 
+    @property
+    def refusal(self) -> str:
+        """What an endpoint does that refuses whoever asks."""
+        if self.holds_a_user:
+            return "refuses the user in its address"
+        return "wants a key" if self.api_key.get_secret_value() == NO_KEY else "refuses the key"
+
 
 class ModelSettings(ModelOptions):
     # By panel, or by panel/persona; the closer one wins, key by key. One with a `base_url` has the

@@ -33,9 +33,7 @@ async def look_up(choice: ModelChoice) -> Acquaintance:
         except Fault as fault:
             if fault.kind is FaultKind.MODEL:
                 return Acquaintance(f"{who}: {_UNLISTED}", sure=False)
-            if fault.kind is FaultKind.KEY:
-                raise BadInput(f"{fault}: {choice.key_advice}") from None
-            raise explained(fault) from None
+            raise explained(fault, choice.key_advice) from None
     if choice.name in known:
         return Acquaintance(f"{who}: reachable, model known", sure=True)
     others = (", ".join(known[:_SHOWN]) or "none") + (" …" if len(known) > _SHOWN else "")

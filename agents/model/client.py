@@ -112,7 +112,7 @@ class ModelClient:
         try:
             await self._meet(Terms(Bill(self._choice.prices)))
         except Fault as fault:
-            raise explained(fault) from None
+            raise explained(fault, self._choice.key_advice) from None
 
     async def ask(
         self,

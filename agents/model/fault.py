@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from parley.bus.errors import BadInput, ParleyError, Unreachable, Unsuitable
-from parley.configs.model import SET_ADDRESS, SET_KEY, SET_NAME, SET_SIZE
+from parley.configs.model import SET_ADDRESS, SET_NAME, SET_SIZE
 
 
 class FaultKind(StrEnum):
@@ -44,11 +44,11 @@ class Fault(ParleyError):
         self.retry_after_s = retry_after_s
 
 
-def explained(fault: Fault) -> ParleyError:
+def explained(fault: Fault, key_advice: str) -> ParleyError:
     """As one line that says what to set."""
     match fault.kind:
         case FaultKind.KEY | FaultKind.QUOTA:
-            return BadInput(f"{fault}: {SET_KEY}")
+            return BadInput(f"{fault}: {key_advice}")
         case FaultKind.MODEL:
             return BadInput(f"{fault}: {SET_NAME}; {SET_ADDRESS} if it lacks /v1")
         case FaultKind.UNREACHABLE | FaultKind.TIMEOUT:

@@ -214,7 +214,7 @@ class Wire:
         kind = _kind_of(error)
         match kind:
             case FaultKind.KEY:
-                detail = f"{host} refuses the key ({status})"
+                detail = f"{host} {self._choice.refusal} ({status})"
             case FaultKind.MODEL:
                 detail = f"{host} knows no model {self._choice.name!r} ({status})"
             case FaultKind.FILTERED:

@@ -39,6 +39,20 @@ CASES = {
     "no-key": ({"PARLEY_MODEL__NAME": "m"}, 2, "PARLEY_MODEL__API_KEY"),
     "wrong-key": ({"url": "", "OPENAI_API_KEY": CANARY}, 2, "refuses the key (401)"),
     "unset-key": ({"url": ""}, 2, "PARLEY_MODEL__API_KEY"),
+    "key-of-another": (
+        {
+            "url": "",
+            "key": "",
+            "PARLEY_MODEL__SEATS": '{"forensic": {"base_url": "http://localhost:PORT/v1"}}',
+        },
+        2,
+        """wants a key (401): no key is set for forensic: set PARLEY_MODEL__SEATS='{"forensic": {""",
+    ),
+    "user-in-the-address": (
+        {"url": "", "user": ""},
+        2,
+        "refuses the user in its address (401): set PARLEY_MODEL__BASE_URL",
+    ),
     "unknown-model": ({"url": "", "key": "", "PARLEY_MODEL__NAME": "x"}, 2, "PARLEY_MODEL__NAME"),
     "wrong-path": ({"url": "/oops", "key": ""}, 2, "PARLEY_MODEL__BASE_URL"),
     "unreachable": (
@@ -78,6 +92,13 @@ def _variables(given: dict[str, str], server: ModelServer) -> dict[str, str]:
             "PARLEY_MODEL__BASE_URL": server.url + given["url"],
             "PARLEY_MODEL__NAME": given.get("PARLEY_MODEL__NAME", "m"),
         }
+    if "user" in given:
+        at_somebody = variables["PARLEY_MODEL__BASE_URL"].replace("://", f"://me:{CANARY}@")
+        variables["PARLEY_MODEL__BASE_URL"] = at_somebody
+    if "PARLEY_MODEL__SEATS" in given:
+        port = server.url.rpartition(":")[2].partition("/")[0]
+        seats = given["PARLEY_MODEL__SEATS"].replace("PORT", port)
+        variables["PARLEY_MODEL__SEATS"] = seats
     if "key" in given:
         variables["PARLEY_MODEL__API_KEY"] = "right"
     variables["PARLEY_MODEL__MAX_PAUSE_S"] = "0.05"
