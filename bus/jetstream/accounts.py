@@ -8,6 +8,7 @@ their own that reaches CORE through the services below and nothing else:
 
     CORE                the streams; coordinators and operators, and viewers that only listen
     CLIENTS             submit, cancel, upload, read the log, listen
+    WEB                 the same, and see who is there, what waits and what was given up
     {panel}-{persona}   pull from its own queue, acknowledge there, speak its own turns, read blobs,
                         answer NATS micro, say partial text, keep its own account of the panel's
                         budgets and read the others', keep its own model's answers
@@ -19,7 +20,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -30,9 +31,11 @@ from parley.bus.subjects import ANSWERS, LIVE, PURSE, DebateRef, Subjects, answe
 
 CORE = "CORE"
 CLIENTS = "CLIENTS"
+WEB_PAGE = "WEB"
 COORDINATOR = "coordinator"
 VIEWER = "viewer"
 SUBMITTER = "submitter"
+WEB = "web"
 CONFIG_FILE = "accounts.conf"
 SEED_SUFFIX = ".nk"
 
@@ -42,6 +45,7 @@ _INBOX = "_INBOX.>"
 _WHOSE_JETSTREAM = "$JS.API.INFO"
 # NATS micro: whoever runs a service answers here.
 _DISCOVERY = "$SRV.>"
+_ROLL_CALL = "$SRV.STATS"
 _OWNER_ONLY = 0o600
 _SEED = re.compile("SU[A-Z2-7]{56}")
 _PUBLIC_KEY = re.compile("U[A-Z2-7]{55}")
@@ -108,6 +112,7 @@ def accounts(
         viewer=_login(VIEWER, keys),
         guests=(
             _clients(layout, _login(SUBMITTER, keys)),
+            _web(layout, _login(WEB, keys)),
             *(
                 _persona(panel, persona, layout, _login(_account_of(panel, persona), keys))
                 for panel in panels
@@ -193,6 +198,22 @@ def _clients(layout: Layout, login: Login) -> Guest:
             ),
         ),
         hears=(subjects.live(), subjects.beacons()),
+    )
+
+
+def _web(layout: Layout, login: Login) -> Guest:
+    """It may not redrive: that is an ask, and whoever writes asks decides what is debated."""
+    client = _clients(layout, login)
+    return replace(
+        client,
+        account=WEB_PAGE,
+        services=(
+            *client.services,
+            *_reading(layout.dead),
+            Service(f"$JS.API.STREAM.INFO.{layout.dead}"),
+            Service(f"$JS.API.CONSUMER.LIST.{layout.stream}"),
+            Service(_ROLL_CALL, streamed=True),
+        ),
     )
 
 

@@ -2,8 +2,6 @@
 
 import json
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
@@ -11,11 +9,8 @@ from anyio.abc import Process
 from anyio.streams.text import TextReceiveStream
 
 from parley.agents.script import ScriptedBrain
-from parley.configs.panels import panel_path, read_panel
-from parley.configs.settings import load
-from parley.console.system import open_journal, staffed
 from tests.bus.worlds import NatsServer
-from tests.deploy.guarded import COORDINATOR, SUBMITTER, VIEWER
+from tests.deploy.guarded import SUBMITTER, VIEWER, at_work
 from tests.unit.console.calling import Called
 
 SCRIPT = """
@@ -44,24 +39,11 @@ async def parley(server: NatsServer, login: str, *arguments: str) -> Called:
     return Called(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-@asynccontextmanager
-async def at_work(server: NatsServer) -> AsyncIterator[None]:
-    seed = server.home / f"{COORDINATOR}.nk"
-    settings = load(flags={"nats.url": server.url, "nats.nkey_seed_file": seed})
-    content, _ = read_panel(panel_path("forensic"))
-    seats = [("forensic", persona) for persona in content.everybody]
-    async with (
-        open_journal(settings, create=False) as journal,
-        staffed(journal, settings, seats, ScriptedBrain()),
-    ):
-        yield
-
-
 async def test_a_submitter_runs_watches_and_lists(server: NatsServer, tmp_path: Path) -> None:
     script = tmp_path / "s.yaml"
     script.write_text(SCRIPT)
     brain = f"script:{script}"
-    async with at_work(server):
+    async with at_work(server, ScriptedBrain()):
         ran = await parley(server, SUBMITTER, "run", "forensic", "--brain", brain, "--id", "ran")
     assert (ran.code, ran.err) == (0, "")
     assert "closed: completed" in ran.out
@@ -85,7 +67,7 @@ async def test_a_viewer_watches_what_begins_from_now_on(server: NatsServer, tmp_
     script = tmp_path / "s.yaml"
     script.write_text(SCRIPT)
     brain = f"script:{script}"
-    async with at_work(server):
+    async with at_work(server, ScriptedBrain()):
         story, facts = [
             await anyio.open_process(command(server, VIEWER, "watch", "seen", *extra))
             for extra in ((), ("--json",))

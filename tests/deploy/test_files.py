@@ -18,7 +18,7 @@ from parley.bus.embedded import find_binary
 from parley.bus.jetstream.accounts import CORE, accounts, save
 from parley.configs.panels import panel_path, read_panel
 from tests.bus.worlds import NatsServer
-from tests.deploy.guarded import COORDINATOR, DEPLOY, LAYOUT, PANELS, somebody
+from tests.deploy.guarded import COORDINATOR, DEPLOY, LAYOUT, PANELS, WEB, somebody
 
 FORENSIC, _ = read_panel(panel_path("forensic"))
 ROSTERS = {
@@ -79,6 +79,12 @@ def test_the_compose_file_has_a_service_and_a_secret_for_every_persona() -> None
         assert services[seat]["secrets"] == [{"source": seat, "target": "login"}]
         assert compose["secrets"][seat] == {"file": f"./secrets/{seat}.nk"}
         assert int(services[seat]["stop_grace_period"].removesuffix("s")) > MODEL_DEADLINE_S
+
+
+def test_what_is_published_does_not_hold_the_coordinators_key() -> None:
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    [login] = [one for one in compose["services"]["web"]["secrets"] if one["target"] == "login"]
+    assert compose["secrets"][login["source"]] == {"file": f"./secrets/{WEB}.nk"}
 
 
 def test_the_dockerfile_has_nothing_to_complain_about() -> None:
