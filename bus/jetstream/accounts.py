@@ -36,6 +36,7 @@ COORDINATOR = "coordinator"
 VIEWER = "viewer"
 SUBMITTER = "submitter"
 WEB = "web"
+NO_PERSONAS = frozenset({COORDINATOR, VIEWER, SUBMITTER, WEB})
 CONFIG_FILE = "accounts.conf"
 SEED_SUFFIX = ".nk"
 
@@ -103,7 +104,7 @@ def accounts(
     `keys` holds what is known already, by login: a seed, or only the public key of one that is
     kept elsewhere. Every other login gets a new key pair.
     """
-    names = [_account_of(panel, persona) for panel in panels for persona in panels[panel]]
+    names = [account_of(panel, persona) for panel in panels for persona in panels[panel]]
     for name in names:
         if names.count(name) > 1:
             raise BadInput(f"two personas would share the account {name!r}: rename one of them")
@@ -114,7 +115,7 @@ def accounts(
             _clients(layout, _login(SUBMITTER, keys)),
             _web(layout, _login(WEB, keys)),
             *(
-                _persona(panel, persona, layout, _login(_account_of(panel, persona), keys))
+                _persona(panel, persona, layout, _login(account_of(panel, persona), keys))
                 for panel in panels
                 for persona in panels[panel]
             ),
@@ -152,7 +153,7 @@ def save(accounts: Accounts, directory: Path) -> list[Path]:
     return written
 
 
-def _account_of(panel: str, persona: str) -> str:
+def account_of(panel: str, persona: str) -> str:
     """Named like the persona's queue."""
     return f"{panel}-{persona}"
 
