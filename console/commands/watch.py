@@ -73,7 +73,8 @@ async def _watch(settings: Settings, debate: str | None, wanted: _Wanted) -> Non
         try:
             last = await journal.bus.last_sequence()
         except Denied:
-            complain("this login cannot read the log: you see debates that begin from now on")
+            heard = "facts" if wanted.as_json else "debates that begin"
+            complain(f"this login cannot read the log: it hears {heard} from now on")
             ref = named(debate) if debate is not None else None
             await _watch_from(journal, ref, None, wanted)
             return
