@@ -189,6 +189,14 @@ class Bus(Protocol):
         """
         ...
 
+    async def hear(self, filter_subject: str, *, on: Callable[[Sequence[Record]], None]) -> None:
+        """
+        Matching records that are stored from now on; until cancelled.
+
+        For those who may not read the log: what is lost on the way is not looked for.
+        """
+        ...
+
     async def work(
         self,
         queue: str,

@@ -2,27 +2,23 @@
 Probes over HTTP: GET and HEAD, one answer for each connection.
 
     /healthz   the event loop turns
-    /readyz    connected, and at work: the queue is served, the log followed; not while draining
+    /readyz    connected, and at work: the queue is served, the log followed, the debates listed; not
+               while draining
     /metrics   figures in the Prometheus text format
 """
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import anyio
 from anyio.abc import SocketStream
 
-from parley.agents.runtime import Worker
 from parley.bus.errors import BadInput
-from parley.bus.port import Bus
+from parley.bus.port import Bus, Presence
 from parley.bus.tally import Metric, Tally, exposition
 from parley.configs.settings import HealthSettings
-
-if TYPE_CHECKING:
-    # An agent's process needs no coordinator, whose rules take long to import.
-    from parley.coordinator.service import Coordinator
 
 BEAT_S = 1.0
 # A loop whose last beat is older than this hangs.
@@ -37,6 +33,15 @@ OPEN = Metric("parley_open_debates", "Open debates this replica acts on.", gauge
 IN_FLIGHT = Metric(
     "parley_asks_in_flight", "Asks being thought about.", ("panel", "persona"), gauge=True
 )
+LISTED = Metric("parley_web_debates", "Debates in the page's list.", gauge=True)
+VIEWERS = Metric("parley_web_viewers", "Who follows debates on the page.", gauge=True)
+# By the name of the figure in which a process says it of itself.
+OF_THIS_MOMENT = {
+    "open_debates": OPEN,
+    "in_flight": IN_FLIGHT,
+    "listed": LISTED,
+    "viewers": VIEWERS,
+}
 
 OK, NOT_FOUND, NOT_ALLOWED, UNAVAILABLE = (
     "200 OK", "404 Not Found", "405 Method Not Allowed", "503 Service Unavailable",
@@ -45,10 +50,22 @@ PLAIN = "text/plain; charset=utf-8"
 EXPOSITION = "text/plain; version=0.0.4; charset=utf-8"
 
 
+class Member(Protocol):
+    """Whoever works in this process: a coordinator, an agent, the page."""
+
+    @property
+    def ready(self) -> anyio.Event: ...
+
+    @property
+    def tally(self) -> Tally: ...
+
+    def describe(self) -> Presence: ...
+
+
 @dataclass(slots=True)
 class Vitals:
     bus: Bus
-    staff: "Sequence[Coordinator | Worker]"
+    staff: Sequence[Member]
     stop: anyio.Event
     beat: float = field(default_factory=anyio.current_time)
 
@@ -75,16 +92,15 @@ class Vitals:
         now.put(LOSSES, self.bus.link.losses)
         for one in self.staff:
             present = one.describe()
-            if isinstance(one, Worker):
-                where = present.labels["panel"], present.labels["persona"]
-                now.put(IN_FLIGHT, present.figures["in_flight"], *where)
-            else:
-                now.put(OPEN, present.figures["open_debates"])
+            for name, value in present.figures.items():
+                metric = OF_THIS_MOMENT.get(name)
+                if metric is not None:
+                    now.put(metric, value, *(present.labels[label] for label in metric.labels))
         return exposition([now, *(one.tally for one in self.staff)])
 
 
 def probed(
-    health: HealthSettings, bus: Bus, staff: "Sequence[Coordinator | Worker]", stop: anyio.Event
+    health: HealthSettings, bus: Bus, staff: Sequence[Member], stop: anyio.Event
 ) -> AbstractAsyncContextManager[None]:
     """While the context lasts, probes are answered, if the settings name a port."""
     if health.port is None:

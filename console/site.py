@@ -3,6 +3,7 @@
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING
 
 from parley.bus.errors import BadInput
 from parley.bus.extras import extra
@@ -12,7 +13,10 @@ from parley.console.exits import warn
 
 DEFAULT_PORT = 8090
 
-WebServer = Callable[[Journal, Settings, int], AbstractAsyncContextManager[str]]
+if TYPE_CHECKING:
+    from parley.console.web.server import Page
+
+WebServer = Callable[[Journal, Settings, int], AbstractAsyncContextManager["Page"]]
 
 
 def server_of_the_web(settings: Settings) -> WebServer:
@@ -38,8 +42,8 @@ async def served(journal: Journal, settings: Settings) -> AsyncIterator[str | No
     port = settings.web.port
     if port is None:
         port = DEFAULT_PORT if _is_free(settings.web.host, DEFAULT_PORT) else 0
-    async with web_server(journal, settings, port) as url:
-        yield url
+    async with web_server(journal, settings, port) as page:
+        yield page.url
 
 
 def _is_free(host: str, port: int) -> bool:

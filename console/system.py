@@ -154,13 +154,21 @@ async def follow(
     journal: Journal,
     filters: Sequence[str],
     *,
-    start: int,
+    start: int | None,
     see: Callable[[Record], Awaitable[bool]],
 ) -> None:
-    """Hand every record to `see`, in order, until it answers that this was the last one."""
+    """
+    Hand every record to `see`, in order, until it answers that this was the last one.
+
+    Without a start only what can be heard from now on, of the only filter.
+    """
     send, receive = anyio.create_memory_object_stream[Sequence[Record]](math.inf)
     async with send, receive, anyio.create_task_group() as tasks:
-        tasks.start_soon(partial(journal.bus.tail, filters, start=start, on=send.send_nowait))
+        if start is None:
+            (only,) = filters
+            tasks.start_soon(partial(journal.bus.hear, only, on=send.send_nowait))
+        else:
+            tasks.start_soon(partial(journal.bus.tail, filters, start=start, on=send.send_nowait))
         async for records in receive:
             for record in records:
                 if await see(record):

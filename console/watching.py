@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.partial import Partial
-from parley.bus.errors import BadInput, DecodeError, NotFound, ProtocolError
+from parley.bus.errors import BadInput, DecodeError, Denied, NotFound, ProtocolError
 from parley.bus.journal import Journal, Logged
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
@@ -36,6 +36,8 @@ class Audience:
             complain(f"warning: record {record.sequence} is left out: {error}")
             return None
         before = await self._before(logged)
+        if before is None:
+            return logged
         try:
             after = apply(before, logged.fact)
         except ProtocolError as error:
@@ -46,10 +48,13 @@ class Audience:
         self._view.show(logged.ref, logged.fact, before, after)
         return logged
 
-    async def _before(self, logged: Logged) -> DebateState:
-        """What happened before we came is read back, but not shown."""
+    async def _before(self, logged: Logged) -> DebateState | None:
+        """What happened before we came is read back, but not shown; None if we may not read."""
         if logged.ref not in self.states and not isinstance(logged.fact, Submitted):
-            earlier, _ = await self._journal.read(logged.ref)
+            try:
+                earlier, _ = await self._journal.read(logged.ref)
+            except Denied:
+                return None
             past = (one.fact for one in earlier if one.sequence < logged.sequence)
             self.states[logged.ref] = fold(past)
         return self.states.get(logged.ref, DebateState())
@@ -103,17 +108,22 @@ async def follow_to_the_end(
 
 async def find(journal: Journal, name: str) -> DebateRef:
     """The debate by its id, or by `panel/id` where an id stands in several panels."""
-    panel, slash, debate = name.rpartition("/")
-    _check_token(debate, name)
-    if slash:
-        _check_token(panel, name)
-    found = await journal.bus.subjects(journal.subjects.submissions(panel or "*", debate))
+    found = await journal.bus.subjects(journal.subjects.submissions(*named(name)))
     refs = [address[0] for one in found if (address := journal.subjects.parse(one)) is not None]
     if not refs:
         raise NotFound(f"no debate {name!r} on this server (parley list shows them)")
     if len(refs) > 1:
         raise BadInput(f"{name!r} stands in several panels: {', '.join(map(str, refs))}")
     return refs[0]
+
+
+def named(name: str) -> DebateRef:
+    """What a person calls a debate; the panel is `*` where none is said."""
+    panel, slash, debate = name.rpartition("/")
+    _check_token(debate, name)
+    if slash:
+        _check_token(panel, name)
+    return DebateRef(panel or "*", debate)
 
 
 def _check_token(token: str, name: str) -> None:

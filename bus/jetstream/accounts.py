@@ -8,6 +8,7 @@ their own that reaches CORE through the services below and nothing else:
 
     CORE                the streams; coordinators and operators, and viewers that only listen
     CLIENTS             submit, cancel, upload, read the log, listen
+    WEB                 the same, and see who is there, what waits and what was given up
     {panel}-{persona}   pull from its own queue, acknowledge there, speak its own turns, read blobs,
                         see whether a step or a debate of its panel is over, answer NATS micro, say partial text, keep its own account of the panel's
                         budgets and read the others', keep its own model's answers
@@ -19,7 +20,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -31,9 +32,12 @@ from parley.bus.subjects import ANSWERS, CLOSED, LIVE, PURSE, DebateRef, Subject
 
 CORE = "CORE"
 CLIENTS = "CLIENTS"
+WEB_PAGE = "WEB"
 COORDINATOR = "coordinator"
 VIEWER = "viewer"
 SUBMITTER = "submitter"
+WEB = "web"
+NO_PERSONAS = frozenset({COORDINATOR, VIEWER, SUBMITTER, WEB})
 CONFIG_FILE = "accounts.conf"
 SEED_SUFFIX = ".nk"
 
@@ -43,6 +47,7 @@ _INBOX = "_INBOX.>"
 _WHOSE_JETSTREAM = "$JS.API.INFO"
 # NATS micro: whoever runs a service answers here.
 _DISCOVERY = "$SRV.>"
+_ROLL_CALL = "$SRV.STATS"
 _OWNER_ONLY = 0o600
 _SEED = re.compile("SU[A-Z2-7]{56}")
 _PUBLIC_KEY = re.compile("U[A-Z2-7]{55}")
@@ -100,7 +105,7 @@ def accounts(
     `keys` holds what is known already, by login: a seed, or only the public key of one that is
     kept elsewhere. Every other login gets a new key pair.
     """
-    names = [_account_of(panel, persona) for panel in panels for persona in panels[panel]]
+    names = [account_of(panel, persona) for panel in panels for persona in panels[panel]]
     for name in names:
         if names.count(name) > 1:
             raise BadInput(f"two personas would share the account {name!r}: rename one of them")
@@ -109,8 +114,9 @@ def accounts(
         viewer=_login(VIEWER, keys),
         guests=(
             _clients(layout, _login(SUBMITTER, keys)),
+            _web(layout, _login(WEB, keys)),
             *(
-                _persona(panel, persona, layout, _login(_account_of(panel, persona), keys))
+                _persona(panel, persona, layout, _login(account_of(panel, persona), keys))
                 for panel in panels
                 for persona in panels[panel]
             ),
@@ -148,7 +154,7 @@ def save(accounts: Accounts, directory: Path) -> list[Path]:
     return written
 
 
-def _account_of(panel: str, persona: str) -> str:
+def account_of(panel: str, persona: str) -> str:
     """Named like the persona's queue."""
     return f"{panel}-{persona}"
 
@@ -198,6 +204,22 @@ def _clients(layout: Layout, login: Login) -> Guest:
             ),
         ),
         hears=(subjects.live(), subjects.beacons()),
+    )
+
+
+def _web(layout: Layout, login: Login) -> Guest:
+    """It may not redrive: that is an ask, and whoever writes asks decides what is debated."""
+    client = _clients(layout, login)
+    return replace(
+        client,
+        account=WEB_PAGE,
+        services=(
+            *client.services,
+            *_reading(layout.dead),
+            Service(f"$JS.API.STREAM.INFO.{layout.dead}"),
+            Service(f"$JS.API.CONSUMER.LIST.{layout.stream}"),
+            Service(_ROLL_CALL, streamed=True),
+        ),
     )
 
 

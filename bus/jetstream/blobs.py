@@ -18,7 +18,7 @@ import anyio
 from pydantic import ConfigDict, Field, ValidationError
 
 from parley.bus.contracts.base import BlobRef, Contract, Token
-from parley.bus.errors import Conflict, NotFound, Unsuitable
+from parley.bus.errors import Conflict, Denied, NotFound, Unsuitable
 from parley.bus.jetstream.acks import Writer
 from parley.bus.jetstream.client import header_of
 from parley.bus.jetstream.infra import Layout
@@ -163,8 +163,11 @@ class Blobs:
         return f"$O.{self._bucket}.C.{upload}"
 
     async def _withdraw(self, upload: str) -> None:
+        """Who may not delete leaves them to the bucket's age limit."""
         request = {"filter": self._chunk_subject(upload)}
         try:
             await self._replies.ask(f"$JS.API.STREAM.PURGE.{self._stream}", request)
+        except Denied:
+            return
         except ApiError as error:
             raise Unsuitable(f"bucket {self._bucket}: {error}") from error

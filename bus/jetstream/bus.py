@@ -8,7 +8,7 @@ import anyio
 import nats.errors
 
 from parley.bus.contracts.base import BlobRef
-from parley.bus.errors import Unavailable, Unsuitable
+from parley.bus.errors import Denied, Unavailable, Unsuitable
 from parley.bus.jetstream import infra, inspect, micro
 from parley.bus.jetstream.acks import Writer
 from parley.bus.jetstream.blobs import Blobs
@@ -19,12 +19,14 @@ from parley.bus.jetstream.inspect import QueueState, ServerState, StreamState
 from parley.bus.jetstream.listen import listen
 from parley.bus.jetstream.newest import newest
 from parley.bus.jetstream.pull import Worker
+from parley.bus.jetstream.reader import Reader, repeated_record
 from parley.bus.jetstream.reads import Log
 from parley.bus.jetstream.register import JetStreamRegister
 from parley.bus.jetstream.replies import ApiError, Replies
 from parley.bus.jetstream.shelf import JetStreamShelf
 from parley.bus.jetstream.tail import Tail
 from parley.bus.port import DeadLetter, Delivery, Entry, Link, Presence, Queue, Record
+from parley.bus.subjects import LIVE
 
 
 class JetStreamBus:
@@ -36,6 +38,8 @@ class JetStreamBus:
         self._writer = Writer(replies, self._log.find)
         self._blobs = Blobs(replies, self._writer, layout)
         self._dead = DeadLetters(replies, self._writer, layout)
+        # Until the server says otherwise.
+        self._may_consume = True
 
     @property
     def link(self) -> Link:
@@ -77,8 +81,23 @@ class JetStreamBus:
     async def tail(
         self, filters: Sequence[str], *, start: int, on: Callable[[Sequence[Record]], None]
     ) -> None:
-        stream = self.layout.stream
-        await Tail(self._replies, stream, filters, start, on).run()
+        if self._may_consume:
+            tail = Tail(self._replies, self.layout.stream, filters, start, on)
+            try:
+                await tail.run()
+            except Denied:
+                self._may_consume = False
+                start = tail.following
+        reader = Reader(self._connection, self._log, filters, start, on)
+        await reader.run([one for one in filters if one.startswith(f"{self.layout.prefix}.")])
+
+    async def hear(self, filter_subject: str, *, on: Callable[[Sequence[Record]], None]) -> None:
+        def note(subject: str, data: bytes, headers: bytes) -> None:
+            record = repeated_record(subject, data, headers)
+            if record is not None:
+                on([record])
+
+        await listen(self._connection, f"{LIVE}.{filter_subject}", note)
 
     async def work(
         self,
@@ -107,7 +126,7 @@ class JetStreamBus:
         return await self._log.last_sequence()
 
     async def undeliverable(self, on: Callable[[str, int], None]) -> None:
-        def note(_subject: str, data: bytes) -> None:
+        def note(_subject: str, data: bytes, _headers: bytes) -> None:
             said = announced(data)
             if said is not None:
                 on(said.consumer, said.stream_seq)
@@ -139,7 +158,7 @@ class JetStreamBus:
             raise Unavailable(f"{subject} could not be sent: {error}") from error
 
     async def listen(self, subject: str, on: Callable[[str, bytes], None]) -> None:
-        await listen(self._connection, subject, on)
+        await listen(self._connection, subject, lambda said, data, _headers: on(said, data))
 
     def shelf(self, name: str, limit: int) -> JetStreamShelf:
         return JetStreamShelf(self._replies, self.layout, name, limit)

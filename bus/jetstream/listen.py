@@ -2,19 +2,21 @@
 
 from collections.abc import Callable
 
-from parley.bus.errors import BusError, Unsuitable
+from parley.bus.errors import BusError, Denied
 from parley.bus.jetstream.client import Wake, text_of
 from parley.bus.jetstream.connection import Connection
 
 
-async def listen(connection: Connection, subject: str, on: Callable[[str, bytes], None]) -> None:
-    """Hands on what arrives, until cancelled; `on` runs here, where it may raise."""
-    arrived: list[tuple[str, bytes]] = []
+async def listen(
+    connection: Connection, subject: str, on: Callable[[str, bytes, bytes], None]
+) -> None:
+    """Hands on subject, data and headers, until cancelled; `on` runs here, where it may raise."""
+    arrived: list[tuple[str, bytes, bytes]] = []
     failures: list[BusError] = []
     wake = Wake()
 
-    def receive(subject: bytes, _reply: bytes, data: bytes, _headers: bytes) -> None:
-        arrived.append((text_of(subject), data))
+    def receive(subject: bytes, _reply: bytes, data: bytes, headers: bytes) -> None:
+        arrived.append((text_of(subject), data, headers))
         wake.set()
 
     def fail(error: BusError) -> None:
@@ -23,15 +25,15 @@ async def listen(connection: Connection, subject: str, on: Callable[[str, bytes]
 
     def deny(refused: str) -> None:
         if refused == subject.lower():
-            fail(Unsuitable(f"not permitted to listen to {subject}"))
+            fail(Denied(f"not permitted to listen to {subject}"))
 
     connection.denied.append(deny)
     subscription = await connection.client.subscribe_direct(subject, receive)
     try:
         with connection.watch(wake.set, fail):
             while not failures:
-                for said, data in arrived:
-                    on(said, data)
+                for said in arrived:
+                    on(*said)
                 arrived.clear()
                 await wake.wait()
         raise failures[0]

@@ -8,12 +8,13 @@ is asked what the last matching record is, and the read goes on until it has it.
 import base64
 import json
 import time
+from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
 import nats.errors
 
-from parley.bus.errors import BusError, NotFound, Unavailable, Unsuitable
+from parley.bus.errors import BusError, Denied, NotFound, Unavailable, Unsuitable
 from parley.bus.jetstream.client import header_of, status_of
 from parley.bus.jetstream.connection import Connection
 from parley.bus.jetstream.records import nanoseconds, record_of_headers, record_of_json
@@ -80,7 +81,7 @@ async def direct_get(connection: Connection, stream: str, request: dict[str, Any
         connection.denied.remove(deny)
         await client.unsubscribe_direct(subscription)
     if batch.status == FORBIDDEN:
-        raise Unsuitable(f"not permitted to read stream {stream}")
+        raise _closed_to_us(stream)
     return batch
 
 
@@ -100,6 +101,8 @@ class Log:
             info = await self._replies.ask(f"$JS.API.STREAM.INFO.{self._stream}", request or None)
         except ApiError as error:
             raise Unsuitable(f"stream {self._stream}: {error}; see: parley infra plan") from error
+        except Denied as error:
+            raise _closed_to_us(self._stream) from error
         self._replicas = info["config"].get("num_replicas", 1)
         self._ahead_s = nanoseconds(info["ts"]) / 1e9 - (asked + time.time()) / 2
         self._measured_in = self._connection.epoch
@@ -123,21 +126,29 @@ class Log:
                 return sorted(found)
 
     async def read(self, filter_subject: str, start: int) -> list[Record]:
-        least = await self._last_on_leader(filter_subject) if await self._replicated() else 0
         records: list[Record] = []
-        following = max(1, start)
         with anyio.move_on_after(PATIENCE_S):
-            while True:
-                batch = await self._batch(
-                    {"seq": following, "next_by_subj": filter_subject, "batch": BATCH}
-                )
-                records.extend(record_of_headers(h, data) for h, data in batch.messages)
-                following = records[-1].sequence + 1 if records else following
-                if batch.pending == 0:
-                    if following > least:
-                        return records
-                    await anyio.sleep(LAG_PAUSE_S)
+            async for page in self.pages(filter_subject, start):
+                records += page
+            return records
         raise Unavailable(f"{filter_subject} could not be read to its end in {PATIENCE_S:g} s")
+
+    async def pages(self, filter_subject: str, start: int) -> AsyncIterator[list[Record]]:
+        """Every matching record stored before this call, as they come; it waits for ever."""
+        least = await self._last_on_leader(filter_subject) if await self._replicated() else 0
+        following = max(1, start)
+        while True:
+            batch = await self._batch(
+                {"seq": following, "next_by_subj": filter_subject, "batch": BATCH}
+            )
+            if batch.messages:
+                page = [record_of_headers(headers, data) for headers, data in batch.messages]
+                following = page[-1].sequence + 1
+                yield page
+            if batch.pending == 0:
+                if following > least:
+                    return
+                await anyio.sleep(LAG_PAUSE_S)
 
     async def record(self, sequence: int) -> Record:
         with anyio.move_on_after(PATIENCE_S):
@@ -206,3 +217,7 @@ class Log:
             raise Unavailable(f"stream {self._stream}: {error}") from error
         message: dict[str, Any] = answer["message"]
         return message
+
+
+def _closed_to_us(stream: str) -> Denied:
+    return Denied(f"this login cannot read the log (stream {stream})")

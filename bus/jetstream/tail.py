@@ -62,6 +62,11 @@ class Tail:
         self._broken = False
         self._heard = self._loop.time()
 
+    @property
+    def following(self) -> int:
+        """The first sequence that was not handed on."""
+        return self._next
+
     async def run(self) -> None:
         with self._connection.watch(self._break, self._lose):
             while True:

@@ -11,7 +11,6 @@ from parley.bus.contracts.base import BlobRef
 from parley.bus.errors import BadInput, Conflict, NotFound, Unavailable, Unsuitable
 from parley.bus.memory.faults import NO_FAULTS, Chance, Faults
 from parley.bus.memory.inbox import Inbox, registered
-from parley.bus.memory.index import matches
 from parley.bus.memory.log import MemoryLog
 from parley.bus.memory.queues import MemoryQueue, Stand
 from parley.bus.memory.register import MemoryRegister
@@ -27,6 +26,7 @@ from parley.bus.port import (
     Record,
 )
 from parley.bus.subjects import REGISTERS
+from parley.bus.wildcards import matches
 
 # How long a writer waits for an answer before it repeats itself.
 ANSWER_TIMEOUT_S = 2.0
@@ -162,6 +162,9 @@ class MemoryBus:
         with registered(self._log.on_record, note):
             while True:
                 on(await inbox.get_all())
+
+    async def hear(self, filter_subject: str, *, on: Callable[[Sequence[Record]], None]) -> None:
+        await self.tail((filter_subject,), start=await self.last_sequence() + 1, on=on)
 
     async def work(
         self,

@@ -14,8 +14,9 @@ from collections.abc import Callable
 import anyio
 
 from parley.bus.errors import Conflict, NotFound
-from parley.bus.memory.index import SubjectIndex, matches
+from parley.bus.memory.index import SubjectIndex
 from parley.bus.port import Entry, Record
+from parley.bus.wildcards import matches
 
 DUPLICATE_WINDOW_S = 120.0
 # Time comparisons tolerate what adding floats loses.

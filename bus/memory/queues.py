@@ -8,9 +8,9 @@ import anyio
 import anyio.lowlevel
 
 from parley.bus.memory.faults import Chance
-from parley.bus.memory.index import matches
 from parley.bus.memory.log import TOLERANCE_S, MemoryLog
 from parley.bus.port import USED_UP, Queue, Record
+from parley.bus.wildcards import matches
 
 
 class MemoryQueue:

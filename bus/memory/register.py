@@ -2,9 +2,9 @@
 
 from parley.bus.errors import Conflict
 from parley.bus.memory.faults import Chance
-from parley.bus.memory.index import matches
 from parley.bus.memory.log import MemoryLog
 from parley.bus.port import Guard, Record
+from parley.bus.wildcards import matches
 
 
 class MemoryRegister:

@@ -1,12 +1,13 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from parley.agents.runtime import queue_of
+from parley.bus.errors import BadInput
+from parley.bus.jetstream.accounts import NO_PERSONAS, account_of, known_keys, save
 from parley.bus.jetstream.accounts import accounts as accounts_of
-from parley.bus.jetstream.accounts import known_keys, save
 from parley.bus.jetstream.infra import Difference
 from parley.bus.journal import Journal
 from parley.bus.port import Queue
@@ -17,7 +18,7 @@ from parley.console.exits import DONE, FAILED, warn
 from parley.console.logs import keep_quiet
 from parley.console.options import Config, Nats, Panels, example
 from parley.console.output import print_line
-from parley.console.system import layout_of, open_server, run_async, worker_options
+from parley.console.system import Seats, layout_of, open_server, run_async, worker_options
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, help="Make what Parley needs on a NATS server."
@@ -75,11 +76,13 @@ def accounts(
     """
     Write the accounts of a nats-server: one login for every persona, its seed in a file.
 
-    Keys that are in the directory already stay what they are.
+    Keys that are in the directory already stay what they are, and so do their logins, whatever
+    panel is named. Whom the server shall forget: delete the seed first.
     """
     settings = load(config, {"panels": panels_dir})
-    made = accounts_of(rosters_of(settings, panel), layout_of(settings), known_keys(directory))
-    for path in save(made, directory):
+    keys = known_keys(directory)
+    rosters = _with_known(rosters_of(settings, panel), settings, keys)
+    for path in save(accounts_of(rosters, layout_of(settings), keys), directory):
         print_line(str(path))
 
 
@@ -97,13 +100,36 @@ def rosters_of(settings: Settings, names: Sequence[str] | None = None) -> Roster
     return rosters
 
 
+def _with_known(rosters: Rosters, settings: Settings, logins: Iterable[str]) -> Rosters:
+    """
+    With everybody who has a login already: the server shuts out whom its configuration leaves out.
+
+    Raises BadInput for logins of which no panel knows.
+    """
+    named = {account_of(*seat) for seat in _seats(rosters)}
+    others = set(logins) - NO_PERSONAS - named
+    if not others:
+        return rosters
+    known = {account_of(*seat): seat for seat in _seats(rosters_of(settings))}
+    strangers = sorted(others - set(known))
+    if strangers:
+        raise BadInput(
+            f"no panel knows the logins {', '.join(strangers)}, whose seeds are there already:"
+            " name their folder with --panels, or delete the seeds to shut them out"
+        )
+    added = {panel: list(roster) for panel, roster in rosters.items()}
+    for panel, persona in (known[name] for name in sorted(others)):
+        added.setdefault(panel, []).append(persona)
+    return {panel: tuple(roster) for panel, roster in added.items()}
+
+
+def _seats(rosters: Rosters) -> Seats:
+    return [(panel, persona) for panel, roster in rosters.items() for persona in roster]
+
+
 def queues_of(journal: Journal, settings: Settings, rosters: Rosters) -> list[Queue]:
     options = worker_options(settings)
-    return [
-        queue_of(journal, panel, persona, options)
-        for panel, roster in rosters.items()
-        for persona in roster
-    ]
+    return [queue_of(journal, panel, persona, options) for panel, persona in _seats(rosters)]
 
 
 async def _plan(settings: Settings, rosters: Rosters) -> list[Difference]:

@@ -7,6 +7,7 @@ import typer
 from parley.configs.files import read_text
 from parley.configs.settings import Settings, load
 from parley.console import logs
+from parley.console.health import probed
 from parley.console.options import Config, Nats, Panels, example
 from parley.console.output import print_line
 from parley.console.serving import serve as serve_until_stopped
@@ -72,7 +73,8 @@ async def _serve(settings: Settings, stop: anyio.Event) -> None:
     port = settings.web.port if settings.web.port is not None else DEFAULT_PORT
     async with (
         open_journal(settings, create=True) as journal,
-        web_server(journal, settings, port) as url,
+        web_server(journal, settings, port) as page,
+        probed(settings.health, journal.bus, [page.hub], stop),
     ):
-        print_line(f"The web page is at {url}")
+        print_line(f"The web page is at {page.url}")
         await stop.wait()

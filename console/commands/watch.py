@@ -6,7 +6,7 @@ import typer
 
 from parley.bus.contracts.facts import Closed
 from parley.bus.contracts.partial import Partial
-from parley.bus.errors import BadInput, DecodeError
+from parley.bus.errors import BadInput, DecodeError, Denied
 from parley.bus.journal import Journal, Logged
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
@@ -17,7 +17,7 @@ from parley.console.options import Config, Json, Nats, example
 from parley.console.output import print_line
 from parley.console.system import follow, open_journal, run_async
 from parley.console.views import view_for
-from parley.console.watching import Audience, find, overhearing
+from parley.console.watching import Audience, find, named, overhearing
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -70,20 +70,33 @@ class _Wanted(NamedTuple):
 
 async def _watch(settings: Settings, debate: str | None, wanted: _Wanted) -> None:
     async with open_journal(settings, create=False) as journal:
+        try:
+            last = await journal.bus.last_sequence()
+        except Denied:
+            heard = "facts" if wanted.as_json else "debates that begin"
+            complain(f"this login cannot read the log: it hears {heard} from now on")
+            ref = named(debate) if debate is not None else None
+            await _watch_from(journal, ref, None, wanted)
+            return
         ref = await find(journal, debate) if debate is not None else None
-        start = 1 if wanted.early else await journal.bus.last_sequence() + 1
         if ref is not None and not wanted.early and await _is_closed(journal, ref):
             return
-        if not wanted.as_json:
-            await _watch_story(journal, ref, start)
-        elif wanted.partials:
-            async with overhearing(journal, ref, _print_partial):
-                await _watch_facts(journal, ref, start)
-        else:
+        await _watch_from(journal, ref, 1 if wanted.early else last + 1, wanted)
+
+
+async def _watch_from(
+    journal: Journal, ref: DebateRef | None, start: int | None, wanted: _Wanted
+) -> None:
+    if not wanted.as_json:
+        await _watch_story(journal, ref, start)
+    elif wanted.partials:
+        async with overhearing(journal, ref, _print_partial):
             await _watch_facts(journal, ref, start)
+    else:
+        await _watch_facts(journal, ref, start)
 
 
-async def _watch_facts(journal: Journal, ref: DebateRef | None, start: int) -> None:
+async def _watch_facts(journal: Journal, ref: DebateRef | None, start: int | None) -> None:
     async def see(record: Record) -> bool:
         try:
             logged = journal.decode(record)
@@ -96,7 +109,7 @@ async def _watch_facts(journal: Journal, ref: DebateRef | None, start: int) -> N
     await follow(journal, _filters(journal, ref), start=start, see=see)
 
 
-async def _watch_story(journal: Journal, ref: DebateRef | None, start: int) -> None:
+async def _watch_story(journal: Journal, ref: DebateRef | None, start: int | None) -> None:
     with view_for(several=ref is None) as view:
         audience = Audience(journal, view)
 

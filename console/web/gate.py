@@ -60,7 +60,9 @@ class Gate:
 
 
 def _is_open(path: str) -> bool:
-    return path in {"/", "/healthz", "/session", "/openapi.json"} or path.startswith("/static/")
+    return path in {"/", "/healthz", "/readyz", "/session", "/openapi.json"} or path.startswith(
+        "/static/"
+    )
 
 
 def _most(scope: Scope) -> int:

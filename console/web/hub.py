@@ -15,11 +15,13 @@ import anyio
 import structlog
 from pydantic import ValidationError
 
+from parley import __version__
 from parley.bus.contracts.partial import Partial
 from parley.bus.errors import NotFound, Unavailable
 from parley.bus.journal import Journal, Logged
-from parley.bus.port import Record
+from parley.bus.port import Presence, Record
 from parley.bus.subjects import DebateRef
+from parley.bus.tally import Tally
 from parley.console.web.channels import Channel
 from parley.console.web.entries import Entry, Row
 from parley.console.web.rows import Rows
@@ -44,6 +46,7 @@ class Hub:
         self.rebuilt = anyio.Event()
         self.rebuilt_in_s: float | None = None
         self.audience = Audience()
+        self.tally = Tally()
         self._channels: dict[DebateRef, Channel] = {}
         self._read = 0
         self._target = 0
@@ -61,6 +64,20 @@ class Hub:
             tasks.start_soon(self._beat)
             tasks.start_soon(bus.listen, subjects.partials(), self._on_partial)
             tasks.start_soon(partial(bus.tail, filters, start=1, on=self._on_records))
+
+    @property
+    def ready(self) -> anyio.Event:
+        return self.rebuilt
+
+    def describe(self) -> Presence:
+        """For the probes; a page does not answer roll calls."""
+        return Presence(
+            service="parley-web",
+            id="",
+            version=__version__,
+            labels={"role": "web"},
+            figures={"listed": len(self.rows), "viewers": len(self.audience)},
+        )
 
     async def up_to_date(self) -> None:
         """Once everything was read that stood in the log at the start. Raises Unavailable."""

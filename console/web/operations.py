@@ -112,7 +112,11 @@ def operations_of(hub: Hub, tokens: Tokens, panels_dir: Path | None) -> list[Ope
             Session, is_open=True,
         ),
         Operation(
-            "GET", "/healthz", reading.health, "Whether the server can answer.",
+            "GET", "/healthz", reading.health, "That this process answers, and how it is.",
+            Health, is_open=True,
+        ),
+        Operation(
+            "GET", "/readyz", reading.readiness, "Whether it can show debates at this moment.",
             Health, problems=(503,), is_open=True,
         ),
     ]  # fmt: skip

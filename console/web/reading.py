@@ -62,15 +62,21 @@ class Reading:
         self._shown = Answers()
 
     async def health(self, _request: Request) -> Response:
+        return answer(self._health())
+
+    async def readiness(self, _request: Request) -> Response:
+        health = self._health()
+        return answer(health, 200 if health.status == "ok" else 503)
+
+    def _health(self) -> Health:
         up = self._hub.journal.bus.link.up
         status = "not connected to the server" if not up else "ok"
-        health = Health(
+        return Health(
             status=status if self._hub.rebuilt.is_set() else "rebuilding",
             debates=len(self._hub.rows),
             rebuilt_in_s=self._hub.rebuilt_in_s,
             viewers=len(self._hub.audience),
         )
-        return answer(health, 200 if health.status == "ok" else 503)
 
     async def list_debates(self, request: Request) -> Response:
         query = query_of(request, ListQuery)

@@ -4,6 +4,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Generator
 from contextlib import asynccontextmanager, contextmanager
+from typing import NamedTuple
 
 import anyio
 import structlog
@@ -50,9 +51,14 @@ class _Forward(logging.Handler):
         log.log(record.levelno, "web_server", said=record.getMessage(), exc_info=failure)
 
 
+class Page(NamedTuple):
+    url: str
+    hub: Hub
+
+
 @asynccontextmanager
-async def web_server(journal: Journal, settings: Settings, port: int) -> AsyncIterator[str]:
-    """The page's address; it is served while the context lasts. Port 0 takes a free one."""
+async def web_server(journal: Journal, settings: Settings, port: int) -> AsyncIterator[Page]:
+    """The page is served while the context lasts. Port 0 takes a free one."""
     host = settings.web.host
     tokens = tokens_of(settings.web)
     listener = listen_at(host, port)
@@ -83,7 +89,7 @@ async def web_server(journal: Journal, settings: Settings, port: int) -> AsyncIt
             url = f"http://{_shown(host)}:{listener.getsockname()[1]}"
             log.info("web_ready", url=url)
             try:
-                yield url
+                yield Page(url, hub)
             finally:
                 hub.audience.dismiss()
                 server.should_exit = True

@@ -149,6 +149,21 @@ async def test_a_tail_from_now_on_hears_only_what_follows(world: OpenWorld) -> N
         assert datas(seen) == [b"new"]
 
 
+async def test_who_only_hears_gets_what_is_stored_from_then_on(world: OpenWorld) -> None:
+    async with world() as w, w.connect() as bus:
+        await bus.append(entry(w.subject("before"), "m0"))
+        seen: list[Record] = []
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: bus.hear(w.subject(">"), on=seen.extend))
+            await anyio.sleep(0.1)
+            await bus.append(entry(w.subject("a.turn"), "m1", b"one"))
+            last = await bus.append(entry(w.subject("b.turn"), "m2", b"two"))
+            await until(lambda: len(seen) >= 2)
+            tasks.cancel_scope.cancel()
+        assert datas(seen) == [b"one", b"two"]
+        assert seen[-1] == await bus.record(last)
+
+
 async def test_a_tail_with_several_filters_hears_each_record_once(world: OpenWorld) -> None:
     async with world() as w, w.connect() as bus:
         for n, tail in enumerate(["a.turn.1", "a.timer.1", "a.ctl.x", "b.ctl.y", "a.fired"]):

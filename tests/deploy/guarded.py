@@ -14,6 +14,7 @@ from nats.aio.msg import Msg
 from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NoAnswer
 
+from parley.agents.brain import Brain
 from parley.agents.runtime import WorkerOptions, queue_of
 from parley.bus.jetstream.accounts import SEED_SUFFIX, accounts, save
 from parley.bus.jetstream.bus import JetStreamBus, open_bus
@@ -21,13 +22,17 @@ from parley.bus.jetstream.connection import Server
 from parley.bus.jetstream.infra import Layout
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef, Subjects
+from parley.configs.panels import panel_path, read_panel
+from parley.configs.settings import load
+from parley.console.system import open_journal, staffed
 from tests.bus.worlds import NatsServer
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 LAYOUT = Layout()
 BUCKET = f"OBJ_{LAYOUT.bucket}"
 PANELS = {"forensic": ("frequency", "noise", "watermark", "spatial"), "other": ("noise",)}
-COORDINATOR, PERSONA, VIEWER, SUBMITTER = "coordinator", "forensic-noise", "viewer", "submitter"
+COORDINATOR, PERSONA, VIEWER = "coordinator", "forensic-noise", "viewer"
+SUBMITTER, WEB = "submitter", "web"
 ANSWER_WITHIN_S = 0.15
 PULL_WITHIN_S = 0.5
 
@@ -63,6 +68,20 @@ async def prepare(server: NatsServer) -> None:
 
 def _as(server: NatsServer, login: str) -> Server:
     return Server((server.url,), nkey_seed=server.home / f"{login}{SEED_SUFFIX}")
+
+
+@asynccontextmanager
+async def at_work(server: NatsServer, brain: Brain) -> AsyncIterator[None]:
+    """A coordinator and everybody of the forensic panel."""
+    seed = server.home / f"{COORDINATOR}.nk"
+    settings = load(flags={"nats.url": server.url, "nats.nkey_seed_file": seed})
+    content, _ = read_panel(panel_path("forensic"))
+    seats = [("forensic", persona) for persona in content.everybody]
+    async with (
+        open_journal(settings, create=False) as journal,
+        staffed(journal, settings, seats, brain),
+    ):
+        yield
 
 
 @dataclass

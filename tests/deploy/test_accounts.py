@@ -15,6 +15,7 @@ LOGINS = {
     "coordinator",
     "viewer",
     "submitter",
+    "web",
     "forensic-frequency",
     "forensic-noise",
     "forensic-watermark",

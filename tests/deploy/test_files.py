@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from parley.bus.embedded import find_binary
 from parley.bus.jetstream.accounts import CORE, accounts, save
 from parley.configs.panels import panel_path, read_panel
 from tests.bus.worlds import NatsServer
-from tests.deploy.guarded import COORDINATOR, DEPLOY, LAYOUT, PANELS, somebody
+from tests.deploy.guarded import COORDINATOR, DEPLOY, LAYOUT, PANELS, WEB, somebody
 
 FORENSIC, _ = read_panel(panel_path("forensic"))
 ROSTERS = {
@@ -30,6 +31,8 @@ IMAGES = {
     "absa": "parley-absa",
     "deliberation": "parley-coordinator",
 }
+PROJECT = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())
+EXTRAS = set(PROJECT["project"]["optional-dependencies"])
 KUBERNETES = DEPLOY / "kubernetes"
 MANIFESTS = sorted(path for path in KUBERNETES.rglob("*.yaml") if path.name != "kustomization.yaml")
 MODEL_DEADLINE_S = 180
@@ -62,9 +65,10 @@ def test_nats_takes_every_configuration(tmp_path: Path, name: str) -> None:
     run(find_binary(), "-t", "-c", tmp_path / f"{name}.conf", cwd=tmp_path)
 
 
-def test_the_compose_file_follows_its_specification() -> None:
+@pytest.mark.parametrize("name", ["compose.yaml", "compose.model.yaml"])
+def test_the_compose_files_follow_their_specification(name: str) -> None:
     check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
-    run(*check, DEPLOY / "compose.yaml")
+    run(*check, DEPLOY / name)
 
 
 def test_the_compose_file_has_a_service_and_a_secret_for_every_persona() -> None:
@@ -79,6 +83,22 @@ def test_the_compose_file_has_a_service_and_a_secret_for_every_persona() -> None
         assert services[seat]["secrets"] == [{"source": seat, "target": "login"}]
         assert compose["secrets"][seat] == {"file": f"./secrets/{seat}.nk"}
         assert int(services[seat]["stop_grace_period"].removesuffix("s")) > MODEL_DEADLINE_S
+
+
+def test_the_models_file_lays_a_model_over_every_persona_and_nobody_else() -> None:
+    services = yaml.safe_load((DEPLOY / "compose.model.yaml").read_text())["services"]
+    assert set(services) == set(SEATS)
+    for seat, service in services.items():
+        assert service["command"] == ["agent", seat.replace("-", "/", 1), "--brain", "model"]
+        assert service["env_file"] == ["./secrets/model.env"]
+        assert set(service["build"]["args"]["EXTRAS"].split(",")) <= EXTRAS
+        assert "model" in service["build"]["args"]["EXTRAS"].split(",")
+
+
+def test_what_is_published_does_not_hold_the_coordinators_key() -> None:
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    [login] = [one for one in compose["services"]["web"]["secrets"] if one["target"] == "login"]
+    assert compose["secrets"][login["source"]] == {"file": f"./secrets/{WEB}.nk"}
 
 
 def test_the_dockerfile_has_nothing_to_complain_about() -> None:
@@ -104,7 +124,9 @@ def test_the_image_gets_everything_the_wheel_is_built_from() -> None:
     assert links
     for link in links:
         assert f"!{link.resolve().relative_to(root)}" in kept
-    for needed in ("src", "pyproject.toml", "constraints.txt", "README.md", "LICENSE"):
+    named = [PROJECT["project"]["readme"], *PROJECT["project"]["license-files"]]
+    sources = PROJECT["tool"]["setuptools"]["packages"]["find"]["where"]
+    for needed in ("pyproject.toml", "constraints.txt", *named, *sources):
         assert f"!{needed}" in kept
         assert (root / needed).exists()
 
@@ -117,15 +139,10 @@ def test_kubernetes_takes_every_manifest(path: Path) -> None:
 
 @pytest.mark.parametrize("panel", ROSTERS)
 def test_the_rendered_panel_is_valid_and_scales_each_persona_by_its_own_queue(panel: str) -> None:
-    if shutil.which("kubectl") is None:
-        pytest.skip("kubectl is not installed")
-    rendered = documents(run("kubectl", "kustomize", KUBERNETES / panel))
+    found = rendered(panel)
     seats = [f"{panel}-{name}" for name in ROSTERS[panel]]
-    for document in rendered:
-        check(document)
-        assert document["metadata"]["namespace"] == "parley"
     by_kind = {
-        kind: {one["metadata"]["name"]: one["spec"] for one in rendered if one["kind"] == kind}
+        kind: {one["metadata"]["name"]: one["spec"] for one in found if one["kind"] == kind}
         for kind in ("Deployment", "ScaledObject", "PodDisruptionBudget")
     }
     agents = {f"{seat}-agent" for seat in seats}
@@ -147,6 +164,40 @@ def test_the_rendered_panel_is_valid_and_scales_each_persona_by_its_own_queue(pa
         scaled = by_kind["ScaledObject"][f"{seat}-agent"]
         assert scaled["scaleTargetRef"] == {"name": f"{seat}-agent"}
         assert scaled["triggers"][0]["metadata"]["consumer"] == seat
+
+
+def rendered(folder: str) -> list[dict[str, Any]]:
+    if shutil.which("kubectl") is None:
+        pytest.skip("kubectl is not installed")
+    found = documents(run("kubectl", "kustomize", KUBERNETES / folder))
+    for document in found:
+        check(document)
+        assert document["metadata"]["namespace"] == "parley"
+    return found
+
+
+def test_the_rendered_page_has_its_own_login_and_a_way_to_it() -> None:
+    page, service = sorted(rendered("web"), key=lambda one: str(one["kind"]))
+    pod = page["spec"]["template"]
+    assert pod["spec"]["volumes"][0]["secret"]["secretName"] == f"login-{WEB}"
+    assert service["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
+    assert service["spec"]["ports"][0]["targetPort"] in {
+        port["name"] for port in pod["spec"]["containers"][0]["ports"]
+    }
+
+
+def test_the_rendered_models_speak_for_every_persona_and_nobody_else() -> None:
+    speakers = set()
+    for one in rendered("deliberation-model"):
+        if one["kind"] not in {"Deployment", "Job"}:
+            continue
+        [container] = one["spec"]["template"]["spec"]["containers"]
+        by_model = container["args"][-2:] == ["--brain", "model"]
+        assert (container["image"] == "parley-model") == by_model
+        assert (container.get("envFrom") == [{"secretRef": {"name": "model"}}]) == by_model
+        if by_model:
+            speakers.add(container["args"][1])
+    assert speakers == {f"deliberation/{name}" for name in ROSTERS["deliberation"]}
 
 
 def check(document: dict[str, Any]) -> None:
@@ -180,7 +231,7 @@ def test_no_pod_runs_as_root_or_writes_to_its_root() -> None:
             assert container["securityContext"]["allowPrivilegeEscalation"] is False
             assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
         seen.add(name)
-    assert seen == {"infra", "coordinator", "agent"}
+    assert seen == {"infra", "coordinator", "agent", "web"}
 
 
 def test_probes_ask_on_the_port_that_the_settings_name() -> None:
@@ -189,7 +240,7 @@ def test_probes_ask_on_the_port_that_the_settings_name() -> None:
             continue
         [container] = pod["containers"]
         settings = {one["name"]: one["value"] for one in container["env"]}
-        [port] = container["ports"]
+        port = container["ports"][0]
         assert str(port["containerPort"]) == settings["PARLEY_HEALTH__PORT"]
         for probe, path in (("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")):
             assert container[probe]["httpGet"] == {"path": path, "port": port["name"]}

@@ -8,6 +8,7 @@ it must work, or the test would prove nothing but a typing error in a subject.
 import json
 from pathlib import Path
 
+import nats.micro
 import pytest
 
 from parley.bus.errors import Unsuitable
@@ -22,6 +23,7 @@ from tests.deploy.guarded import (
     PERSONA,
     SUBMITTER,
     VIEWER,
+    WEB,
     everything_stored,
     new_debate,
     somebody,
@@ -97,6 +99,17 @@ REQUESTS: dict[str, object] = {
     f"$JS.API.STREAM.DELETE.{BUCKET}": None,
     f"$JS.API.STREAM.DELETE.{STREAM}": None,
 }
+READS = {
+    f"$JS.API.STREAM.INFO.{STREAM}",
+    f"$JS.API.STREAM.MSG.GET.{STREAM}",
+    f"$JS.API.DIRECT.GET.{STREAM}",
+}
+MAY_ASK = {SUBMITTER: READS, WEB: {*READS, f"$JS.API.CONSUMER.LIST.{STREAM}"}}
+NEITHER_SUBMITTED_NOR_UPLOADED = [
+    subject
+    for subject in WRITES
+    if not subject.endswith((".submitted", ".cancel")) and not subject.startswith("$O.")
+]
 OVERHEARD = (
     ">",
     "debate.>",
@@ -282,10 +295,13 @@ async def test_a_viewer_only_listens(server: NatsServer) -> None:
         assert [message.subject for message in viewer.heard] == [f"live.{stored}"]
 
 
-async def test_a_submitter_submits_and_cancels_and_writes_nothing_else(server: NatsServer) -> None:
+@pytest.mark.parametrize("login", [SUBMITTER, WEB])
+async def test_clients_submit_and_cancel_and_write_nothing_else(
+    server: NatsServer, login: str
+) -> None:
     ref = new_debate()
     debate = f"debate.forensic.{ref.id}"
-    async with somebody(server, COORDINATOR) as core, somebody(server, SUBMITTER) as submitter:
+    async with somebody(server, COORDINATOR) as core, somebody(server, login) as submitter:
         before = await subjects_of(core)
         for tail in FORGED_TAILS:
             forged = f"{debate}.{tail}"
@@ -299,6 +315,46 @@ async def test_a_submitter_submits_and_cancels_and_writes_nothing_else(server: N
             f"{debate}.submitted": len(FORGED_TAILS),
             f"{debate}.cancel": 1,
         }
+
+
+@pytest.mark.parametrize("login", [SUBMITTER, WEB])
+async def test_clients_read_the_log_and_change_nothing(server: NatsServer, login: str) -> None:
+    async with somebody(server, COORDINATOR) as core, somebody(server, login) as client:
+        await core.ask("debate.forensic.known.submitted", b"{}")
+        before = await everything_stored(core)
+        answered = {
+            subject
+            for subject, body in REQUESTS.items()
+            if await client.ask(subject, json.dumps(body).encode() if body else b"") is not None
+        }
+        for subject in NEITHER_SUBMITTED_NOR_UPLOADED:
+            await client.client.publish(subject, b"{}", reply=client.client.new_inbox())
+        await client.heard_out()
+        assert await everything_stored(core) == before
+    assert answered == MAY_ASK[login]
+
+
+async def test_what_the_services_answer_the_web_page_does_not_become_a_fact(
+    server: NatsServer,
+) -> None:
+    debate = f"debate.forensic.{new_debate().id}"
+    async with (
+        somebody(server, COORDINATOR) as core,
+        somebody(server, PERSONA) as persona,
+        somebody(server, WEB) as page,
+    ):
+        for one, name in ((core, "one"), (persona, "two")):
+            await nats.micro.add_service(one.client, name=name, version="1.0.0")
+            await one.heard_out()
+        before = await everything_stored(core)
+        inbox = page.client.new_inbox()
+        await page.listen(inbox)
+        for tail in FORGED_TAILS:
+            await page.client.publish("$SRV.STATS", b"", reply=f"{debate}.{tail}")
+        await page.client.publish("$SRV.STATS", b"", reply=inbox)
+        await until(lambda: len(page.heard) == 2)
+        assert await everything_stored(core) == before
+        assert {json.loads(one.data)["name"] for one in page.heard} == {"one", "two"}
 
 
 async def test_a_submitter_cannot_wipe_the_blobs(server: NatsServer) -> None:

@@ -30,8 +30,8 @@ async def site(
     headers: Mapping[str, str] = NOTHING_SET,
 ) -> AsyncIterator[Client]:
     settings = Settings(web=WebSettings.model_validate(web))
-    async with web_server(journal, settings, 0) as url:
-        yield Client(url, headers)
+    async with web_server(journal, settings, 0) as page:
+        yield Client(page.url, headers)
 
 
 def recorded(path: Path | str) -> list[Fact]:

@@ -114,9 +114,11 @@ async def test_no_gap_and_no_duplicate_over_a_restart_of_the_server(nats: NatsSe
             got = [await anext(events) for _ in range(3)]
             nats.kill()
             with anyio.fail_after(5):
-                while (health := await client.get("/healthz")).status != 503:  # noqa: ASYNC110
+                while (health := await client.get("/readyz")).status != 503:  # noqa: ASYNC110
                     await anyio.sleep(0.02)
             assert health.json["status"] == "not connected to the server"
+            alive = await client.get("/healthz")
+            assert (alive.status, alive.json) == (200, health.json)
             assert (await client.get("/debates")).json["total"] == 1
             nats.start()
             await write(journal, ONE, FACTS[3:])

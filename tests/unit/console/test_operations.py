@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import stat
 import sys
 from pathlib import Path
@@ -89,7 +90,10 @@ def test_accounts_are_written_and_kept(parley: Call, tmp_path: Path) -> None:
         "accounts.conf",
         *(
             f"{name}.nk"
-            for name in ("coordinator", "viewer", "submitter", *(f"forensic-{p}" for p in PERSONAS))
+            for name in (
+                *("coordinator", "viewer", "submitter", "web"),
+                *(f"forensic-{p}" for p in PERSONAS),
+            )
         ),
     ]
     seed = where / "forensic-noise.nk"
@@ -98,6 +102,30 @@ def test_accounts_are_written_and_kept(parley: Call, tmp_path: Path) -> None:
     assert parley("infra", "accounts", "--panel", "forensic", "-o", where).out == first.out
     assert {path: path.read_text() for path in where.iterdir()} == before
     assert seed.read_text() not in first.out
+
+
+def test_a_panel_added_later_shuts_nobody_out(parley: Call, tmp_path: Path) -> None:
+    where = tmp_path / "secrets"
+    parley("infra", "accounts", "-o", where)
+    everybody = set((where / "accounts.conf").read_text().splitlines())
+    assert parley("infra", "accounts", "--panel", "absa", "-o", where).code == 0
+    lines = {line.strip() for line in (where / "accounts.conf").read_text().splitlines()}
+    assert {line.strip() for line in everybody if "nkey" in line} <= lines
+    (where / "absa-epm.nk").unlink()
+    assert parley("infra", "accounts", "--panel", "forensic", "-o", where).code == 0
+    assert '"absa-epm"' not in (where / "accounts.conf").read_text()
+    assert '"absa-tan"' in (where / "accounts.conf").read_text()
+
+
+def test_logins_that_no_panel_knows_are_not_dropped_silently(parley: Call, tmp_path: Path) -> None:
+    where = tmp_path / "secrets"
+    parley("infra", "accounts", "--panel", "absa", "-o", where)
+    shutil.copy(where / "absa-epm.nk", where / "mine-own.nk")
+    before = (where / "accounts.conf").read_text()
+    refused = parley("infra", "accounts", "-o", where)
+    assert refused.code == 2
+    assert "mine-own" in refused.err
+    assert (where / "accounts.conf").read_text() == before
 
 
 def findings(called: Called) -> dict[str, set[str]]:

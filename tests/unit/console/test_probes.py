@@ -143,6 +143,28 @@ def test_probes_and_figures_of_a_system_at_work(
     assert [one.stop() for one in running] == [0, 0]
 
 
+def test_the_page_has_the_same_probes(server: NatsServer, tmp_path: Path) -> None:
+    page = Process(server.url, tmp_path / "w.log", "serve", "--port", "0").until_ready()
+    try:
+        assert page.get("/healthz") == (200, "ok\n")
+        assert page.get("/readyz") == (200, "ready\n")
+        figures = page.get("/metrics")[1].splitlines()
+        assert {"parley_bus_up 1", "parley_web_debates 0", "parley_web_viewers 0"} <= set(figures)
+        server.kill()
+        deadline = time.monotonic() + 10
+        while page.get("/readyz")[0] == 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert page.get("/readyz") == (503, "not connected to the server\n")
+        assert page.get("/healthz") == (200, "ok\n")
+        server.start()
+        page.until_ready()
+        assert page.stop() == 0
+    finally:
+        page.process.kill()
+        page.process.wait()
+
+
 def test_a_probe_port_that_is_taken(
     parley: Call, server: NatsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
