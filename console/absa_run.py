@@ -22,6 +22,7 @@ from parley.console.costs import usage_in_words
 from parley.console.exits import complain
 from parley.console.output import print_line
 from parley.console.progress import progress_of
+from parley.console.seated import as_seated
 from parley.console.submitting import panel_for
 from parley.console.system import open_journal, private_server, somebody_coordinates, staffed
 from parley.coordinator.state import DebateState
@@ -46,6 +47,7 @@ class Batch:
     variants: tuple[Variant, ...]
     language: str | None
     at_once: int
+    sets: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -104,6 +106,10 @@ async def run_batch(settings: Settings, wanted: Batch, choice: BrainChoice) -> b
             )
             brain = await stack.enter_async_context(open_brain(choice, settings, seats, journal))
             await stack.enter_async_context(staffed(journal, settings, seats, brain))
+        else:
+            panels = await as_seated(journal, [one.panel for one in wanted.variants], wanted.sets)
+            variants = zip(wanted.variants, panels, strict=True)
+            wanted = replace(wanted, variants=tuple(replace(one, panel=p) for one, p in variants))
         tallies = [await _run(journal, wanted, one, choice) for one in wanted.variants]
     return any(tally.failures for tally in tallies)
 

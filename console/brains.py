@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from parley.agents.auto import AutoBrain, RuleBrain
 from parley.agents.brain import Brain
@@ -13,7 +14,7 @@ from parley.agents.model.measures import SkillMeasures
 from parley.agents.model.question import Questions
 from parley.agents.model.verdicts import VerdictQuestions
 from parley.agents.script import ScriptedBrain
-from parley.bus.contracts.panel import Panel
+from parley.bus.contracts.panel import PanelBase
 from parley.bus.errors import BadInput
 from parley.bus.journal import Journal
 from parley.configs.names import name_unknown
@@ -28,6 +29,8 @@ AUTO = "auto"
 MODEL = "model"
 # Models think longer than scripts; a panel that says nothing else waits this long for them.
 MODEL_DEADLINE_S = 180.0
+
+PanelT = TypeVar("PanelT", bound=PanelBase)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +97,9 @@ async def open_brain(
         yield brain
 
 
-def with_patience(panel: Panel, choice: BrainChoice, sets: Sequence[str]) -> Panel:
-    """The panel with time enough for a model, unless somebody set its deadline."""
+def with_patience(panel: PanelT, sets: Sequence[str]) -> PanelT:
+    """The panel with time enough for models, unless somebody set its deadline."""
     told = any(one.partition("=")[0].strip() == "deadline_s" for one in sets)
-    if choice.kind != MODEL or told or panel.deadline_s >= MODEL_DEADLINE_S:
+    if told or panel.deadline_s >= MODEL_DEADLINE_S:
         return panel
     return panel.model_copy(update={"deadline_s": MODEL_DEADLINE_S})

@@ -14,7 +14,7 @@ from parley.console.absa_compare import compare
 from parley.console.absa_outputs import OUTPUTS
 from parley.console.absa_run import Batch, Variant, run_batch
 from parley.console.absa_samples import read_samples
-from parley.console.brains import BrainChoice, parse_brain, with_patience
+from parley.console.brains import MODEL, BrainChoice, parse_brain, with_patience
 from parley.console.budgets import limits_of
 from parley.console.debates import Wishes, wished_panel
 from parley.console.exits import BAD_INPUT, DONE, FAILED, complain
@@ -100,6 +100,7 @@ def batch(
         variants=tuple(replace(one, panel=limits.on(one.panel)) for one in variants),
         language=wishes.language,
         at_once=at_once,
+        sets=tuple(wishes.sets),
     )
     for variant in wanted.variants:
         if (variant.directory / OUTPUTS).exists() and not resume:
@@ -138,7 +139,7 @@ def _variants(
 
 
 def _panel(name: str, wishes: Wishes, choice: BrainChoice) -> AbsaPanel:
-    panel = with_patience(wished_panel(name, wishes).panel, choice, wishes.sets)
+    panel = wished_panel(name, wishes).panel
     if not isinstance(panel, AbsaPanel):
         raise BadInput(f"{name}: batch runs panels of the protocol absa only")
-    return panel
+    return with_patience(panel, wishes.sets) if choice.kind == MODEL else panel
