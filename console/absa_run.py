@@ -96,6 +96,7 @@ async def run_batch(settings: Settings, wanted: Batch, choice: BrainChoice) -> b
         if own_server:
             settings = await stack.enter_async_context(private_server(settings))
         journal = await stack.enter_async_context(open_journal(settings, create=True))
+        panels = [one.panel for one in wanted.variants]
         if own_server or not await somebody_coordinates(journal):
             seats = list(
                 dict.fromkeys(
@@ -104,11 +105,12 @@ async def run_batch(settings: Settings, wanted: Batch, choice: BrainChoice) -> b
                     for persona in one.panel.roster
                 )
             )
-            brain = await stack.enter_async_context(open_brain(choice, settings, seats, journal))
+            opened = open_brain(choice, settings, panels, seats, journal)
+            brain = await stack.enter_async_context(opened)
             await stack.enter_async_context(staffed(journal, settings, seats, brain))
         else:
-            panels = await as_seated(journal, [one.panel for one in wanted.variants], wanted.sets)
-            variants = zip(wanted.variants, panels, strict=True)
+            suited = await as_seated(journal, panels, wanted.sets)
+            variants = zip(wanted.variants, suited, strict=True)
             wanted = replace(wanted, variants=tuple(replace(one, panel=p) for one, p in variants))
         tallies = [await _run(journal, wanted, one, choice) for one in wanted.variants]
     return any(tally.failures for tally in tallies)

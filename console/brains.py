@@ -1,6 +1,6 @@
 """`--brain`: who thinks for the agents."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +14,12 @@ from parley.agents.model.measures import SkillMeasures
 from parley.agents.model.question import Questions
 from parley.agents.model.verdicts import VerdictQuestions
 from parley.agents.script import ScriptedBrain
-from parley.bus.contracts.panel import PanelBase
+from parley.bus.contracts.panel import Panel, PanelBase
 from parley.bus.errors import BadInput
 from parley.bus.journal import Journal
 from parley.configs.names import name_unknown
 from parley.configs.settings import Settings
+from parley.console.budgets import check_prices
 from parley.console.debates import ScriptFile, read_script
 
 SCRIPT = "script"
@@ -76,10 +77,15 @@ def questions() -> Sequence[Questions]:
 
 @asynccontextmanager
 async def open_brain(
-    choice: BrainChoice, settings: Settings, seats: Sequence[tuple[str, str]], journal: Journal
+    choice: BrainChoice,
+    settings: Settings,
+    panels: Iterable[Panel],
+    seats: Sequence[tuple[str, str]],
+    journal: Journal,
 ) -> AsyncIterator[Brain]:
     """
-    `journal` is where a model's budgets and answers are shared, and its words heard.
+    `panels` are what the seats will debate on, as far as is known; `journal` is where a model's
+    budgets and answers are shared, and its words heard.
 
     Raises BadInput or Unreachable for a model that cannot be asked.
     """
@@ -93,6 +99,8 @@ async def open_brain(
         raise BadInput(
             f"--brain model: {error.name} is not installed: pip install 'parley-debate[model]'"
         ) from error
+    for panel in panels:
+        check_prices(panel, seats, settings.model)
     async with open_model_brain(settings.model, seats, questions(), journal) as brain:
         yield brain
 

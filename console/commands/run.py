@@ -168,7 +168,8 @@ async def run_here(
         journal = await stack.enter_async_context(open_journal(settings, create=True))
         if own_server or not await somebody_coordinates(journal):
             seats = [(wanted.panel.name, persona) for persona in wanted.panel.everybody]
-            brain = await stack.enter_async_context(open_brain(choice, settings, seats, journal))
+            opened = open_brain(choice, settings, wanted.panels, seats, journal)
+            brain = await stack.enter_async_context(opened)
             await stack.enter_async_context(staffed(journal, settings, seats, brain))
         else:
             wanted = await for_those_seated(journal, wanted)
