@@ -1,12 +1,13 @@
 """What a debate cost, in words; and what stopping early has saved."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from parley.bus.contracts.base import Usage
 from parley.bus.contracts.panel import VerdictPanel
+from parley.console.text import one_line
 from parley.coordinator.budget import limits_of
 from parley.coordinator.state import DebateState
-from parley.coordinator.tally import usage_by_persona, usage_of
+from parley.coordinator.tally import brains_of, usage_by_persona, usage_of
 from parley.coordinator.verdicts.board import board_of
 
 
@@ -14,6 +15,9 @@ def tell_costs(state: DebateState) -> Iterator[str]:
     if state.panel is None:
         return
     yield from _savings(state)
+    brains = brains_of(state)
+    if brains:
+        yield f"thought by: {brains_in_words(brains)}"
     by_persona = usage_by_persona(state)
     if not by_persona:
         return
@@ -45,6 +49,14 @@ def _savings(state: DebateState) -> Iterator[str]:
             f"stopped after {rounds} of {most} rounds: {agents * rounds} instead of"
             f" {agents * most} turns, {1 - rounds / most:.0%} saved"
         )
+
+
+def brains_in_words(brains: Mapping[str, str]) -> str:
+    """Cleaned: a brain's name is what its turns say it is."""
+    personas: dict[str, list[str]] = {}
+    for persona, brain in brains.items():
+        personas.setdefault(brain, []).append(persona)
+    return one_line(", ".join(f"{brain} ({', '.join(who)})" for brain, who in personas.items()))
 
 
 def usage_in_words(usage: Usage) -> str:

@@ -36,6 +36,12 @@ def usage_by_persona(state: DebateState) -> dict[str, Usage]:
     return {name: usage for name, usage in sums.items() if usage.model_calls}
 
 
+def brains_of(state: DebateState) -> dict[str, str]:
+    """Who thought for each persona, as its turns say; in roster order, the manager last."""
+    thought = {turn.persona: turn.brain for turn in _turns(state) if turn.brain}
+    return {name: thought[name] for name in state.running_panel.everybody if name in thought}
+
+
 def _turns(state: DebateState) -> Iterator[TurnTaken]:
     for step in state.steps:
         for heard in step.heard:

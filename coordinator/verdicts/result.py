@@ -21,6 +21,7 @@ from parley.bus.subjects import DebateRef
 from parley.coordinator.state import DebateState
 from parley.coordinator.tally import (
     TurnError,
+    brains_of,
     declarations_of,
     errors_of,
     usage_by_persona,
@@ -60,6 +61,8 @@ class VerdictResult(Contract):
     # The vote before anybody was challenged, and whether the debate moved the result away from it.
     opening_vote: Verdict | None
     changed_by_debate: bool
+    # Who thought for each persona, as its turns say.
+    brains: dict[str, str]
     nominal_llm_calls: int
     # What the nominal count would have been with every round played.
     nominal_llm_calls_without_early_stop: int
@@ -109,6 +112,7 @@ def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
         manager_report=decision.report if decision else None,
         opening_vote=vote,
         changed_by_debate=final is not None and final is not vote,
+        brains=brains_of(state),
         nominal_llm_calls=agents * rounds,
         nominal_llm_calls_without_early_stop=agents * panel.params.max_rounds,
         early_stop_savings=(

@@ -72,7 +72,11 @@ def test_a_panel_may_bring_its_budget(tmp_path, protocol):
 def debated(usage: Usage) -> DebateState:
     facts, _ = play(panel(), STALEMATE)
     spoken = [
-        one.model_copy(update={"usage": usage if one.persona == "noise" else Usage()})
+        one.model_copy(
+            update={"usage": usage, "brain": "model:m\x1b[31m"}
+            if one.persona == "noise"
+            else {"usage": Usage(), "brain": "rule"}
+        )
         if isinstance(one, TurnTaken)
         else one
         for one in facts
@@ -84,6 +88,7 @@ def test_costs_are_told_for_each_persona():
     state = debated(USED)
     assert list(tell_costs(state)) == [
         "stopped after 2 of 3 rounds: 8 instead of 12 turns, 33% saved",
+        "thought by: rule (frequency, watermark, spatial), model:m (noise)",
         "models: 6 calls, 900 tokens read, 120 written, cost 0.0375",
         "  noise  6 calls, 900 tokens read, 120 written, cost 0.0375",
     ]
@@ -91,11 +96,15 @@ def test_costs_are_told_for_each_persona():
     assert result.early_stop_savings == pytest.approx(1 / 3)
     assert result.usage_by_persona["noise"].model_calls == 6
     assert result.usage.model_calls == 6
+    assert list(result.brains) == ["frequency", "noise", "watermark", "spatial"]
+    assert result.brains["frequency"] == "rule"
+    assert result.brains["noise"].startswith("model:m")
 
 
 def test_a_debate_without_models_costs_nothing():
     assert list(tell_costs(debated(Usage()))) == [
-        "stopped after 2 of 3 rounds: 8 instead of 12 turns, 33% saved"
+        "stopped after 2 of 3 rounds: 8 instead of 12 turns, 33% saved",
+        "thought by: rule (frequency, watermark, spatial), model:m (noise)",
     ]
     fresh = fold([Submitted(panel=panel(), input=DebateInput(text="x"))])
     assert list(tell_costs(fresh)) == []
