@@ -7,7 +7,7 @@ from parley.bus.contracts.panel import VerdictPanel
 from parley.console.text import one_line
 from parley.coordinator.budget import limits_of
 from parley.coordinator.state import DebateState
-from parley.coordinator.tally import brains_of, usage_by_persona, usage_of
+from parley.coordinator.tally import brains_of, ended_by_rule, usage_by_persona, usage_of
 from parley.coordinator.verdicts.board import board_of
 
 
@@ -38,9 +38,9 @@ def _limits(state: DebateState) -> dict[str, float]:
 
 
 def _savings(state: DebateState) -> Iterator[str]:
-    """Counted as one call for each agent and round, whoever thinks."""
+    """Counted as one turn for each agent and round, whoever thinks."""
     panel = state.running_panel
-    if not isinstance(panel, VerdictPanel) or state.terminated is None:
+    if not isinstance(panel, VerdictPanel) or not ended_by_rule(state):
         return
     rounds, most = max(0, board_of(state).round), panel.params.max_rounds
     if rounds < most:
@@ -60,6 +60,6 @@ def brains_in_words(brains: Mapping[str, str]) -> str:
 
 
 def usage_in_words(usage: Usage) -> str:
-    calls = "1 call" if usage.model_calls == 1 else f"{usage.model_calls} calls"
+    calls = "1 model call" if usage.model_calls == 1 else f"{usage.model_calls} model calls"
     cost = f", cost {usage.cost:.4g}" if usage.cost else ""
     return f"{calls}, {usage.input_tokens} tokens read, {usage.output_tokens} written{cost}"

@@ -4,8 +4,19 @@ from collections.abc import Iterator
 
 from parley.bus.contracts.base import Contract, Usage, sum_of
 from parley.bus.contracts.declaration import TerminationDeclaration
-from parley.bus.contracts.facts import Abstained, Failure, TurnTaken
+from parley.bus.contracts.facts import Abstained, Failure, Status, TurnTaken
+from parley.bus.contracts.verdicts import TerminationReason
 from parley.coordinator.state import DebateState
+
+# Ends that no rule of a debate brought about.
+_BROKEN_OFF = frozenset(
+    {
+        TerminationReason.BUDGET_EXHAUSTED,
+        TerminationReason.CANCELLED,
+        TerminationReason.QUORUM_LOST,
+        TerminationReason.DEBATE_DISABLED,
+    }
+)
 
 
 class TurnError(Contract):
@@ -21,6 +32,13 @@ def declarations_of(state: DebateState) -> tuple[TerminationDeclaration, ...]:
     """In order; those that say `continue` ride in the asks they led to."""
     riding = [step.ask.declaration for step in state.steps if step.ask.declaration is not None]
     return (*riding, state.terminated.declaration) if state.terminated else tuple(riding)
+
+
+def ended_by_rule(state: DebateState) -> bool:
+    """Only then are the turns that were left saved; whatever is broken off just goes without them."""
+    if state.terminated is None or state.terminated.reason in _BROKEN_OFF:
+        return False
+    return state.closed is None or state.closed.status is Status.COMPLETED
 
 
 def usage_of(state: DebateState) -> Usage:

@@ -100,7 +100,7 @@ def _alone(outcome: Outcome, debated: tuple[Block, ...]) -> Document:
         title=row.topic or row.debate_id,
         subtitle=(
             f"debate {row.debate_id} of {row.panel}: {row.status}, {row.reason},"
-            f" {count(row.rounds, 'round')}, {row.calls} of {row.calls_without_early_stop} calls, {row.seconds:.2f} s,"
+            f" {count(row.rounds, 'round')}, {row.calls} of {row.calls_without_early_stop} turns, {row.seconds:.2f} s,"
             f" {row.tokens} tokens"
         ),
         blocks=(*debated, *debate_blocks(outcome.log.ref, outcome.log.state)),

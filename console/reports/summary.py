@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 
 from parley import __version__
 from parley.bus.contracts.base import Contract
-from parley.bus.contracts.facts import Status
 from parley.console.reports.aspects import AspectFigures, aspect_figures
 from parley.console.reports.backtests import Point, backtest, cases_of, summarise
 from parley.console.reports.changes import Changes
@@ -35,7 +34,7 @@ class GroupFigures(Contract):
     """
     `name` is the variant's, empty where there is but one set.
 
-    Calls are of completed debates: what was broken off saved nothing.
+    Calls are turns, of the debates that a rule ended: what was broken off saved nothing.
     """
 
     name: str
@@ -94,9 +93,9 @@ def report_of(groups: Sequence[Group], gold: Gold) -> tuple[Report, tuple[Outcom
 
 def group_figures(name: str, outcomes: Sequence[Outcome]) -> GroupFigures:
     rows = [one.row for one in outcomes]
-    completed = [row for row in rows if row.status == Status.COMPLETED]
-    calls = sum(row.calls for row in completed)
-    whole = sum(row.calls_without_early_stop for row in completed)
+    ruled = [one.row for one in outcomes if one.ending.by_rule and one.ending.status is not None]
+    calls = sum(row.calls for row in ruled)
+    whole = sum(row.calls_without_early_stop for row in ruled)
     changed = [row.changed_by_debate for row in rows if row.changed_by_debate is not None]
     return GroupFigures(
         name=name,

@@ -23,6 +23,7 @@ from parley.coordinator.tally import (
     TurnError,
     brains_of,
     declarations_of,
+    ended_by_rule,
     errors_of,
     usage_by_persona,
     usage_of,
@@ -66,7 +67,7 @@ class VerdictResult(Contract):
     nominal_llm_calls: int
     # What the nominal count would have been with every round played.
     nominal_llm_calls_without_early_stop: int
-    # The share of those that stopping early has saved; None while the debate runs.
+    # The share of those that a rule has saved by stopping early; None while the debate runs.
     early_stop_savings: float | None
     actual_llm_calls: int
     usage: Usage
@@ -115,9 +116,7 @@ def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
         brains=brains_of(state),
         nominal_llm_calls=agents * rounds,
         nominal_llm_calls_without_early_stop=agents * panel.params.max_rounds,
-        early_stop_savings=(
-            1.0 - min(rounds, panel.params.max_rounds) / panel.params.max_rounds if reason else None
-        ),
+        early_stop_savings=_savings(state, rounds, panel.params.max_rounds),
         actual_llm_calls=usage.model_calls,
         usage=usage,
         usage_by_persona=usage_by_persona(state),
@@ -125,6 +124,12 @@ def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
         turns=turns_of(state),
         errors=errors_of(state),
     )
+
+
+def _savings(state: DebateState, rounds: int, most: int) -> float | None:
+    if state.terminated is None:
+        return None
+    return 1.0 - min(rounds, most) / most if ended_by_rule(state) else 0.0
 
 
 def _somebody_opened(board: Board) -> bool:

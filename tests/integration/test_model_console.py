@@ -180,7 +180,7 @@ def test_a_batch_stops_at_its_total_budget(
     assert called.code == 1
     assert len(endpoint.questions) == 4
     assert called.err.count("budget_exhausted") >= 18
-    assert "  models: 4 calls, 400 tokens read, 80 written" in called.out.splitlines()
+    assert "  models: 4 model calls, 400 tokens read, 80 written" in called.out.splitlines()
     summary = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert summary["usage"]["model_calls"] == 4
     assert summary["usage_by_persona"]["ate"]["input_tokens"] == 400

@@ -21,7 +21,7 @@ from parley.console.reports.document import Document, Heading, Paragraph, Table
 from parley.console.reports.markdown import to_markdown, to_text
 from tests import absa_debates, deliberations
 from tests.absa_scenarios import SCENARIOS
-from tests.debates import panel
+from tests.debates import STALEMATE, panel, play, play_out_of_budget
 from tests.recordings import write_recordings
 from tests.unit.console.calling import Call
 from tests.vectors_c import VECTORS
@@ -124,9 +124,10 @@ def test_figures_of_many_debates(parley: Call, many: tuple[Path, Path]) -> None:
     assert group["debates"] == len(rows) == 40
     assert sum(group["reasons"].values()) == sum(group["rounds"].values()) == 40
     done = [row for row in rows if row["status"] == "completed"]
-    assert group["calls"] == sum(row["calls"] for row in done)
-    assert group["calls_without_early_stop"] == 12 * len(done)
-    assert group["calls_saved"] == 12 * len(done) - group["calls"]
+    ruled = [row for row in done if row["reason"] != "quorum_lost"]
+    assert group["calls"] == sum(row["calls"] for row in ruled)
+    assert group["calls_without_early_stop"] == 12 * len(ruled)
+    assert group["calls_saved"] == 12 * len(ruled) - group["calls"]
     good = sum(bool(row["correct"]) and not row["correct_before"] for row in done)
     bad = sum(not row["correct"] and bool(row["correct_before"]) for row in done)
     assert (group["flips"]["good"], group["flips"]["bad"]) == (good, bad)
@@ -153,7 +154,7 @@ def test_the_same_in_a_page_and_in_markdown(
     assert parley("report", file, "--gold", gold, "-o", page).out == f"report: {page}\n"
     text = page.read_text(encoding="utf-8")
     is_self_contained(text)
-    for wanted in ("calls saved by early termination", "flips, good and bad", "Slowest debates"):
+    for wanted in ("turns saved by early termination", "flips, good and bad", "Slowest debates"):
         assert wanted in text
     assert text.count("<svg") >= 6
     assert "<details>" not in text, "too many to be told one by one"
@@ -161,6 +162,20 @@ def test_the_same_in_a_page_and_in_markdown(
     assert "| consensus\\_reached" in words
     assert "<svg" not in words
     assert "consensus_reached" in parley("report", file, "--format", "text").out
+
+
+def test_a_budget_that_ends_debates_saves_nothing(parley: Call, tmp_path: Path) -> None:
+    stalemate, _ = play(panel(), STALEMATE)
+    broke, _ = play_out_of_budget()
+    file = archive(tmp_path / "broke.jsonl", {"d1": stalemate, "d2": broke, "d3": broke})
+    report = json.loads(parley("report", file, "--json").out)
+    [group] = report["groups"]
+    assert group["reasons"] == {"budget_exhausted": 2, "stalemate": 1}
+    assert (group["calls"], group["calls_without_early_stop"], group["calls_saved"]) == (8, 12, 4)
+    words = parley("report", file, "--format", "text").out
+    assert "2 by budget_exhausted" in words
+    assert "8 of 12 turns taken where a rule ended it" in words
+    assert not re.search(r"(?<!model )\bcalls\b", words.replace("Model calls", "model calls"))
 
 
 def test_ablations_stand_beside_each_other(parley: Call, tmp_path: Path) -> None:
