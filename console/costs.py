@@ -14,18 +14,23 @@ from parley.coordinator.verdicts.board import board_of
 def tell_costs(state: DebateState) -> Iterator[str]:
     if state.panel is None:
         return
-    yield from _savings(state)
+    yield from tell_savings(state)
     brains = brains_of(state)
     if brains:
         yield f"thought by: {brains_in_words(brains)}"
+    yield from tell_total(state)
     by_persona = usage_by_persona(state)
-    if not by_persona:
-        return
-    limits = ", ".join(f"{name} {limit:g}" for name, limit in _limits(state).items())
-    yield f"models: {usage_in_words(usage_of(state))}" + (f" (limits: {limits})" if limits else "")
-    width = max(map(len, by_persona))
+    width = max(map(len, by_persona), default=0)
     for name, usage in by_persona.items():
         yield f"  {name:<{width}}  {usage_in_words(usage)}"
+
+
+def tell_total(state: DebateState) -> Iterator[str]:
+    usage = usage_of(state)
+    if not usage.model_calls:
+        return
+    limits = ", ".join(f"{name} {limit:g}" for name, limit in _limits(state).items())
+    yield f"models: {usage_in_words(usage)}" + (f" (limits: {limits})" if limits else "")
 
 
 def _limits(state: DebateState) -> dict[str, float]:
@@ -37,7 +42,7 @@ def _limits(state: DebateState) -> dict[str, float]:
     }
 
 
-def _savings(state: DebateState) -> Iterator[str]:
+def tell_savings(state: DebateState) -> Iterator[str]:
     """Counted as one turn for each agent and round, whoever thinks."""
     panel = state.running_panel
     if not isinstance(panel, VerdictPanel) or not ended_by_rule(state):

@@ -50,7 +50,7 @@ def _blocks(report: Report, details: Sequence[Block]) -> Iterator[Block]:
     if report.presets:
         yield from presets_blocks(report.presets)
     yield from _ranked("Slowest debates", report.slowest, lambda row: f"{row.seconds:.2f} s")
-    yield from _ranked("Costliest debates", report.costliest, _price)
+    yield from _ranked("Costliest debates", report.costliest, price_of)
     yield Heading("Every debate")
     yield _every_debate(report.debates)
     yield from details
@@ -199,8 +199,8 @@ def _gain(gain: Gain | None) -> str:
     return f"{100 * gain.mean:+.1f} points [{low:+.1f}, {high:+.1f}]"
 
 
-def _price(row: DebateRow) -> str:
-    price = f"{row.cost:.4f}, " if row.cost else ""
+def price_of(row: DebateRow) -> str:
+    price = f"cost {row.cost:.4f}, " if row.cost else ""
     return f"{price}{row.tokens} tokens, {count(row.model_calls, 'model call')}"
 
 

@@ -55,7 +55,7 @@ def transcript(result: VerdictResult) -> Iterator[Block]:
 def in_words(report: Report | None) -> Iterator[Block]:
     """What the manager says of the decision, where one was asked."""
     if report is not None:
-        yield Paragraph(report.summary)
+        yield Paragraph(f"In the manager's words: {report.summary}")
         if report.key_evidence:
             yield Items(tuple(f"“{quote}”" for quote in report.key_evidence))
 

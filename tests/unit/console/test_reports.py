@@ -11,10 +11,11 @@ from playwright.sync_api import sync_playwright
 from typing_extensions import override
 
 from parley.agents.script import parse_script
-from parley.bus.contracts.facts import Fact, Submitted
+from parley.bus.contracts.base import Usage
+from parley.bus.contracts.facts import Fact, Submitted, TurnTaken
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.subjects import DebateRef
-from parley.console.archive import Recorded, fact_lines
+from parley.console.archive import Recorded, fact_lines, read_archive
 from parley.console.rehearsal import play as rehearse
 from parley.console.reports.charts import Bar, Dot, bars, curve
 from parley.console.reports.document import Document, Heading, Paragraph, Table
@@ -26,6 +27,7 @@ from tests.recordings import write_recordings
 from tests.unit.console.calling import Call
 from tests.vectors_c import VECTORS
 
+REPLAY = Path(__file__).parents[2] / "replay"
 EVIL = (
     "<script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
     "</style></title><a href='javascript:x'>]]>--><svg onload=1>|`*_[x](y)\u202e\x1b[31m"
@@ -253,6 +255,30 @@ def test_a_single_debate_is_told_in_full(parley: Call, tmp_path: Path, kind: str
         "deliberation": ("<svg", "Axes by iteration", "Dimension D"),
     }
     assert all(one in page for one in expected[kind])
+
+
+def test_a_single_debate_tells_who_thought_and_what_it_cost(parley: Call, tmp_path: Path) -> None:
+    (debate,) = read_archive(REPLAY / "reported.jsonl").debates
+    used = Usage(model_calls=2, input_tokens=300, output_tokens=40, cost=0.0125)
+    facts = [
+        fact.model_copy(update={"usage": used, "brain": f"model:{fact.persona}-xl"})
+        if isinstance(fact, TurnTaken)
+        else fact
+        for fact in debate.facts
+    ]
+    file = archive(tmp_path / "one.jsonl", {"d1": facts})
+    page, words = parley("report", file).out, parley("report", file, "--format", "md").out
+    for wanted in (
+        "cost 0.1250, 3400 tokens, 20 model calls",
+        "Stopped after 1 of 3 rounds: 4 instead of 12 turns, 67% saved.",
+        "Models: 20 model calls, 3000 tokens read, 400 written, cost 0.125.",
+        "model:noise-xl",
+        "model:manager-xl",
+        "words: Two methods contradict each other",
+    ):
+        assert wanted in page, wanted
+        assert wanted in words, wanted
+    assert re.search(r"noise +\| model:noise-xl +\| +4 \| +600 \| +80 \| +0.025 \|", words)
 
 
 def test_nothing_that_was_said_gets_into_the_page_as_markup(parley: Call, tmp_path: Path) -> None:
