@@ -89,13 +89,12 @@ def _counts(what: str, of: str, counts: Mapping[str, int]) -> Picture:
 
 
 def _cards(group: GroupFigures) -> Iterator[Card]:
-    completed = group.statuses.get("completed", 0)
+    whole = group.statuses.get("completed", 0) - group.incomplete
     others = [
         f"{number} {status}" for status, number in group.statuses.items() if status != "completed"
     ]
-    cut_short = group.reasons.get(CUT_SHORT)
-    others += [f"{cut_short} by {CUT_SHORT}"] if cut_short else []
-    yield Card("debates completed", f"{completed} of {group.debates}", ", ".join(others))
+    others += [f"{group.incomplete} incomplete by {CUT_SHORT}"] if group.incomplete else []
+    yield Card("debates completed", f"{whole} of {group.debates}", ", ".join(others))
     yield Card(
         "turns saved by early termination",
         percent(group.calls_saved_share),

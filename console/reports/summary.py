@@ -5,17 +5,19 @@ from collections.abc import Callable, Sequence
 
 from parley import __version__
 from parley.bus.contracts.base import Contract
+from parley.bus.contracts.facts import Status
 from parley.console.reports.aspects import AspectFigures, aspect_figures
 from parley.console.reports.backtests import Point, backtest, cases_of, summarise
 from parley.console.reports.changes import Changes
 from parley.console.reports.gold import Gold
 from parley.console.reports.intervals import METHODS, ShareOf, share_of
-from parley.console.reports.outcomes import DebateRow, Outcome, outcomes_of
+from parley.console.reports.outcomes import CUT_SHORT, DebateRow, Outcome, outcomes_of
 from parley.console.reports.sources import Group
 from parley.console.reports.variants import WHOLE, VariantRow, variant_rows
 from parley.coordinator.verdicts.presets import PRESETS
 
 MOST_LISTED = 10
+INCOMPLETE = (Status.COMPLETED.value, CUT_SHORT)
 
 
 class Flips(Contract):
@@ -40,6 +42,8 @@ class GroupFigures(Contract):
     name: str
     debates: int
     statuses: dict[str, int]
+    # Completed with what there was when the budget was used up.
+    incomplete: int
     reasons: dict[str, int]
     rounds: dict[int, int]
     calls: int
@@ -101,6 +105,7 @@ def group_figures(name: str, outcomes: Sequence[Outcome]) -> GroupFigures:
         name=name,
         debates=len(rows),
         statuses=dict(Counter(row.status for row in rows).most_common()),
+        incomplete=sum((row.status, row.reason) == INCOMPLETE for row in rows),
         reasons=dict(Counter(row.reason for row in rows).most_common()),
         rounds=dict(sorted(Counter(row.rounds for row in rows).items())),
         calls=calls,

@@ -80,7 +80,8 @@ def test_what_ended_for_want_of_budget_is_said_and_run_again(
         assert (run["status"], run["reason"]) == ("completed", "budget_exhausted")
         assert run["usage"]["model_calls"] == 5
     assert json.loads((out / "manifest.json").read_text())["figures"]["out_of_budget"] == 3
-    assert "3 by budget_exhausted" in parley("report", out, "--format", "text").out
+    told = parley("report", out, "--format", "text").out
+    assert "debates completed: **0 of 3** (3 incomplete by budget_exhausted)" in told
 
     again = batch("--resume", "--budget", "calls=100")
     assert again.code == 0, again.out

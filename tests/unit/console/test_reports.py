@@ -175,7 +175,7 @@ def test_a_budget_that_ends_debates_saves_nothing(parley: Call, tmp_path: Path) 
     assert group["reasons"] == {"budget_exhausted": 2, "stalemate": 1}
     assert (group["calls"], group["calls_without_early_stop"], group["calls_saved"]) == (8, 12, 4)
     words = parley("report", file, "--format", "text").out
-    assert "2 by budget_exhausted" in words
+    assert "debates completed: **1 of 3** (2 incomplete by budget_exhausted)" in words
     assert "8 of 12 turns taken where a rule ended it" in words
     assert not re.search(r"(?<!model )\bcalls\b", words.replace("Model calls", "model calls"))
 
