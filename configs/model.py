@@ -24,6 +24,10 @@ from parley.configs.addresses import http_address
 
 SET_NAME = "set PARLEY_MODEL__NAME, or model.name in parley.yaml"
 SET_KEY = "set PARLEY_MODEL__API_KEY (or OPENAI_API_KEY)"
+SET_PRICES = (
+    "set PARLEY_MODEL__PRICES__INPUT and PARLEY_MODEL__PRICES__OUTPUT (for a million tokens), or the"
+    " seat's prices under model.seats in parley.yaml"
+)
 SET_ADDRESS = "set PARLEY_MODEL__BASE_URL (or OPENAI_BASE_URL)"
 SET_LENGTH = "raise PARLEY_MODEL__MAX_OUTPUT_TOKENS for longer answers"
 SET_SIZE = "raise PARLEY_MODEL__MAX_REPLY_KIB"
@@ -49,6 +53,10 @@ class Prices(BaseModel):
 
     input: Annotated[float, Field(ge=0)] = 0.0
     output: Annotated[float, Field(ge=0)] = 0.0
+
+    @property
+    def are_known(self) -> bool:
+        return self.input > 0 or self.output > 0
 
 
 class ModelOptions(BaseModel):

@@ -1,7 +1,7 @@
 """
 What a batch leaves behind in its directory, one line a sentence, in the order of the data set.
 
-    outputs.jsonl                     the output records
+    outputs.jsonl                     the output records, and how each came about (`run`)
     scorecards.jsonl                  mapping, overrides and the integrity check of each
     traces.jsonl                      who said what, and what the coordinator declared
     debates.jsonl                     every fact, for report, backtest, verify and import
@@ -9,10 +9,12 @@ What a batch leaves behind in its directory, one line a sentence, in the order o
     override_gate_debug_summary.json  the same, counted
     manifest.json                     what was run, and its figures
 
-The figures are computed from the files, so that a resumed batch ends like one that never stopped.
+What a resumed batch has run stands behind what it found. The figures are computed from the files, so
+that it ends like one that never stopped.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -50,7 +52,12 @@ from parley.coordinator.absa.metrics import (
     scorecard,
     warnings,
 )
-from parley.coordinator.absa.result import record_of
+from parley.coordinator.absa.result import (
+    OUT_OF_BUDGET,
+    AbsaUnfinished,
+    RunSummary,
+    result_of,
+)
 from parley.coordinator.tally import declarations_of
 
 OUTPUTS, SCORECARDS, TRACES = "outputs.jsonl", "scorecards.jsonl", "traces.jsonl"
@@ -77,6 +84,12 @@ class Trace(Contract):
     process_trace: tuple[TraceEntry, ...]
 
 
+class OutputLine(FinalOutput):
+    """`run` is None in what was written elsewhere."""
+
+    run: RunSummary | None = None
+
+
 class Figures(Contract):
     """Of all sentences in the directory."""
 
@@ -86,6 +99,9 @@ class Figures(Contract):
     warnings: tuple[Warned, ...]
     integrity_failures: int
     notes: tuple[str, ...]
+    # Records that ended for want of budget, and turns that nobody took, by the reason.
+    out_of_budget: int
+    abstentions: dict[str, int]
 
 
 class Outputs:
@@ -116,11 +132,11 @@ class Outputs:
         ref, state = debated.ref, debated.state
         self._files[DEBATES].writelines(f"{one}\n" for one in fact_lines(ref, debated.recorded))
         self._files[DEBATES].flush()
-        record = record_of(ref, state)
-        if record is None or state.overridden is None:
+        record = result_of(ref, state)
+        if isinstance(record, AbsaUnfinished) or state.overridden is None:
             return False
         text_id = record.meta.text_id
-        view = RecordView.model_validate(record.model_dump(by_alias=True))
+        view = _view(record)
         card = Scorecard(text_id=text_id, debate=scorecard(record), integrity=check_record(view))
         trace = Trace(
             text_id=text_id,
@@ -149,49 +165,29 @@ class Outputs:
         file.flush()
 
 
-def finished(directory: Path) -> set[str]:
-    """The sentences that are done; what a stop left behind half-written is taken away."""
-    records = list(_whole_lines(directory / OUTPUTS))
-    done = {str(json.loads(line)["meta"]["text_id"]) for line in records}
-    for name in LINES:
-        path = directory / name
-        kept = [line for line in _whole_lines(path) if _text_id(json.loads(line)) in done]
-        if path.is_file():
-            path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
-    _keep_debates(directory)
-    return done
-
-
-def _keep_debates(directory: Path) -> None:
-    """Of those that left a record; the others are run again."""
-    path = directory / DEBATES
-    if not path.is_file():
-        return
-    traced = {json.loads(line)["debate_id"] for line in _whole_lines(directory / TRACES)}
-    kept = [line for line in _whole_lines(path) if json.loads(line)["debate_id"] in traced]
-    path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
-
-
-def records_in(directory: Path) -> list[FinalOutput]:
+def records_in(directory: Path) -> list[OutputLine]:
     try:
-        return [FinalOutput.model_validate_json(one) for one in _whole_lines(directory / OUTPUTS)]
+        return [OutputLine.model_validate_json(one) for one in whole_lines(directory / OUTPUTS)]
     except ValidationError as error:
         raise BadInput(f"{directory / OUTPUTS}: {error.errors()[0]['msg']}") from error
 
 
 def figures(directory: Path) -> tuple[Figures, GateDebugSummary]:
     records = records_in(directory)
-    cards = [Scorecard.model_validate_json(one) for one in _whole_lines(directory / SCORECARDS)]
+    cards = [Scorecard.model_validate_json(one) for one in whole_lines(directory / SCORECARDS)]
     metrics = debate_metrics([card.debate for card in cards])
-    views = [RecordView.model_validate(one.model_dump(by_alias=True)) for one in records]
-    traces = sum(1 for _ in _whole_lines(directory / TRACES))
+    runs = [one.run for one in records if one.run is not None]
+    missed = Counter(error.reason for run in runs for error in run.errors)
+    traces = sum(1 for _ in whole_lines(directory / TRACES))
     found = Figures(
         samples=len(records),
         debate=metrics,
         adoption=adoption_metrics(records),
         warnings=warnings(metrics, warning_thresholds()),
         integrity_failures=sum(not card.integrity.passed for card in cards),
-        notes=check_run(views, scorecards=len(cards), traces=traces),
+        notes=check_run(list(map(_view, records)), scorecards=len(cards), traces=traces),
+        out_of_budget=sum(run.reason == OUT_OF_BUDGET for run in runs),
+        abstentions=dict(missed.most_common()),
     )
     return found, debug_summary(list(_sample_gates(directory, records)))
 
@@ -219,7 +215,7 @@ def _gate_of(outcome: OverrideOutcome) -> GateOutcome:
 def _sample_gates(directory: Path, records: Iterable[FinalOutput]) -> Iterator[SampleGate]:
     """The gate's decisions as the debug lines have them, with four decimals."""
     lines: dict[str, list[GateLine]] = {}
-    for text in _whole_lines(directory / GATE):
+    for text in whole_lines(directory / GATE):
         line = _GATE_LINE.validate_json(text)
         lines.setdefault(line.text_id, []).append(line)
     for index, record in enumerate(records):
@@ -245,13 +241,11 @@ def _decision(line: GateDebugRecord) -> GateDecision:
     )
 
 
-def _text_id(line: Mapping[str, JsonValue]) -> str:
-    meta = line.get("meta", line)
-    assert isinstance(meta, Mapping)
-    return str(meta["text_id"])
+def _view(record: FinalOutput) -> RecordView:
+    return RecordView.model_validate(record.model_dump(by_alias=True, exclude={"run"}))
 
 
-def _whole_lines(path: Path) -> Iterator[str]:
+def whole_lines(path: Path) -> Iterator[str]:
     """Lines that end, and hold JSON."""
     if not path.is_file():
         return

@@ -2,30 +2,34 @@
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pydantic import JsonValue
-
 from parley import __version__
-from parley.bus.contracts.base import Usage, sum_of
+from parley.bus.contracts.base import Contract, Usage, sum_of
+from parley.bus.contracts.facts import Status
 from parley.bus.contracts.panel import AbsaPanel
 from parley.bus.journal import Journal
 from parley.configs.settings import Settings
 from parley.console.absa_batch import Debated, Job, debate_all
-from parley.console.absa_outputs import Outputs, figures, finished, write_summary
+from parley.console.absa_outputs import Figures, Outputs, figures, write_summary
+from parley.console.absa_resume import finished, put_back, recorded_in
 from parley.console.absa_samples import DataSet, SampleLine
 from parley.console.brains import MODEL, BrainChoice, open_brain
 from parley.console.costs import usage_in_words
 from parley.console.exits import complain
 from parley.console.output import print_line
 from parley.console.progress import progress_of
+from parley.console.reports.figures import count
+from parley.console.seated import as_seated
 from parley.console.submitting import panel_for
 from parley.console.system import open_journal, private_server, somebody_coordinates, staffed
+from parley.coordinator.absa.result import OUT_OF_BUDGET
 from parley.coordinator.state import DebateState
-from parley.coordinator.tally import usage_by_persona
+from parley.coordinator.tally import TurnError, errors_of, usage_by_persona
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +50,25 @@ class Batch:
     variants: tuple[Variant, ...]
     language: str | None
     at_once: int
+    sets: tuple[str, ...]
+
+
+class Failed(Contract):
+    """A debate that ended without a record."""
+
+    text_id: str
+    debate_id: str
+    status: Status
+    reason: str
+    detail: str | None
+    errors: tuple[TurnError, ...]
 
 
 @dataclass(slots=True)
 class Tally:
     seconds: float = 0.0
     ran: int = 0
-    failures: list[JsonValue] = field(default_factory=list)
+    failures: list[Failed] = field(default_factory=list)
     # What models were asked for the debates that ran, by persona.
     usage: dict[str, Usage] = field(default_factory=dict)
 
@@ -85,7 +101,7 @@ class InOrder:
 
 
 async def run_batch(settings: Settings, wanted: Batch, choice: BrainChoice) -> bool:
-    """Whether any debate ended without a record."""
+    """Whether every sentence has its record, and the whole one."""
     if choice.kind == MODEL:
         # More would only wait for the models, with their deadlines running.
         wanted = replace(wanted, at_once=min(wanted.at_once, settings.model.concurrency))
@@ -94,6 +110,7 @@ async def run_batch(settings: Settings, wanted: Batch, choice: BrainChoice) -> b
         if own_server:
             settings = await stack.enter_async_context(private_server(settings))
         journal = await stack.enter_async_context(open_journal(settings, create=True))
+        panels = [one.panel for one in wanted.variants]
         if own_server or not await somebody_coordinates(journal):
             seats = list(
                 dict.fromkeys(
@@ -102,13 +119,17 @@ async def run_batch(settings: Settings, wanted: Batch, choice: BrainChoice) -> b
                     for persona in one.panel.roster
                 )
             )
-            brain = await stack.enter_async_context(open_brain(choice, settings, seats, journal))
+            opened = open_brain(choice, settings, panels, seats, journal)
+            brain = await stack.enter_async_context(opened)
             await stack.enter_async_context(staffed(journal, settings, seats, brain))
-        tallies = [await _run(journal, wanted, one, choice) for one in wanted.variants]
-    return any(tally.failures for tally in tallies)
+        else:
+            suited = await as_seated(journal, panels, wanted.sets)
+            variants = zip(wanted.variants, suited, strict=True)
+            wanted = replace(wanted, variants=tuple(replace(one, panel=p) for one, p in variants))
+        return all([await _run(journal, wanted, one, choice) for one in wanted.variants])
 
 
-async def _run(journal: Journal, wanted: Batch, variant: Variant, choice: BrainChoice) -> Tally:
+async def _run(journal: Journal, wanted: Batch, variant: Variant, choice: BrainChoice) -> bool:
     done = finished(variant.directory)
     jobs = [
         _job(index, one, variant.panel, wanted.language)
@@ -116,34 +137,38 @@ async def _run(journal: Journal, wanted: Batch, variant: Variant, choice: BrainC
         if one.identity.text_id not in done
     ]
     tally = Tally(ran=len(jobs))
-    with Outputs(variant.directory) as outputs, progress_of(variant.name, len(jobs)) as step:
-        results = InOrder(outputs, tally, [job.index for job in jobs])
+    try:
+        with Outputs(variant.directory) as outputs, progress_of(variant.name, len(jobs)) as step:
+            results = InOrder(outputs, tally, [job.index for job in jobs])
 
-        def note(job: Job, debated: Debated) -> None:
-            tally.charge(debated.state)
-            results.take(job.index, debated)
-            step()
+            def note(job: Job, debated: Debated) -> None:
+                tally.charge(debated.state)
+                results.take(job.index, debated)
+                step()
 
-        began = time.monotonic()
-        await debate_all(journal, jobs, note, at_once=wanted.at_once, script=choice.script)
-        tally.seconds = time.monotonic() - began
-    _conclude(wanted, variant, tally)
-    return tally
+            began = time.monotonic()
+            await debate_all(journal, jobs, note, at_once=wanted.at_once, script=choice.script)
+            tally.seconds = time.monotonic() - began
+    finally:
+        put_back(variant.directory)
+    found = _conclude(wanted, variant, tally)
+    return not tally.failures and not found.out_of_budget
 
 
-def _failure(debated: Debated) -> JsonValue:
+def _failure(debated: Debated) -> Failed:
     state, panel = debated.state, debated.state.running_panel
     assert isinstance(panel, AbsaPanel)
     assert state.closed is not None
     why = state.closed.detail or state.closed.reason
     complain(f"{panel.sample.text_id}: {state.closed.status.value}: {why}")
-    return {
-        "text_id": panel.sample.text_id,
-        "debate_id": debated.ref.id,
-        "status": state.closed.status.value,
-        "reason": state.closed.reason,
-        "detail": state.closed.detail,
-    }
+    return Failed(
+        text_id=panel.sample.text_id,
+        debate_id=debated.ref.id,
+        status=state.closed.status,
+        reason=state.closed.reason,
+        detail=state.closed.detail,
+        errors=errors_of(state),
+    )
 
 
 def _job(index: int, one: SampleLine, panel: AbsaPanel, language: str | None) -> Job:
@@ -153,7 +178,7 @@ def _job(index: int, one: SampleLine, panel: AbsaPanel, language: str | None) ->
     return Job(index, panel_for(panel, one.text, one.language or language, one.identity), one.text)
 
 
-def _conclude(wanted: Batch, variant: Variant, tally: Tally) -> None:
+def _conclude(wanted: Batch, variant: Variant, tally: Tally) -> Figures:
     found, gate = figures(variant.directory)
     speed = round(tally.ran / tally.seconds, 1) if tally.seconds else None
     write_summary(
@@ -167,7 +192,7 @@ def _conclude(wanted: Batch, variant: Variant, tally: Tally) -> None:
             "params": variant.panel.params.model_dump(mode="json"),
             "override": variant.panel.override.model_dump(mode="json"),
             "bad_lines": list(wanted.data.problems),
-            "failures": tally.failures,
+            "failures": [one.model_dump(mode="json") for one in tally.failures],
             "ran": tally.ran,
             "usage": tally.total.model_dump(mode="json"),
             "usage_by_persona": {
@@ -184,5 +209,22 @@ def _conclude(wanted: Batch, variant: Variant, tally: Tally) -> None:
         f"{variant.name}: {found.samples} records in {variant.directory}"
         f" ({tally.ran} run now, {speed or 0} sentences/s, {len(tally.failures)} failed)"
     )
+    for line in _shortcomings(found, tally.failures, variant.directory):
+        print_line(f"  {line}")
     if tally.usage:
         print_line(f"  models: {usage_in_words(tally.total)}")
+    return found
+
+
+def _shortcomings(found: Figures, failures: Sequence[Failed], directory: Path) -> Iterator[str]:
+    broke = {one.text_id for one in failures if one.reason == OUT_OF_BUDGET}
+    lost = len(broke - recorded_in(directory)) if broke else 0
+    if found.out_of_budget or lost:
+        without = f", {lost} of them without a record" if lost else ""
+        ended = f"{found.out_of_budget + lost} ended by {OUT_OF_BUDGET}{without}"
+        yield f"{ended}: --resume runs them again"
+    missed = Counter(found.abstentions)
+    missed.update(error.reason for one in failures for error in one.errors)
+    if missed:
+        why = ", ".join(f"{reason} {number}" for reason, number in missed.most_common())
+        yield f"{count(missed.total(), 'turn')} abstained: {why}"

@@ -1,9 +1,10 @@
 """`--brain`: who thinks for the agents."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from parley.agents.auto import AutoBrain, RuleBrain
 from parley.agents.brain import Brain
@@ -13,12 +14,13 @@ from parley.agents.model.measures import SkillMeasures
 from parley.agents.model.question import Questions
 from parley.agents.model.verdicts import VerdictQuestions
 from parley.agents.script import ScriptedBrain
-from parley.bus.contracts.panel import Panel
+from parley.bus.contracts.panel import Panel, PanelBase
 from parley.bus.errors import BadInput
 from parley.bus.extras import extra
 from parley.bus.journal import Journal
 from parley.configs.names import name_unknown
 from parley.configs.settings import Settings
+from parley.console.budgets import check_prices
 from parley.console.debates import ScriptFile, read_script
 from parley.console.exits import warn
 from parley.console.seating import unknown_seats
@@ -31,6 +33,8 @@ AUTO = "auto"
 MODEL = "model"
 # Models think longer than scripts; a panel that says nothing else waits this long for them.
 MODEL_DEADLINE_S = 180.0
+
+PanelT = TypeVar("PanelT", bound=PanelBase)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +84,15 @@ def questions(language: str | None = None) -> Sequence[Questions]:
 
 @asynccontextmanager
 async def open_brain(
-    choice: BrainChoice, settings: Settings, seats: Sequence[tuple[str, str]], journal: Journal
+    choice: BrainChoice,
+    settings: Settings,
+    panels: Iterable[Panel],
+    seats: Sequence[tuple[str, str]],
+    journal: Journal,
 ) -> AsyncIterator[Brain]:
     """
-    `journal` is where a model's budgets and answers are shared, and its words heard.
+    `panels` are what the seats will debate on, as far as is known; `journal` is where a model's
+    budgets and answers are shared, and its words heard.
 
     Raises BadInput or Unreachable for a model that cannot be asked.
     """
@@ -93,13 +102,15 @@ async def open_brain(
     with extra("model", "--brain model"):
         from parley.agents.model.brain import open_model_brain  # noqa: PLC0415 - a large package
     warn(unknown_seats(settings.model, settings.panels))
+    for panel in panels:
+        check_prices(panel, seats, settings.model)
     async with open_model_brain(settings.model, seats, questions(), journal) as brain:
         yield brain
 
 
-def with_patience(panel: Panel, choice: BrainChoice, sets: Sequence[str]) -> Panel:
-    """The panel with time enough for a model, unless somebody set its deadline."""
+def with_patience(panel: PanelT, sets: Sequence[str]) -> PanelT:
+    """The panel with time enough for models, unless somebody set its deadline."""
     told = any(one.partition("=")[0].strip() == "deadline_s" for one in sets)
-    if choice.kind != MODEL or told or panel.deadline_s >= MODEL_DEADLINE_S:
+    if told or panel.deadline_s >= MODEL_DEADLINE_S:
         return panel
     return panel.model_copy(update={"deadline_s": MODEL_DEADLINE_S})

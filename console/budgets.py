@@ -1,15 +1,18 @@
 """`--budget` and `--total-budget`: what debates may use of language models."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
 from pydantic import ValidationError
 
-from parley.bus.contracts.budget import BatchBudget, Budget
-from parley.bus.contracts.panel import PanelBase
+from parley.bus.contracts.budget import Allowance, BatchBudget, Budget
+from parley.bus.contracts.panel import Panel, PanelBase
 from parley.bus.errors import BadInput
 from parley.configs.mistakes import explain
+from parley.configs.model import SET_PRICES, ModelSettings
 from parley.configs.names import name_unknown
+from parley.coordinator.budget import budget_of
 
 PanelT = TypeVar("PanelT", bound=PanelBase)
 
@@ -37,6 +40,19 @@ def limits_of(budget: str | None, total: str | None, name: str) -> Limits:
         _budget(budget, "--budget") if budget is not None else None,
         BatchBudget(name=name, budget=shared) if shared is not None else None,
     )
+
+
+def check_prices(panel: Panel, seats: Iterable[tuple[str, str]], model: ModelSettings) -> None:
+    """Raises BadInput where the cost of a seat's model is limited, and nobody said what it costs."""
+    if not Allowance(debate=budget_of(panel), batch=panel.batch).limits_cost:
+        return
+    for seat in seats:
+        choice = model.choice_for(*seat)
+        if seat[0] == panel.name and not choice.prices.are_known:
+            raise BadInput(
+                f"a budget of cost would limit nothing: {choice.name}, the model of"
+                f" {'/'.join(seat)}, has no prices: {SET_PRICES}"
+            )
 
 
 def _budget(text: str, option: str) -> Budget:

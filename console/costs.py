@@ -1,27 +1,36 @@
 """What a debate cost, in words; and what stopping early has saved."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from parley.bus.contracts.base import Usage
 from parley.bus.contracts.panel import VerdictPanel
+from parley.console.text import one_line
 from parley.coordinator.budget import limits_of
 from parley.coordinator.state import DebateState
-from parley.coordinator.tally import usage_by_persona, usage_of
+from parley.coordinator.tally import brains_of, ended_by_rule, usage_by_persona, usage_of
 from parley.coordinator.verdicts.board import board_of
 
 
 def tell_costs(state: DebateState) -> Iterator[str]:
     if state.panel is None:
         return
-    yield from _savings(state)
+    yield from tell_savings(state)
+    brains = brains_of(state)
+    if brains:
+        yield f"thought by: {brains_in_words(brains)}"
+    yield from tell_total(state)
     by_persona = usage_by_persona(state)
-    if not by_persona:
-        return
-    limits = ", ".join(f"{name} {limit:g}" for name, limit in _limits(state).items())
-    yield f"models: {usage_in_words(usage_of(state))}" + (f" (limits: {limits})" if limits else "")
-    width = max(map(len, by_persona))
+    width = max(map(len, by_persona), default=0)
     for name, usage in by_persona.items():
         yield f"  {name:<{width}}  {usage_in_words(usage)}"
+
+
+def tell_total(state: DebateState) -> Iterator[str]:
+    usage = usage_of(state)
+    if not usage.model_calls:
+        return
+    limits = ", ".join(f"{name} {limit:g}" for name, limit in _limits(state).items())
+    yield f"models: {usage_in_words(usage)}" + (f" (limits: {limits})" if limits else "")
 
 
 def _limits(state: DebateState) -> dict[str, float]:
@@ -33,10 +42,10 @@ def _limits(state: DebateState) -> dict[str, float]:
     }
 
 
-def _savings(state: DebateState) -> Iterator[str]:
-    """Counted as one call for each agent and round, whoever thinks."""
+def tell_savings(state: DebateState) -> Iterator[str]:
+    """Counted as one turn for each agent and round, whoever thinks."""
     panel = state.running_panel
-    if not isinstance(panel, VerdictPanel) or state.terminated is None:
+    if not isinstance(panel, VerdictPanel) or not ended_by_rule(state):
         return
     rounds, most = max(0, board_of(state).round), panel.params.max_rounds
     if rounds < most:
@@ -47,7 +56,15 @@ def _savings(state: DebateState) -> Iterator[str]:
         )
 
 
+def brains_in_words(brains: Mapping[str, str]) -> str:
+    """Cleaned: a brain's name is what its turns say it is."""
+    personas: dict[str, list[str]] = {}
+    for persona, brain in brains.items():
+        personas.setdefault(brain, []).append(persona)
+    return one_line(", ".join(f"{brain} ({', '.join(who)})" for brain, who in personas.items()))
+
+
 def usage_in_words(usage: Usage) -> str:
-    calls = "1 call" if usage.model_calls == 1 else f"{usage.model_calls} calls"
+    calls = "1 model call" if usage.model_calls == 1 else f"{usage.model_calls} model calls"
     cost = f", cost {usage.cost:.4g}" if usage.cost else ""
     return f"{calls}, {usage.input_tokens} tokens read, {usage.output_tokens} written{cost}"

@@ -2,14 +2,14 @@
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from parley.agents.script import AnyScript, Script, script_schema
-from parley.bus.contracts.panel import VerdictPanel
+from parley.bus.contracts.panel import Panel, VerdictPanel
 from parley.bus.errors import BadInput
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import explain
@@ -91,6 +91,12 @@ def wished_panel(name: str, wishes: Wishes) -> Resolution:
             models=wishes.models,
         )
     )
+
+
+def panels_of(seats: Iterable[tuple[str, str]], panels_dir: Path | None) -> Iterator[Panel]:
+    """The panels that these seats belong to, as debates run them if nobody wishes otherwise."""
+    for name in dict.fromkeys(panel for panel, _ in seats):
+        yield wished_panel(name, Wishes(panels_dir=panels_dir, models=True)).panel
 
 
 def scripted_panel(script: ScriptFile, wishes: Wishes) -> Resolution:

@@ -25,6 +25,8 @@ class Job:
     given_id: str | None = None
     out: Path | None = None
     as_json: bool = False
+    # What was set by hand.
+    sets: tuple[str, ...] = ()
 
     @property
     def several(self) -> bool:

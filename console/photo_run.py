@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, nullcontext
+from dataclasses import replace
 
 import anyio
 import anyio.to_thread
@@ -21,6 +22,7 @@ from parley.console.logbook import log_of
 from parley.console.photo_check import Photo, check
 from parley.console.photo_desk import Desk
 from parley.console.photo_files import Job
+from parley.console.seated import as_seated
 from parley.console.system import open_journal, private_server, somebody_coordinates, staffed
 from parley.console.text import one_line
 from parley.console.views import Silence, view_for
@@ -41,7 +43,7 @@ async def run_photos(settings: Settings, job: Job, choice: BrainChoice) -> int:
         first = await anyio.to_thread.run_sync(lambda: next(feed, None))
         if first is not None:
             async with AsyncExitStack() as stack:
-                journal = await _journal(stack, settings, job, choice)
+                journal, desk.job = await _at_work(stack, settings, job, choice)
                 blobs = {
                     f"{REFERENCE_PREFIX}{number}": await _uploaded(journal, one)
                     for number, one in enumerate(references, start=1)
@@ -50,9 +52,10 @@ async def run_photos(settings: Settings, job: Job, choice: BrainChoice) -> int:
     return desk.exit_code
 
 
-async def _journal(
+async def _at_work(
     stack: AsyncExitStack, settings: Settings, job: Job, choice: BrainChoice
-) -> Journal:
+) -> tuple[Journal, Job]:
+    """With agents to answer, here or elsewhere; and the job as it suits them."""
     own_server = not settings.names_a_server
     if own_server:
         settings = await stack.enter_async_context(private_server(settings))
@@ -60,7 +63,9 @@ async def _journal(
     if own_server or not await somebody_coordinates(journal):
         seats = [(job.panel.name, persona) for persona in job.panel.everybody]
         await stack.enter_async_context(staffed(journal, settings, seats, make_brain(choice)))
-    return journal
+        return journal, job
+    (panel,) = await as_seated(journal, [job.panel], job.sets)
+    return journal, replace(job, panel=panel)
 
 
 async def _debate_all(

@@ -17,6 +17,7 @@ from parley.console.brains import MODEL, SCRIPT, BrainChoice, with_patience
 from parley.console.budgets import UNLIMITED, Limits
 from parley.console.debates import ScriptFile, Wishes, new_id, scripted_panel, wished_panel
 from parley.console.inputs import Material, read_lines, read_material, read_question, upload
+from parley.console.seated import as_seated
 from parley.console.text import is_token
 
 
@@ -29,6 +30,8 @@ class Plan:
     script: ScriptFile | None
     ids: tuple[str, ...]
     warnings: tuple[str, ...]
+    # What was set by hand.
+    sets: tuple[str, ...] = ()
 
     @property
     def panel(self) -> Panel:
@@ -59,9 +62,10 @@ def plan(  # noqa: PLR0913, PLR0917  one argument for each thing a person says
     materials = _materials(inputs, read) if inputs else _nothing_but(script)
     check_id(given_id, len(materials))
     ids = (given_id,) if given_id is not None else tuple(new_id() for _ in materials)
-    patient = limits.on(with_patience(chosen, brain, wishes.sets))
-    panels = tuple(panel_for(patient, one.text, wishes.language) for one in materials)
-    return Plan(panels, materials, script, ids, resolution.warnings)
+    patient = with_patience(chosen, wishes.sets) if brain.kind == MODEL else chosen
+    limited = limits.on(patient)
+    panels = tuple(panel_for(limited, one.text, wishes.language) for one in materials)
+    return Plan(panels, materials, script, ids, resolution.warnings, tuple(wishes.sets))
 
 
 def panel_for(
@@ -91,6 +95,11 @@ def check_id(given_id: str | None, inputs: int) -> None:
         raise BadInput(
             f"--id {given_id}: should be letters, digits, - and _, at most 64, for one input"
         )
+
+
+async def for_those_seated(journal: Journal, wanted: Plan) -> Plan:
+    """Of debates that are left to agents elsewhere, who may need more time than the panel gives."""
+    return replace(wanted, panels=await as_seated(journal, wanted.panels, wanted.sets))
 
 
 async def submit(journal: Journal, wanted: Plan) -> None:

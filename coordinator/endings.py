@@ -17,6 +17,7 @@ from parley.coordinator.absa.sample import Reading
 from parley.coordinator.absa.steps import is_turn
 from parley.coordinator.regimes.progress import progress_of
 from parley.coordinator.state import DebateState
+from parley.coordinator.tally import ended_by_rule
 from parley.coordinator.verdicts.board import Stand, board_of
 from parley.coordinator.verdicts.cobra import CobraAlgorithm, CobraResponse, cobra
 from parley.coordinator.verdicts.manager import majority_vote
@@ -38,11 +39,13 @@ class Ending:
     """
     `rounds` is what the panel's protocol iterates: rounds, or iterations of a deliberation.
 
-    Calls are nominal: one for each speaker and round, whoever thinks for the speaker.
+    Calls are nominal: one for each speaker and round, whoever thinks for the speaker; people are
+    told of turns, as models are called as well.
     """
 
     status: Status | None
     reason: str | None
+    by_rule: bool
     rounds: int
     most_rounds: int
     speakers: int
@@ -74,6 +77,7 @@ def ending_of(state: DebateState) -> Ending:
     return Ending(
         status=state.closed.status if state.closed else None,
         reason=state.terminated.reason.value if state.terminated else None,
+        by_rule=ended_by_rule(state),
         rounds=course.rounds,
         most_rounds=_most_rounds(panel),
         speakers=_speakers(panel),

@@ -4,8 +4,19 @@ from collections.abc import Iterator
 
 from parley.bus.contracts.base import Contract, Usage, sum_of
 from parley.bus.contracts.declaration import TerminationDeclaration
-from parley.bus.contracts.facts import Abstained, Failure, TurnTaken
+from parley.bus.contracts.facts import Abstained, Failure, Status, TurnTaken
+from parley.bus.contracts.verdicts import TerminationReason
 from parley.coordinator.state import DebateState
+
+# Ends that no rule of a debate brought about.
+_BROKEN_OFF = frozenset(
+    {
+        TerminationReason.BUDGET_EXHAUSTED,
+        TerminationReason.CANCELLED,
+        TerminationReason.QUORUM_LOST,
+        TerminationReason.DEBATE_DISABLED,
+    }
+)
 
 
 class TurnError(Contract):
@@ -23,6 +34,13 @@ def declarations_of(state: DebateState) -> tuple[TerminationDeclaration, ...]:
     return (*riding, state.terminated.declaration) if state.terminated else tuple(riding)
 
 
+def ended_by_rule(state: DebateState) -> bool:
+    """Only then are the turns that were left saved; whatever is broken off just goes without them."""
+    if state.terminated is None or state.terminated.reason in _BROKEN_OFF:
+        return False
+    return state.closed is None or state.closed.status is Status.COMPLETED
+
+
 def usage_of(state: DebateState) -> Usage:
     return sum_of(turn.usage for turn in _turns(state))
 
@@ -34,6 +52,12 @@ def usage_by_persona(state: DebateState) -> dict[str, Usage]:
         used.setdefault(turn.persona, []).append(turn.usage)
     sums = {name: sum_of(used[name]) for name in state.running_panel.everybody if name in used}
     return {name: usage for name, usage in sums.items() if usage.model_calls}
+
+
+def brains_of(state: DebateState) -> dict[str, str]:
+    """Who thought for each persona, as its turns say; in roster order, the manager last."""
+    thought = {turn.persona: turn.brain for turn in _turns(state) if turn.brain}
+    return {name: thought[name] for name in state.running_panel.everybody if name in thought}
 
 
 def _turns(state: DebateState) -> Iterator[TurnTaken]:

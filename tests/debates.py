@@ -4,7 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from parley.agents.script import Script, parse_script, recite
-from parley.bus.contracts.facts import Fact, RequestByReference, Submitted, TurnTaken
+from parley.bus.contracts.facts import (
+    Asked,
+    Fact,
+    Failure,
+    FailureReason,
+    RequestByReference,
+    Submitted,
+    TurnTaken,
+)
 from parley.bus.contracts.panel import DebateInput, Persona, VerdictPanel, VerdictParams
 from parley.coordinator.policy import FLOWS, Flow, decide
 from parley.coordinator.reducer import apply, fold
@@ -39,6 +47,17 @@ STALEMATE = parse_script(
          watermark: [ai_generated, .75], spatial: [ai_generated, .70]}
     """
 )
+
+
+REFUSED = Failure(reason=FailureReason.BUDGET_EXHAUSTED, detail="the budget is used up")
+
+
+def play_out_of_budget() -> tuple[list[Fact], DebateState]:
+    """A stalemate that stops in its first round, as noise is refused a call."""
+    facts, _ = play(panel(), STALEMATE)
+    refused = TurnTaken(step="round-1", persona="noise", content=REFUSED)
+    asks = [isinstance(fact, Asked) and fact.step == refused.step for fact in facts]
+    return play_on([*facts[: asks.index(True) + 1], refused], STALEMATE)
 
 
 def play(

@@ -16,7 +16,7 @@ from parley.bus.contracts.base import NOTHING_USED, Usage, sum_of
 from parley.bus.contracts.facts import Failure, FailureReason
 from parley.bus.errors import BusError, NotFound
 from parley.bus.journal import Journal
-from parley.configs.model import ModelChoice, ModelSettings
+from parley.configs.model import SET_PRICES, ModelChoice, ModelSettings
 
 MODEL = "model"
 _LONGEST_DETAIL = 2000
@@ -64,6 +64,10 @@ class ModelBrain:
             )
         choice, client = seat
         name = f"{MODEL}:{choice.name}"
+        if task.budget is not None and task.budget.limits_cost and not choice.prices.are_known:
+            unpriced = f"the cost is limited, but {choice.name} has no prices: {SET_PRICES}"
+            failed = Failure(reason=FailureReason.UNSUPPORTED_REQUEST, detail=unpriced)
+            return Answer(failed, brain=name)
         try:
             question = await questions.ask(task, abilities_of(choice, self._settings))
         except NotFound as missing:

@@ -32,3 +32,8 @@ class Allowance(Contract):
 
     debate: Budget | None = None
     batch: BatchBudget | None = None
+
+    @property
+    def limits_cost(self) -> bool:
+        budgets = (self.debate, self.batch.budget if self.batch is not None else None)
+        return any(one is not None and one.cost is not None for one in budgets)

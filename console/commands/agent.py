@@ -11,6 +11,7 @@ from parley.configs.panels import panel_path, read_panel
 from parley.configs.settings import Settings, load
 from parley.console import logs
 from parley.console.brains import BrainChoice, open_brain, parse_brain
+from parley.console.debates import panels_of
 from parley.console.exits import warn
 from parley.console.health import probed
 from parley.console.options import Brain, Config, Nats, Panels, example
@@ -75,9 +76,10 @@ def seats_of(who: Sequence[str], panels_dir: Path | None) -> Seats:
 
 
 async def _speak(settings: Settings, seats: Seats, choice: BrainChoice, stop: anyio.Event) -> None:
+    panels = panels_of(seats, settings.panels)
     async with (
         open_journal(settings, create=True) as journal,
-        open_brain(choice, settings, seats, journal) as brain,
+        open_brain(choice, settings, panels, seats, journal) as brain,
     ):
         workers = agents(journal, settings, seats, brain)
         async with (

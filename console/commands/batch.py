@@ -14,7 +14,7 @@ from parley.console.absa_compare import compare
 from parley.console.absa_outputs import OUTPUTS
 from parley.console.absa_run import Batch, Variant, run_batch
 from parley.console.absa_samples import read_samples
-from parley.console.brains import BrainChoice, parse_brain, with_patience
+from parley.console.brains import MODEL, BrainChoice, parse_brain, with_patience
 from parley.console.budgets import limits_of
 from parley.console.debates import Wishes, wished_panel
 from parley.console.exits import BAD_INPUT, DONE, FAILED, complain
@@ -82,6 +82,7 @@ def batch(
 
     A line needs a text; an id (text_id, id or uid), case_type, split, domain_id, language_code and
     suggested_label are taken over. Bad lines are reported and left out, and the exit code is then 2.
+    It is 1 if a debate ended without a record or for want of budget; --resume runs those again.
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
@@ -100,6 +101,7 @@ def batch(
         variants=tuple(replace(one, panel=limits.on(one.panel)) for one in variants),
         language=wishes.language,
         at_once=at_once,
+        sets=tuple(wishes.sets),
     )
     for variant in wanted.variants:
         if (variant.directory / OUTPUTS).exists() and not resume:
@@ -109,10 +111,10 @@ def batch(
             )
     for problem in wanted.data.problems:
         complain(problem)
-    failed = run_async(lambda: run_batch(settings, wanted, choice))
+    whole = run_async(lambda: run_batch(settings, wanted, choice))
     if len(wanted.variants) > 1:
         compare([(one.name, one.directory) for one in wanted.variants], out)
-    raise typer.Exit(BAD_INPUT if wanted.data.problems else FAILED if failed else DONE)
+    raise typer.Exit(BAD_INPUT if wanted.data.problems else DONE if whole else FAILED)
 
 
 def _name_of(out: Path) -> str:
@@ -138,7 +140,7 @@ def _variants(
 
 
 def _panel(name: str, wishes: Wishes, choice: BrainChoice) -> AbsaPanel:
-    panel = with_patience(wished_panel(name, wishes).panel, choice, wishes.sets)
+    panel = wished_panel(name, wishes).panel
     if not isinstance(panel, AbsaPanel):
         raise BadInput(f"{name}: batch runs panels of the protocol absa only")
-    return panel
+    return with_patience(panel, wishes.sets) if choice.kind == MODEL else panel

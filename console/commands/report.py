@@ -15,7 +15,7 @@ from parley.console.reports.gold import read_gold
 from parley.console.reports.outcomes import Outcome
 from parley.console.reports.page import image
 from parley.console.reports.publish import TEXT, Format, GoldFile, Out, Sources, format_of, publish
-from parley.console.reports.report_document import report_document
+from parley.console.reports.report_document import price_of, report_document
 from parley.console.reports.sources import read_blob, read_groups
 from parley.console.reports.summary import report_of
 from parley.console.system import tune
@@ -100,8 +100,8 @@ def _alone(outcome: Outcome, debated: tuple[Block, ...]) -> Document:
         title=row.topic or row.debate_id,
         subtitle=(
             f"debate {row.debate_id} of {row.panel}: {row.status}, {row.reason},"
-            f" {count(row.rounds, 'round')}, {row.calls} of {row.calls_without_early_stop} calls, {row.seconds:.2f} s,"
-            f" {row.tokens} tokens"
+            f" {count(row.rounds, 'round')}, {row.calls} of {row.calls_without_early_stop} turns,"
+            f" {row.seconds:.2f} s, {price_of(row)}"
         ),
         blocks=(*debated, *debate_blocks(outcome.log.ref, outcome.log.state)),
     )

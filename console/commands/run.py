@@ -1,5 +1,6 @@
 import sys
 from contextlib import AsyncExitStack, nullcontext
+from dataclasses import replace
 from functools import partial
 
 import typer
@@ -39,7 +40,13 @@ from parley.console.options import (
 )
 from parley.console.output import model_line, print_line
 from parley.console.photo_files import debates_images, photo_job, photo_runner
-from parley.console.submitting import Plan, check_answerable, plan, submit
+from parley.console.submitting import (
+    Plan,
+    check_answerable,
+    for_those_seated,
+    plan,
+    submit,
+)
 from parley.console.system import (
     open_journal,
     private_server,
@@ -132,6 +139,7 @@ def run(
         if debates_images(chosen.panel):
             warn(chosen.warnings)
             job = photo_job(chosen.panel, inputs or (), references or (), given_id, out, as_json)
+            job = replace(job, sets=tuple(wishes.sets))
             raise typer.Exit(run_async(partial(photo_runner(), settings, job, choice)))
     if out is not None or references:
         raise BadInput("--out and --reference go with images, and with --brain auto or rule")
@@ -160,8 +168,11 @@ async def run_here(
         journal = await stack.enter_async_context(open_journal(settings, create=True))
         if own_server or not await somebody_coordinates(journal):
             seats = [(wanted.panel.name, persona) for persona in wanted.panel.everybody]
-            brain = await stack.enter_async_context(open_brain(choice, settings, seats, journal))
+            opened = open_brain(choice, settings, wanted.panels, seats, journal)
+            brain = await stack.enter_async_context(opened)
             await stack.enter_async_context(staffed(journal, settings, seats, brain))
+        else:
+            wanted = await for_those_seated(journal, wanted)
         start = await journal.bus.last_sequence() + 1
         await submit(journal, wanted)
         with nullcontext(Silence()) if as_json else view_for(several=several) as view:

@@ -32,7 +32,7 @@ from parley.console.options import (
 )
 from parley.console.output import print_line
 from parley.console.photo_files import debates_images, usable_photos
-from parley.console.submitting import Plan, plan
+from parley.console.submitting import Plan, for_those_seated, plan
 from parley.console.submitting import submit as submit_all
 from parley.console.system import open_journal, run_async
 
@@ -66,7 +66,8 @@ def submit(
     """
     Submit a debate to a running system.
 
-    Prints the id of each debate.
+    Prints the id of each debate. Agents that think by model are given more time than others; say
+    --brain model if they are yet to come, or if your login may not ask who is there.
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
@@ -91,4 +92,4 @@ def submit(
 
 async def _submit(settings: Settings, wanted: Plan) -> None:
     async with open_journal(settings, create=False) as journal:
-        await submit_all(journal, wanted)
+        await submit_all(journal, await for_those_seated(journal, wanted))

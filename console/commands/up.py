@@ -9,6 +9,7 @@ from parley.configs.panels import panel_paths, read_panel
 from parley.configs.settings import Settings, load
 from parley.console import logs
 from parley.console.brains import BrainChoice, open_brain, parse_brain
+from parley.console.debates import panels_of
 from parley.console.exits import warn
 from parley.console.health import probed
 from parley.console.options import Brain, Config, NatsOrPrivate, Panels, example
@@ -76,7 +77,9 @@ async def _up(
                 private_server(settings, port=port, store=store)
             )
         journal = await stack.enter_async_context(open_journal(settings, create=True))
-        brain = await stack.enter_async_context(open_brain(choice, settings, seats, journal))
+        panels = panels_of(seats, settings.panels)
+        opened = open_brain(choice, settings, panels, seats, journal)
+        brain = await stack.enter_async_context(opened)
         staff = await stack.enter_async_context(staffed(journal, settings, seats, brain))
         await stack.enter_async_context(probed(settings.health, journal.bus, staff, stop))
         page = await stack.enter_async_context(served(journal, settings)) if web else None

@@ -43,7 +43,7 @@ def _blocks(found: Backtest, *, all_debates: bool) -> Iterator[Block]:
     yield from _differences(found.debates, all_debates=all_debates)
     yield Heading("How to read this")
     yield Paragraph(
-        "Calls are nominal: one for each speaker and round. A debate that would have gone on beyond"
+        "Turns are nominal: one for each speaker and round. A debate that would have gone on beyond"
         " its recording, or would have needed an answer that nobody gave, is unknowable and counts"
         " in no other figure; accuracy, before and after, is of the debates whose outcome is known.",
         remark=True,
@@ -72,9 +72,9 @@ def _summary(summary: Summary) -> Iterator[Block]:
         ("outcome known, follow-up unknowable", "", str(summary.follow_up_unknowable)),
         ("stop earlier / later", "", f"{summary.stop_earlier} / {summary.stop_later}"),
         ("mean rounds", _mean(summary, known), decimal(summary.mean_rounds)),
-        ("calls", str(summary.calls_recorded), str(summary.calls)),
+        ("turns", str(summary.calls_recorded), str(summary.calls)),
         (
-            "calls saved",
+            "turns saved",
             "",
             f"{summary.calls_saved} ({percent(summary.calls_saved_share)})",
         ),
@@ -104,8 +104,8 @@ def _points_table(name: str, points: Sequence[Point]) -> Table:
             "known",
             "unknowable",
             "mean rounds",
-            "calls",
-            "calls saved",
+            "turns",
+            "turns saved",
             "answers changed",
             "accuracy",
             "as recorded",
@@ -130,7 +130,7 @@ def _points_table(name: str, points: Sequence[Point]) -> Table:
 
 def _charts(points: Sequence[Point]) -> str:
     wanted: list[tuple[str, str, Callable[[Summary], float | None]]] = [
-        ("Calls saved", "%", lambda one: one.calls_saved_share),
+        ("Turns saved", "%", lambda one: one.calls_saved_share),
         ("Mean rounds", "", lambda one: one.mean_rounds),
         ("Unknowable", "%", lambda one: one.unknowable / one.debates if one.debates else None),
         ("Answers changed", "", lambda one: float(one.answers_changed)),

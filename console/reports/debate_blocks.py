@@ -12,6 +12,7 @@ from parley.console.absa_marks import marks_of
 from parley.console.absa_story import gate_words, tell_answer
 from parley.console.photo_chart import chart
 from parley.console.reports.charts import Dot, curve, side_by_side
+from parley.console.reports.cost_blocks import cost_blocks
 from parley.console.reports.document import (
     Block,
     Callout,
@@ -43,6 +44,7 @@ def debate_blocks(ref: DebateRef, state: DebateState) -> Iterator[Block]:
             yield from _deliberation(result)
     yield Heading("Why it went on and why it stopped")
     yield from declared(declarations_of(state))
+    yield from cost_blocks(state)
 
 
 def _verdicts(result: VerdictResult, state: DebateState) -> Iterator[Block]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Status
 from parley.bus.contracts.panel import AbsaPanel
+from parley.bus.contracts.verdicts import TerminationReason
 from parley.console.logbook import Log
 from parley.console.reports.gold import Gold
 from parley.console.text import one_line
@@ -14,13 +15,14 @@ from parley.coordinator.state import DebateState
 from parley.coordinator.tally import errors_of, usage_of
 
 TOPIC_WIDTH = 200
+CUT_SHORT = TerminationReason.BUDGET_EXHAUSTED.value
 
 
 class DebateRow(Contract):
     """
     `before` is what a vote before the debate would have said, or Stage 1.
 
-    Saved calls are those that the panel's limit of rounds would have cost on top.
+    Calls are turns, one for each speaker and round; `model_calls` is what models were asked.
     """
 
     debate_id: str
@@ -104,9 +106,10 @@ def _outcome(log: Log, gold: Gold, variant: str) -> Outcome:
 
 
 def _reason(state: DebateState, ending: Ending) -> str:
-    """Why it terminated; of a debate that failed later on, why it closed."""
-    if state.closed is not None and state.closed.status is Status.FAILED:
-        return one_line(state.closed.reason, TOPIC_WIDTH)
+    """Why it terminated; of a debate that failed or was cut short later on, why it closed."""
+    closed = state.closed
+    if closed is not None and (closed.status is Status.FAILED or closed.reason == CUT_SHORT):
+        return one_line(closed.reason, TOPIC_WIDTH)
     return ending.reason or "open"
 
 

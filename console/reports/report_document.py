@@ -19,7 +19,7 @@ from parley.console.reports.document import (
 )
 from parley.console.reports.figures import count, decimal, interval_text, percent, share_text
 from parley.console.reports.intervals import ShareOf
-from parley.console.reports.outcomes import DebateRow
+from parley.console.reports.outcomes import CUT_SHORT, DebateRow
 from parley.console.reports.summary import GroupFigures, Report
 from parley.console.reports.variants import Gain, VariantRow
 
@@ -50,15 +50,17 @@ def _blocks(report: Report, details: Sequence[Block]) -> Iterator[Block]:
     if report.presets:
         yield from presets_blocks(report.presets)
     yield from _ranked("Slowest debates", report.slowest, lambda row: f"{row.seconds:.2f} s")
-    yield from _ranked("Costliest debates", report.costliest, _price)
+    yield from _ranked("Costliest debates", report.costliest, price_of)
     yield Heading("Every debate")
     yield _every_debate(report.debates)
     yield from details
     yield Heading("How to read this")
     yield Paragraph(
-        "Calls are nominal: one for each speaker and round, however the speaker thinks; saved are"
-        " those that the panel's limit of rounds would have cost on top. A flip is an answer that"
-        " differs from the vote before the debate, or from Stage 1.",
+        "Turns are nominal: one for each speaker and round, however the speaker thinks. Saved are"
+        " those that the panel's limit of rounds would have cost on top, where a rule of the debate"
+        " ended it; a budget, a failure or a cancellation saves nothing. Model calls are what models"
+        " were asked, with every repetition. A flip is an answer that differs from the vote before"
+        " the debate, or from Stage 1.",
         remark=True,
     )
     yield Paragraph(report.methods, remark=True)
@@ -87,15 +89,16 @@ def _counts(what: str, of: str, counts: Mapping[str, int]) -> Picture:
 
 
 def _cards(group: GroupFigures) -> Iterator[Card]:
-    completed = group.statuses.get("completed", 0)
-    others = ", ".join(
+    whole = group.statuses.get("completed", 0) - group.incomplete
+    others = [
         f"{number} {status}" for status, number in group.statuses.items() if status != "completed"
-    )
-    yield Card("debates completed", f"{completed} of {group.debates}", others)
+    ]
+    others += [f"{group.incomplete} incomplete by {CUT_SHORT}"] if group.incomplete else []
+    yield Card("debates completed", f"{whole} of {group.debates}", ", ".join(others))
     yield Card(
-        "calls saved by early termination",
+        "turns saved by early termination",
         percent(group.calls_saved_share),
-        f"{group.calls} of {group.calls_without_early_stop} calls made",
+        f"{group.calls} of {group.calls_without_early_stop} turns taken where a rule ended it",
     )
     yield Card("changed by the debate", *_share(group.changed_by_debate))
     if group.accuracy is not None:
@@ -161,7 +164,7 @@ def _variants(variants: Sequence[VariantRow]) -> Iterator[Block]:
         frozenset(range(1, 5)),
     )
     yield Table(
-        ("variant", "mean rounds", "calls", "changed by debate", "override applied", "adopted"),
+        ("variant", "mean rounds", "turns", "changed by debate", "override applied", "adopted"),
         tuple(
             (
                 one.name,
@@ -195,8 +198,8 @@ def _gain(gain: Gain | None) -> str:
     return f"{100 * gain.mean:+.1f} points [{low:+.1f}, {high:+.1f}]"
 
 
-def _price(row: DebateRow) -> str:
-    price = f"{row.cost:.4f}, " if row.cost else ""
+def price_of(row: DebateRow) -> str:
+    price = f"cost {row.cost:.4f}, " if row.cost else ""
     return f"{price}{row.tokens} tokens, {count(row.model_calls, 'model call')}"
 
 

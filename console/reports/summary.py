@@ -11,12 +11,13 @@ from parley.console.reports.backtests import Point, backtest, cases_of, summaris
 from parley.console.reports.changes import Changes
 from parley.console.reports.gold import Gold
 from parley.console.reports.intervals import METHODS, ShareOf, share_of
-from parley.console.reports.outcomes import DebateRow, Outcome, outcomes_of
+from parley.console.reports.outcomes import CUT_SHORT, DebateRow, Outcome, outcomes_of
 from parley.console.reports.sources import Group
 from parley.console.reports.variants import WHOLE, VariantRow, variant_rows
 from parley.coordinator.verdicts.presets import PRESETS
 
 MOST_LISTED = 10
+INCOMPLETE = (Status.COMPLETED.value, CUT_SHORT)
 
 
 class Flips(Contract):
@@ -35,12 +36,14 @@ class GroupFigures(Contract):
     """
     `name` is the variant's, empty where there is but one set.
 
-    Calls are of completed debates: what was broken off saved nothing.
+    Calls are turns, of the debates that a rule ended: what was broken off saved nothing.
     """
 
     name: str
     debates: int
     statuses: dict[str, int]
+    # Completed with what there was when the budget was used up.
+    incomplete: int
     reasons: dict[str, int]
     rounds: dict[int, int]
     calls: int
@@ -94,14 +97,15 @@ def report_of(groups: Sequence[Group], gold: Gold) -> tuple[Report, tuple[Outcom
 
 def group_figures(name: str, outcomes: Sequence[Outcome]) -> GroupFigures:
     rows = [one.row for one in outcomes]
-    completed = [row for row in rows if row.status == Status.COMPLETED]
-    calls = sum(row.calls for row in completed)
-    whole = sum(row.calls_without_early_stop for row in completed)
+    ruled = [one.row for one in outcomes if one.ending.by_rule and one.ending.status is not None]
+    calls = sum(row.calls for row in ruled)
+    whole = sum(row.calls_without_early_stop for row in ruled)
     changed = [row.changed_by_debate for row in rows if row.changed_by_debate is not None]
     return GroupFigures(
         name=name,
         debates=len(rows),
         statuses=dict(Counter(row.status for row in rows).most_common()),
+        incomplete=sum((row.status, row.reason) == INCOMPLETE for row in rows),
         reasons=dict(Counter(row.reason for row in rows).most_common()),
         rounds=dict(sorted(Counter(row.rounds for row in rows).items())),
         calls=calls,

@@ -28,7 +28,13 @@ _LIMITS = {
     "candidates": "min_candidates",
     "best_score": "verification_threshold",
     "margin": "margin_delta",
+    "calls": "budget_calls",
+    "tokens": "budget_tokens",
+    "cost": "budget_cost",
+    "seconds": "budget_seconds",
 }
+# Values whose names mean something else to whoever reads of turns.
+_SHOWN_AS = {"calls": "model calls"}
 
 
 def transcript(result: VerdictResult) -> Iterator[Block]:
@@ -49,7 +55,7 @@ def transcript(result: VerdictResult) -> Iterator[Block]:
 def in_words(report: Report | None) -> Iterator[Block]:
     """What the manager says of the decision, where one was asked."""
     if report is not None:
-        yield Paragraph(report.summary)
+        yield Paragraph(f"In the manager's words: {report.summary}")
         if report.key_evidence:
             yield Items(tuple(f"“{quote}”" for quote in report.key_evidence))
 
@@ -86,7 +92,7 @@ def _compared(declarations: Sequence[TerminationDeclaration]) -> Table:
     thresholds = declarations[-1].details.thresholds
     rows = [
         (
-            name,
+            _SHOWN_AS.get(name, name),
             *(_value(one.details.values.get(name)) for one in declarations),
             _limit(name, thresholds),
         )

@@ -7,15 +7,14 @@ from parley.bus.jetstream.bus import JetStreamBus
 from parley.bus.journal import Journal
 from parley.bus.port import Presence
 from parley.console.dead import Letter, letters
+from parley.console.seated import ANSWER_WITHIN_S, thinking_by_model
 from parley.console.web.moments import iso
 
-ANSWER_WITHIN_S = 0.4
 # Those who ask within this time get the same answer.
 FRESH_S = 1.0
 # Somebody busy may miss a call; who misses all of them for this long is gone.
 GONE_AFTER_S = 5.0
 OURS = "parley-"
-MODEL = "model"
 
 
 class Agent(Contract):
@@ -79,11 +78,7 @@ class Roll:
 
     async def thinks_by_model(self, panel: str) -> frozenset[str]:
         """The personas of the panel for whom a model answers."""
-        return frozenset(
-            one.labels["persona"]
-            for one in await self.present()
-            if one.labels.get("panel") == panel and one.labels.get("brain", "").startswith(MODEL)
-        )
+        return thinking_by_model(await self.present(), panel)
 
     async def present(self) -> list[Presence]:
         async with self._calling:

@@ -22,6 +22,7 @@ from parley.bus.errors import BadInput
 from parley.configs.careful_yaml import parse_yaml
 from parley.configs.mistakes import explain
 from parley.configs.panels import panel_path
+from parley.console.brains import with_patience
 from parley.console.debates import Wishes, new_id, wished_panel
 from parley.console.inputs import LONGEST_TEXT, Material
 from parley.console.options import language_of
@@ -117,6 +118,8 @@ class Submitting:
             material = _question(wanted, text_will_do=by_model)
         else:
             material = Material(text=_text(wanted, f"the panel {panel.name} reads a text"))
+        if not thinking.isdisjoint(panel.everybody):
+            panel = with_patience(panel, wanted.sets)
         fitting = panel_for(panel, material.text, language)
         ids = (wanted.id or new_id(),)
         return Plan((fitting,), (material,), None, ids, resolution.warnings)

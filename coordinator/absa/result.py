@@ -17,6 +17,9 @@ from parley.coordinator.tally import (
     usage_of,
 )
 
+# Why a debate closed whose record is incomplete.
+OUT_OF_BUDGET = TerminationReason.BUDGET_EXHAUSTED.value
+
 
 class RunSummary(Contract):
     """How the debate behind a record went. `reason` says why it closed."""

@@ -9,7 +9,7 @@ from parley.bus.contracts.deliberation import (
     RegimeReason,
     conclusion_text,
 )
-from parley.bus.contracts.facts import Status, TurnTaken
+from parley.bus.contracts.facts import Status
 from parley.bus.contracts.regimes import (
     AxesRecord,
     Candidate,
@@ -26,6 +26,7 @@ from parley.coordinator.regimes.progress import Progress, progress_of
 from parley.coordinator.state import DebateState
 from parley.coordinator.tally import (
     TurnError,
+    brains_of,
     declarations_of,
     errors_of,
     usage_by_persona,
@@ -110,7 +111,7 @@ def result_of(ref: DebateRef, state: DebateState) -> DeliberationResult:
         orthogonality_history=tuple(one.orthogonality_score for one in progress.state.records),
         candidates=progress.state.candidates,
         rejected_candidates=decision.rejected_candidates if decision else (),
-        brains=_brains(state),
+        brains=brains_of(state),
         nominal_llm_calls=sum(len(step.ask.personas) for step in state.steps),
         actual_llm_calls=usage.model_calls,
         usage=usage,
@@ -136,14 +137,3 @@ def _turns(progress: Progress) -> tuple[DeliberationTurn, ...]:
         for round_ in progress.rounds
         for said in round_.said
     )
-
-
-def _brains(state: DebateState) -> dict[str, str]:
-    """In roster order, whoever spoke first."""
-    thought = {
-        heard.said.persona: heard.said.brain
-        for step in state.steps
-        for heard in step.heard
-        if isinstance(heard.said, TurnTaken) and heard.said.brain
-    }
-    return {name: thought[name] for name in state.running_panel.roster if name in thought}

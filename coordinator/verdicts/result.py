@@ -21,7 +21,9 @@ from parley.bus.subjects import DebateRef
 from parley.coordinator.state import DebateState
 from parley.coordinator.tally import (
     TurnError,
+    brains_of,
     declarations_of,
+    ended_by_rule,
     errors_of,
     usage_by_persona,
     usage_of,
@@ -60,10 +62,12 @@ class VerdictResult(Contract):
     # The vote before anybody was challenged, and whether the debate moved the result away from it.
     opening_vote: Verdict | None
     changed_by_debate: bool
+    # Who thought for each persona, as its turns say.
+    brains: dict[str, str]
     nominal_llm_calls: int
     # What the nominal count would have been with every round played.
     nominal_llm_calls_without_early_stop: int
-    # The share of those that stopping early has saved; None while the debate runs.
+    # The share of those that a rule has saved by stopping early; None while the debate runs.
     early_stop_savings: float | None
     actual_llm_calls: int
     usage: Usage
@@ -109,11 +113,10 @@ def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
         manager_report=decision.report if decision else None,
         opening_vote=vote,
         changed_by_debate=final is not None and final is not vote,
+        brains=brains_of(state),
         nominal_llm_calls=agents * rounds,
         nominal_llm_calls_without_early_stop=agents * panel.params.max_rounds,
-        early_stop_savings=(
-            1.0 - min(rounds, panel.params.max_rounds) / panel.params.max_rounds if reason else None
-        ),
+        early_stop_savings=_savings(state, rounds, panel.params.max_rounds),
         actual_llm_calls=usage.model_calls,
         usage=usage,
         usage_by_persona=usage_by_persona(state),
@@ -121,6 +124,12 @@ def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
         turns=turns_of(state),
         errors=errors_of(state),
     )
+
+
+def _savings(state: DebateState, rounds: int, most: int) -> float | None:
+    if state.terminated is None:
+        return None
+    return 1.0 - min(rounds, most) / most if ended_by_rule(state) else 0.0
 
 
 def _somebody_opened(board: Board) -> bool:

@@ -16,6 +16,7 @@ from parley.bus.journal import Journal
 from parley.bus.port import Delivery, Entry
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import load
+from parley.console.seated import as_seated
 from parley.console.system import open_journal, worker_options
 from parley.coordinator.service import Coordinator
 from tests.bus.worlds import NatsServer, until
@@ -83,6 +84,13 @@ async def test_a_persona_cannot_make_a_queue_that_is_missing_or_different(
         ):
             with pytest.raises(Unsuitable, match="not permitted"):
                 await worker.run()
+
+
+async def test_a_submitter_may_not_ask_who_is_there_and_goes_on(server: NatsServer) -> None:
+    async with journal_of(server, SUBMITTER) as journal:
+        assert await as_seated(journal, [panel()], ()) == (panel(),)
+        ref = DebateRef("other", "alone")
+        await journal.submit(ref, Submitted(panel=panel(), input=DebateInput(text="a photograph")))
 
 
 async def test_the_coordinator_finds_every_persona_that_runs(server: NatsServer) -> None:

@@ -19,6 +19,7 @@ import pytest
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.subjects import DebateRef
+from parley.configs.panels import panel_path
 from tests.bus.worlds import NatsServer, until
 from tests.debates import panel
 from tests.integration.test_model import THREE, nats
@@ -101,6 +102,37 @@ def test_a_mistake_is_one_line_for_agents_and_batches(  # noqa: PLR0913, PLR0917
         (line,) = [one for one in called.err.splitlines() if one.startswith("parley: ")]
         assert (called.code, hint in line) == (code, True), (command, called.err)
         assert CANARY not in called.err + called.out
+
+
+@pytest.mark.parametrize("priced", [False, True])
+@pytest.mark.usefixtures("endpoint")
+def test_a_budget_of_cost_needs_prices(
+    server: NatsServer, parley: Call, monkeypatch, tmp_path: Path, priced
+):
+    if priced:
+        monkeypatch.setenv("PARLEY_MODEL__PRICES__INPUT", "2.5")
+    samples = tmp_path / "s.jsonl"
+    samples.write_text('{"text": "good food"}\n')
+    source = panel_path("absa").read_text()
+    (tmp_path / "absa.yaml").write_text(source + "\nbudget: {cost: 0.5}\n")
+    own = ("--panels", tmp_path)
+    commands: list[tuple[object, ...]] = [
+        ("run", "absa", "good food", "--budget", "cost=0.5"),
+        ("run", "absa", "good food", "--total-budget", "cost=0.5"),
+        ("run", "absa", "good food", *own),
+        ("run", "forensic", "a photo", "--set", "budget_cost=0.5"),
+        ("batch", "absa", samples, "-o", tmp_path / "out", "--total-budget", "cost=0.5"),
+    ]
+    if not priced:
+        commands += [("up", "--no-web", *own), ("agent", "absa/judge", *own)]
+    for command in commands:
+        called = parley(*command, "--brain", "model", "--nats", server.url)
+        lines = [one for one in called.err.splitlines() if "has no prices" in one]
+        assert len(lines) == (not priced), (command, called.err)
+        if not priced:
+            assert called.code == 2, command
+            assert lines[0].startswith("parley: a budget of cost would limit nothing: m, the model")
+            assert "PARLEY_MODEL__PRICES__INPUT" in lines[0]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +226,7 @@ def test_a_batch_stops_at_its_total_budget(
     assert called.code == 1
     assert len(endpoint.questions) == 4
     assert called.err.count("budget_exhausted") >= 18
-    assert "  models: 4 calls, 400 tokens read, 80 written" in called.out.splitlines()
+    assert "  models: 4 model calls, 400 tokens read, 80 written" in called.out.splitlines()
     summary = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert summary["usage"]["model_calls"] == 4
     assert summary["usage_by_persona"]["ate"]["input_tokens"] == 400

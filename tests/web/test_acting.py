@@ -108,6 +108,28 @@ async def test_a_manager_sits_where_a_model_speaks_for_it(log: OpenLog, there: b
         assert bool(shown["view"]["outcome"]["report"]) == there
 
 
+@pytest.mark.parametrize(
+    ("brain", "sets", "deadline_s"),
+    [
+        (Impostor(STALEMATE), [], 180.0),
+        (Impostor(STALEMATE), ["deadline_s=20"], 20.0),
+        (ScriptedBrain(STALEMATE), [], 30.0),
+    ],
+    ids=["models", "told", "scripts"],
+)
+async def test_models_are_given_time(log: OpenLog, brain, sets, deadline_s):
+    seats = [("forensic", name) for name in panel().roster]
+    async with (
+        log() as journal,
+        staffed(journal, Settings(), seats, brain),
+        site(journal) as client,
+    ):
+        fields = {"panel": "forensic", "id": "mine", **({"set": sets[0]} if sets else {})}
+        assert (await form(client, fields, png())).status == 201
+        facts = (await client.get("/debates/mine/facts")).json["facts"]
+        assert facts[0]["fact"]["panel"]["deadline_s"] == deadline_s
+
+
 async def test_an_image_travels_to_the_log_and_back(log: OpenLog):
     image = png()
     async with log() as journal, site(journal) as client:

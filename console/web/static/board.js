@@ -152,7 +152,7 @@ export function Costs({ view, voice }) {
             <td><span class="share"><span class=${`meter ${voice(one.persona)}`} aria-hidden="true"><i style=${{ width: `${(one.seconds / longest) * 100}%`, background: 'var(--voice)' }}></i></span><span class="nowrap">${span(one.seconds * 1000)}</span></span></td>
             <td class="muted small">${one.brain}</td></tr>`)}</tbody>
       </table></div>
-      ${saved > 0 && html`<p class="small muted">Ending early saved ${many(saved, 'call')}.</p>`}
+      ${saved > 0 && html`<p class="small muted">Ending early saved ${many(saved, 'turn')}.</p>`}
     </${Card}>`;
 }
 

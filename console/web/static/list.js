@@ -161,7 +161,7 @@ function Row({ row, at, top }) {
         ${row.verdict && html`<${Chip} label=${row.verdict} />`}
         ${row.reason && html`<span class="small muted">${spoken(row.reason)}</span>`}
       </span>
-      <span class="c-tokens number muted" role="cell" title=${`${count(row.tokens)} tokens, ${row.calls} calls`}>${row.tokens ? short(row.tokens) : '–'}</span>
+      <span class="c-tokens number muted" role="cell" title=${`${count(row.tokens)} tokens, ${row.calls} model calls`}>${row.tokens ? short(row.tokens) : '–'}</span>
       <span class="c-age number muted nowrap" role="cell">${age(row.submitted_at)}</span>
       <span class="act" role="cell">${open && html`<${Cancel} row=${row} />`}</span>
     </div>`;

@@ -149,7 +149,7 @@ class PersonaCost(Contract):
 
 
 class Costs(Contract):
-    """`saved_calls` against every round played to the end; None where that is not defined."""
+    """`saved_calls` are turns, against every round played to the end; None where none are."""
 
     personas: tuple[PersonaCost, ...] = ()
     calls: int = 0

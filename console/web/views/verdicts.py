@@ -36,6 +36,7 @@ from parley.console.web.views.parts import (
 )
 from parley.console.web.views.transcript import Words, entries
 from parley.coordinator.state import DebateState, Step
+from parley.coordinator.tally import ended_by_rule
 from parley.coordinator.verdicts.board import AFTERWARDS, Stand, stand_after
 from parley.coordinator.verdicts.result import VerdictResult, result_of
 from parley.coordinator.verdicts.turns import DebateTurn, turns_of
@@ -72,7 +73,7 @@ def verdict_view(scene: Scene) -> VerdictView:
         transcript=entries(scene.walked, lambda turn: _words(turn, rounds, moves)),
         matrix=_matrix(state),
         charts=_charts(state, result),
-        costs=costs(state, _saved(result)),
+        costs=costs(state, _saved(state, result)),
         image=state.input.blobs.get(IMAGE),
         maps=MAPS if IMAGE in state.input.blobs else (),
         evidence=found,
@@ -136,8 +137,8 @@ def _setting(result: VerdictResult) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _saved(result: VerdictResult) -> int | None:
-    if result.status is None:
+def _saved(state: DebateState, result: VerdictResult) -> int | None:
+    if result.status is None or not ended_by_rule(state):
         return None
     return result.nominal_llm_calls_without_early_stop - result.nominal_llm_calls
 

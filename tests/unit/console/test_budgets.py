@@ -1,22 +1,26 @@
 """Budgets on the command line, and costs in words."""
 
+from pathlib import Path
+
 import pytest
 
 from parley.bus.contracts.base import Usage
 from parley.bus.contracts.budget import BatchBudget, Budget
-from parley.bus.contracts.facts import Submitted, TurnTaken
+from parley.bus.contracts.facts import Fact, Submitted, TurnTaken
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.panels import panel_path, resolve
+from parley.console.archive import read_archive
 from parley.console.budgets import limits_of
 from parley.console.costs import tell_costs
 from parley.coordinator.reducer import fold
 from parley.coordinator.state import DebateState
 from parley.coordinator.verdicts.result import result_of
-from tests.debates import STALEMATE, panel, play
+from tests.debates import STALEMATE, panel, play, play_out_of_budget
 from tests.unit.console.calling import Call
 
+REPLAY = Path(__file__).parents[2] / "replay"
 REF = DebateRef("forensic", "d1")
 USED = Usage(model_calls=2, input_tokens=300, output_tokens=40, cost=0.0125)
 
@@ -72,7 +76,11 @@ def test_a_panel_may_bring_its_budget(tmp_path, protocol):
 def debated(usage: Usage) -> DebateState:
     facts, _ = play(panel(), STALEMATE)
     spoken = [
-        one.model_copy(update={"usage": usage if one.persona == "noise" else Usage()})
+        one.model_copy(
+            update={"usage": usage, "brain": "model:m\x1b[31m"}
+            if one.persona == "noise"
+            else {"usage": Usage(), "brain": "rule"}
+        )
         if isinstance(one, TurnTaken)
         else one
         for one in facts
@@ -84,18 +92,45 @@ def test_costs_are_told_for_each_persona():
     state = debated(USED)
     assert list(tell_costs(state)) == [
         "stopped after 2 of 3 rounds: 8 instead of 12 turns, 33% saved",
-        "models: 6 calls, 900 tokens read, 120 written, cost 0.0375",
-        "  noise  6 calls, 900 tokens read, 120 written, cost 0.0375",
+        "thought by: rule (frequency, watermark, spatial), model:m (noise)",
+        "models: 6 model calls, 900 tokens read, 120 written, cost 0.0375",
+        "  noise  6 model calls, 900 tokens read, 120 written, cost 0.0375",
     ]
     result = result_of(REF, state)
     assert result.early_stop_savings == pytest.approx(1 / 3)
     assert result.usage_by_persona["noise"].model_calls == 6
     assert result.usage.model_calls == 6
+    assert list(result.brains) == ["frequency", "noise", "watermark", "spatial"]
+    assert result.brains["frequency"] == "rule"
+    assert result.brains["noise"].startswith("model:m")
+
+
+def recorded(name: str) -> list[Fact]:
+    (debate,) = read_archive(REPLAY / f"{name}.jsonl").debates
+    return list(debate.facts)
+
+
+BROKEN_OFF = {
+    "budget": lambda: play_out_of_budget()[0],
+    "cancelled": lambda: recorded("cancelled"),
+    "quorum lost": lambda: recorded("quorum_lost"),
+}
+
+
+@pytest.mark.parametrize("facts", BROKEN_OFF.values(), ids=BROKEN_OFF)
+def test_what_is_broken_off_saves_nothing(facts):
+    """Only a rule that ends a debate saves the turns that were left."""
+    state = fold(facts())
+    assert not any("saved" in line for line in tell_costs(state))
+    result = result_of(REF, state)
+    assert result.nominal_llm_calls < result.nominal_llm_calls_without_early_stop
+    assert result.early_stop_savings == 0.0
 
 
 def test_a_debate_without_models_costs_nothing():
     assert list(tell_costs(debated(Usage()))) == [
-        "stopped after 2 of 3 rounds: 8 instead of 12 turns, 33% saved"
+        "stopped after 2 of 3 rounds: 8 instead of 12 turns, 33% saved",
+        "thought by: rule (frequency, watermark, spatial), model:m (noise)",
     ]
     fresh = fold([Submitted(panel=panel(), input=DebateInput(text="x"))])
     assert list(tell_costs(fresh)) == []

@@ -11,21 +11,23 @@ from playwright.sync_api import sync_playwright
 from typing_extensions import override
 
 from parley.agents.script import parse_script
-from parley.bus.contracts.facts import Fact, Submitted
+from parley.bus.contracts.base import Usage
+from parley.bus.contracts.facts import Fact, Submitted, TurnTaken
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.subjects import DebateRef
-from parley.console.archive import Recorded, fact_lines
+from parley.console.archive import Recorded, fact_lines, read_archive
 from parley.console.rehearsal import play as rehearse
 from parley.console.reports.charts import Bar, Dot, bars, curve
 from parley.console.reports.document import Document, Heading, Paragraph, Table
 from parley.console.reports.markdown import to_markdown, to_text
 from tests import absa_debates, deliberations
 from tests.absa_scenarios import SCENARIOS
-from tests.debates import panel
+from tests.debates import STALEMATE, panel, play, play_out_of_budget
 from tests.recordings import write_recordings
 from tests.unit.console.calling import Call
 from tests.vectors_c import VECTORS
 
+REPLAY = Path(__file__).parents[2] / "replay"
 EVIL = (
     "<script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
     "</style></title><a href='javascript:x'>]]>--><svg onload=1>|`*_[x](y)\u202e\x1b[31m"
@@ -124,9 +126,10 @@ def test_figures_of_many_debates(parley: Call, many: tuple[Path, Path]) -> None:
     assert group["debates"] == len(rows) == 40
     assert sum(group["reasons"].values()) == sum(group["rounds"].values()) == 40
     done = [row for row in rows if row["status"] == "completed"]
-    assert group["calls"] == sum(row["calls"] for row in done)
-    assert group["calls_without_early_stop"] == 12 * len(done)
-    assert group["calls_saved"] == 12 * len(done) - group["calls"]
+    ruled = [row for row in done if row["reason"] != "quorum_lost"]
+    assert group["calls"] == sum(row["calls"] for row in ruled)
+    assert group["calls_without_early_stop"] == 12 * len(ruled)
+    assert group["calls_saved"] == 12 * len(ruled) - group["calls"]
     good = sum(bool(row["correct"]) and not row["correct_before"] for row in done)
     bad = sum(not row["correct"] and bool(row["correct_before"]) for row in done)
     assert (group["flips"]["good"], group["flips"]["bad"]) == (good, bad)
@@ -153,7 +156,7 @@ def test_the_same_in_a_page_and_in_markdown(
     assert parley("report", file, "--gold", gold, "-o", page).out == f"report: {page}\n"
     text = page.read_text(encoding="utf-8")
     is_self_contained(text)
-    for wanted in ("calls saved by early termination", "flips, good and bad", "Slowest debates"):
+    for wanted in ("turns saved by early termination", "flips, good and bad", "Slowest debates"):
         assert wanted in text
     assert text.count("<svg") >= 6
     assert "<details>" not in text, "too many to be told one by one"
@@ -161,6 +164,20 @@ def test_the_same_in_a_page_and_in_markdown(
     assert "| consensus\\_reached" in words
     assert "<svg" not in words
     assert "consensus_reached" in parley("report", file, "--format", "text").out
+
+
+def test_a_budget_that_ends_debates_saves_nothing(parley: Call, tmp_path: Path) -> None:
+    stalemate, _ = play(panel(), STALEMATE)
+    broke, _ = play_out_of_budget()
+    file = archive(tmp_path / "broke.jsonl", {"d1": stalemate, "d2": broke, "d3": broke})
+    report = json.loads(parley("report", file, "--json").out)
+    [group] = report["groups"]
+    assert group["reasons"] == {"budget_exhausted": 2, "stalemate": 1}
+    assert (group["calls"], group["calls_without_early_stop"], group["calls_saved"]) == (8, 12, 4)
+    words = parley("report", file, "--format", "text").out
+    assert "debates completed: **1 of 3** (2 incomplete by budget_exhausted)" in words
+    assert "8 of 12 turns taken where a rule ended it" in words
+    assert not re.search(r"(?<!model )\bcalls\b", words.replace("Model calls", "model calls"))
 
 
 def test_ablations_stand_beside_each_other(parley: Call, tmp_path: Path) -> None:
@@ -238,6 +255,30 @@ def test_a_single_debate_is_told_in_full(parley: Call, tmp_path: Path, kind: str
         "deliberation": ("<svg", "Axes by iteration", "Dimension D"),
     }
     assert all(one in page for one in expected[kind])
+
+
+def test_a_single_debate_tells_who_thought_and_what_it_cost(parley: Call, tmp_path: Path) -> None:
+    (debate,) = read_archive(REPLAY / "reported.jsonl").debates
+    used = Usage(model_calls=2, input_tokens=300, output_tokens=40, cost=0.0125)
+    facts = [
+        fact.model_copy(update={"usage": used, "brain": f"model:{fact.persona}-xl"})
+        if isinstance(fact, TurnTaken)
+        else fact
+        for fact in debate.facts
+    ]
+    file = archive(tmp_path / "one.jsonl", {"d1": facts})
+    page, words = parley("report", file).out, parley("report", file, "--format", "md").out
+    for wanted in (
+        "cost 0.1250, 3400 tokens, 20 model calls",
+        "Stopped after 1 of 3 rounds: 4 instead of 12 turns, 67% saved.",
+        "Models: 20 model calls, 3000 tokens read, 400 written, cost 0.125.",
+        "model:noise-xl",
+        "model:manager-xl",
+        "words: Two methods contradict each other",
+    ):
+        assert wanted in page, wanted
+        assert wanted in words, wanted
+    assert re.search(r"noise +\| model:noise-xl +\| +4 \| +600 \| +80 \| +0.025 \|", words)
 
 
 def test_nothing_that_was_said_gets_into_the_page_as_markup(parley: Call, tmp_path: Path) -> None:

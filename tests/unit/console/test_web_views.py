@@ -153,6 +153,12 @@ def test_a_round_that_runs_shows_who_has_spoken_and_who_thinks():
     assert view.charts == ()
 
 
+def test_only_a_rule_that_ends_a_debate_saves_turns():
+    assert deadlock().costs.saved_calls == 8
+    broke, _ = debates.play_out_of_budget()
+    assert view_of(REF, logged(broke)).costs.saved_calls is None
+
+
 def test_a_debate_that_failed_says_why():
     facts = recorded(REPLAY / "absa" / "no-judge.jsonl")
     view = view_of(facts[0].ref, facts)

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from parley.agents.brain import NotNow
+from parley.bus.contracts.budget import Allowance, BatchBudget, Budget
 from parley.bus.contracts.facts import Failure, FailureReason
 from parley.bus.contracts.verdicts import (
     ManagerDecision,
@@ -221,3 +222,23 @@ async def test_the_price_of_a_turn_is_counted_with_its_failures():
         said = await answer(server.url, prices=prices)
     assert said.usage.model_calls == 3
     assert said.usage.cost == pytest.approx((200 * 2 + 40 * 10) / 1e6)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        Allowance(debate=Budget(cost=1.0)),
+        Allowance(batch=BatchBudget(name="b", budget=Budget(cost=1.0))),
+    ],
+    ids=["debate", "batch"],
+)
+async def test_nobody_is_asked_within_a_cost_that_nobody_can_count(limits):
+    async with model_server() as server:
+        async with brain(server.url) as unpriced:
+            said = await unpriced.speak(task(budget=limits))
+        assert isinstance(said.content, Failure)
+        assert said.content.reason is FailureReason.UNSUPPORTED_REQUEST
+        assert "PARLEY_MODEL__PRICES__INPUT" in said.content.detail
+        assert server.questions == []
+        async with brain(server.url, prices={"output": 1.0}) as priced:
+            assert not isinstance((await priced.speak(task(budget=limits))).content, Failure)
