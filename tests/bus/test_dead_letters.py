@@ -50,6 +50,25 @@ async def test_everything_that_is_given_up_becomes_a_dead_letter(world: OpenWorl
         assert (await bus.record(used_up)).data == b"never"
 
 
+async def test_what_was_forgotten_is_not_buried_again(world: OpenWorld) -> None:
+    async with world() as w, w.connect() as bus, w.connect() as other:
+        first = await bus.append(entry(w.subject("a.turn"), "a", b"\xff"))
+        second = await bus.append(entry(w.subject("b.turn"), "b", b"\xff"))
+        await bus.bury(first, "not a fact")
+        (letter,) = await bus.dead_letters()
+        for one in (bus, other):
+            await one.forget_dead(letter.number)
+            await one.bury(first, "not a fact")
+        assert await bus.dead_letters() == []
+        await other.bury(second, "not a fact either")
+        (left,) = await bus.dead_letters()
+        await bus.forget_dead(left.number)
+        await bus.forget_dead(left.number + 1)
+        for sequence in (first, second):
+            await other.bury(sequence, "not a fact")
+        assert await bus.dead_letters() == []
+
+
 async def test_a_roll_call_is_answered_by_everybody_who_is_there(world: OpenWorld) -> None:
     count = 0
 
