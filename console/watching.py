@@ -107,8 +107,7 @@ async def find(journal: Journal, name: str) -> DebateRef:
     _check_token(debate, name)
     if slash:
         _check_token(panel, name)
-    found = await journal.bus.subjects(journal.subjects.submissions(panel or "*", debate))
-    refs = [address[0] for one in found if (address := journal.subjects.parse(one)) is not None]
+    refs = sorted(one.ref for one in await journal.submissions(panel or "*", debate))
     if not refs:
         raise NotFound(f"no debate {name!r} on this server (parley list shows them)")
     if len(refs) > 1:

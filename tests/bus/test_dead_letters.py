@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager
 
 import anyio
 import nats.micro
+from nats.aio.msg import Msg
 from nats.micro.service import ServiceInfo
 
 from parley.bus.jetstream.bus import open_bus
@@ -119,6 +120,37 @@ async def test_other_tools_find_us_by_nats_micro(nats: NatsServer) -> None:
 
 async def nats_micro(client: object) -> nats.micro.service.Service:
     return await nats.micro.add_service(client, name="weather", version="1.0.0")  # type: ignore[arg-type]
+
+
+DEEP = b"[" * 20_000 + b"]" * 20_000
+SAID = b'{"name":"parley-agent","id":"a1","version":"1","metadata":%s,"endpoints":[{"data":%s}]}'
+UNREADABLE = {
+    "nothing": b"",
+    "no JSON": b"{",
+    "no object": b"[]",
+    "no text": b"\xff",
+    "20,000 levels": DEEP,
+    "20,000 levels inside": SAID % (DEEP, b"{}"),
+    "20,000 levels of figures": SAID % (b"{}", DEEP),
+    "a figure beyond measure": SAID % (b"{}", b'{"in_flight": 1%s}' % (b"0" * 400)),
+    "an endless figure": SAID % (b"{}", b'{"in_flight": 1e999}'),
+    "no number": SAID % (b"{}", b'{"in_flight": NaN}'),
+    "half a character": SAID % (b'{"persona": "\\ud800"}', b"{}"),
+}
+
+
+async def test_answers_to_a_roll_call_that_cannot_be_read_are_left_out(nats: NatsServer) -> None:
+    async with open_bus(Server((nats.url,))) as bus, open_bus(Server((nats.url,))) as asker:
+        client = bus._connection.client
+
+        async def answer(asked: Msg) -> None:
+            for said in (*UNREADABLE.values(), SAID % (b"null", b'{"in_flight": 2}')):
+                await client.publish(asked.reply, said)
+
+        await client.subscribe("$SRV.STATS", cb=answer)
+        await client.flush()
+        present = await asker.roll_call(0.5)
+        assert present == [Presence("parley-agent", "a1", "1", {}, {"in_flight": 2})]
 
 
 async def test_an_old_blob_is_put_anew_before_its_time_is_over(nats: NatsServer) -> None:
