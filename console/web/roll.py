@@ -80,7 +80,7 @@ class Roll:
     async def thinks_by_model(self, panel: str) -> frozenset[str]:
         """The personas of the panel for whom a model answers."""
         return frozenset(
-            one.labels["persona"]
+            one.labels.get("persona", "")
             for one in await self.present()
             if one.labels.get("panel") == panel and one.labels.get("brain", "").startswith(MODEL)
         )

@@ -8,8 +8,10 @@ import anyio
 import pytest
 
 from parley.bus.codec import encode
-from parley.bus.contracts.facts import Closed, Opened, Status, Submitted
+from parley.bus.contracts.facts import Asked, Closed, Opened, Status, Submitted
 from parley.bus.contracts.panel import DebateInput
+from parley.bus.contracts.verdicts import OpeningRequest
+from parley.bus.port import Entry
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import load
 from parley.console.system import open_journal
@@ -27,6 +29,21 @@ def nobodys_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("PARLEY_")]:  # noqa: TID251 - to be rid of it
         monkeypatch.delenv(name)
+
+
+async def _bury_an_ask(url: str) -> None:
+    ask = Asked(
+        decided_at=1,
+        step="opening",
+        personas=("noise",),
+        input=DebateInput(),
+        request=OpeningRequest(),
+        deadline_s=1.0,
+    )
+    async with open_journal(load(flags={"nats.url": url}), create=False) as journal:
+        subject = journal.subjects.of(DebateRef("forensic", "d1"), ask)
+        sequence = await journal.bus.append(Entry(subject, encode(ask), "forged"))
+        await journal.bus.bury(sequence, "forged")
 
 
 async def _submit(url: str, debate: str) -> None:
@@ -73,6 +90,13 @@ def test_what_was_never_submitted_is_no_debate(ask: Call, command: list[str], de
     called = ask(command[0], debate, *command[1:])
     assert (called.code, called.out) == (2, "")
     assert f"no debate '{debate}'" in called.err
+
+
+def test_a_forged_ask_is_a_dead_letter_of_nobody(ask: Call, server: NatsServer) -> None:
+    anyio.run(_bury_an_ask, server.url)
+    assert "forensic/d1  record (sequence" in ask("dlq", "list").out
+    (told,) = ask("dlq", "redrive", "--all", "--json").out.splitlines()
+    assert json.loads(told)["fate"] == "no_ask"
 
 
 def test_what_is_no_submission_takes_no_id(ask: Call, tmp_path: Path) -> None:

@@ -144,6 +144,23 @@ def test_what_comes_late_or_twice_is_normal() -> None:
     simulate(main)
 
 
+def test_what_was_dropped_is_not_buried_by_the_next_coordinator() -> None:
+    async def main(server: MemoryServer, journal: Journal, _: list[Coordinator]) -> None:
+        await journal.submit(REF, SUBMITTED)
+        await anyio.sleep(1)
+        await publish(server, journal.subjects.at(REF, "gossip"), b"")
+        await anyio.sleep(1)
+        (letter,) = await journal.bus.dead_letters()
+        await journal.bus.forget_dead(letter.number)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(Coordinator(Journal(server.client(), Subjects()), "next").run)
+            await anyio.sleep(60)
+            tasks.cancel_scope.cancel()
+        assert await buried(journal) == {}
+
+    simulate(main)
+
+
 def test_a_record_is_counted_once_however_often_its_debate_is_read() -> None:
     async def main(server: MemoryServer, journal: Journal, staff: list[Coordinator]) -> None:
         await journal.submit(REF, SUBMITTED)
