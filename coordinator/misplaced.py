@@ -7,7 +7,7 @@ Late and repeated ones have: an answer may cross with an abstention, a deadline 
 from parley.bus.contracts.facts import DeadlineFired, Fact, Submitted, TurnTaken
 from parley.coordinator.state import DebateState, Phase
 
-NOT_SUBMITTED = "nobody submitted its debate"
+NOT_SUBMITTED = "no submission of its debate stands before it in the log"
 
 
 def misplaced(before: DebateState, fact: Fact) -> str | None:

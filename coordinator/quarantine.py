@@ -11,7 +11,7 @@ from parley.coordinator.crew import Crew
 # Dead letters on their way at the same time.
 BURIALS_AT_ONCE = 16
 # Records remembered as put aside: who reads a debate once more need not do so again.
-KNOWN = 100_000
+KNOWN = 10_000
 
 log = structlog.get_logger()
 

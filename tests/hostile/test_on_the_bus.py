@@ -21,6 +21,7 @@ from parley.bus.errors import NotFound
 from parley.bus.journal import Journal, Logged
 from parley.bus.subjects import DebateRef
 from parley.coordinator.audit import Audit, audit
+from parley.coordinator.misplaced import NOT_SUBMITTED
 from parley.coordinator.reducer import fold
 from tests.debates import ROSTER, panel, play
 from tests.hostile.intruder import Intruder, intruder
@@ -218,7 +219,7 @@ async def test_facts_of_a_debate_that_nobody_submitted(system: System) -> None:
             someone.flush()
         published = [journal.subjects.of(ref, fact) for fact in pure[1:]]
         records = await journal.bus.read(journal.subjects.debate(ref))
-        reasons = {one.sequence: "nobody submitted" for one in records if one.subject in published}
+        reasons = {one.sequence: NOT_SUBMITTED for one in records if one.subject in published}
         assert len(reasons) >= len(published)
         await assert_buried(journal, reasons)
         bystander = await begun(journal, "bystander-of-the-unheard-of")

@@ -23,6 +23,7 @@ from parley.bus.memory import MemoryServer, open_memory_server
 from parley.bus.port import Entry
 from parley.bus.subjects import DebateRef, Subjects, tail_of
 from parley.bus.virtual import VirtualTimeLoop
+from parley.coordinator.misplaced import NOT_SUBMITTED
 from parley.coordinator.service import Coordinator
 from tests.debates import ROSTER, panel
 
@@ -110,7 +111,7 @@ def test_facts_of_a_debate_that_nobody_submitted_are_buried(fact: Fact, replicas
     async def main(server: MemoryServer, journal: Journal, _: list[Coordinator]) -> None:
         sequence = await publish(server, journal.subjects.of(REF, fact), encode(fact))
         await anyio.sleep(10)
-        assert await buried(journal) == {sequence: "nobody submitted its debate"}
+        assert await buried(journal) == {sequence: NOT_SUBMITTED}
 
     simulate(main, replicas)
 
