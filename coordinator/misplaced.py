@@ -4,10 +4,19 @@ Facts that have no place in their debate, though they are well-formed and change
 Late and repeated ones have: an answer may cross with an abstention, a deadline or the end.
 """
 
-from parley.bus.contracts.facts import DeadlineFired, Fact, Submitted, TurnTaken
+from parley.bus.contracts.facts import (
+    CancelRequested,
+    DeadlineFired,
+    Fact,
+    Submitted,
+    TurnTaken,
+)
 from parley.coordinator.state import DebateState, Phase
 
 NOT_SUBMITTED = "no submission of its debate stands before it in the log"
+
+# What the reducer passes over in silence; a control fact counts, or it is illegal.
+HEARD = frozenset({Submitted, CancelRequested, TurnTaken, DeadlineFired})
 
 
 def misplaced(before: DebateState, fact: Fact) -> str | None:

@@ -23,7 +23,7 @@ from parley.bus.tally import Tally
 from parley.coordinator.abstaining import abstain_for
 from parley.coordinator.decisions import Decisions
 from parley.coordinator.figures import count, presence
-from parley.coordinator.misplaced import NOT_SUBMITTED, misplaced
+from parley.coordinator.misplaced import HEARD, NOT_SUBMITTED, misplaced
 from parley.coordinator.policy import FLOWS, Flow
 from parley.coordinator.pulse import Pulse
 from parley.coordinator.quarantine import Quarantine
@@ -202,8 +202,10 @@ class Coordinator:
             self._quarantine.put(record, NOT_SUBMITTED if unknown else str(error))
             return pass_over(state)
         # A turn that counts changes its step: it need not be looked at again.
-        if after.steps is state.steps and (reason := misplaced(state, fact)) is not None:
-            self._quarantine.put(record, reason)
+        if after.steps is state.steps and type(fact) in HEARD:
+            reason = misplaced(state, fact)
+            if reason is not None:
+                self._quarantine.put(record, reason)
         if isinstance(fact, Asked):
             seen = watched.see_ask(record.sequence, self._now)
             watched.deadline = seen + fact.deadline_s + TICK_S
