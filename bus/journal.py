@@ -123,6 +123,14 @@ class Journal:
     async def read(self, ref: DebateRef) -> tuple[list[Logged], list[Undecodable]]:
         return self.decode_all(await self.bus.read(self.subjects.debate(ref)))
 
+    async def submissions(self, panel: str = "*", debate: str = "*") -> list[Logged]:
+        """The first of each debate, in their order: with it the debate begins."""
+        found = await self.bus.read(self.subjects.submissions(panel, debate))
+        first: dict[DebateRef, Logged] = {}
+        for one in self.decode_all(found)[0]:
+            first.setdefault(one.ref, one)
+        return list(first.values())
+
     def decode_all(self, records: Iterable[Record]) -> tuple[list[Logged], list[Undecodable]]:
         logged: list[Logged] = []
         undecodable: list[Undecodable] = []

@@ -239,7 +239,10 @@ class Bus(Protocol):
         ...
 
     async def bury(self, sequence: int, reason: str) -> None:
-        """Make a dead letter of a record that a reader cannot use; once, however often it is read."""
+        """
+        Make a dead letter of a record that a reader cannot use; once, however often it is read, and
+        not again once it was forgotten.
+        """
         ...
 
     async def dead_letters(self) -> list[DeadLetter]:

@@ -35,7 +35,9 @@ class Metric:
         return "histogram" if self.seconds else "gauge" if self.gauge else "counter"
 
 
-QUARANTINED = Metric("parley_quarantined_total", "Records that are no facts.", ("role",))
+QUARANTINED = Metric(
+    "parley_quarantined_total", "Records that are no facts or have no place.", ("role",)
+)
 
 
 def _no_durations() -> list[int]:

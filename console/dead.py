@@ -1,8 +1,10 @@
 """
 What to do with dead letters.
 
-An ask becomes a dead letter when a persona's queue has given it up; the coordinator then writes
-the persona's abstention, and the debate goes on without it. Redriving asks the persona once more.
+An ask becomes a dead letter when a persona's queue has given it up. A coordinator that sees it
+writes the persona's abstention at once, and the debate goes on without it: a redrive can only come
+in time where none was there to see it, or where a worker refused the ask. Redriving asks the
+persona once more.
 The ask itself stays where it is in the log: a copy for that one persona is put before its queue,
 beside the debate. Nothing can happen twice, because the turn is written once ever. Nothing can
 happen too late either, because a turn counts only while its step waits for it: where it no longer
@@ -19,15 +21,25 @@ from parley.bus.journal import Journal
 from parley.bus.port import DeadLetter, Record
 from parley.bus.subjects import DebateRef
 from parley.coordinator.reducer import fold
+from parley.coordinator.state import DebateState
 
 
 class Fate(StrEnum):
+    """Told to people by the value, to programs by the name."""
+
     REDRIVEN = "redriven"
     SPOKEN = "not needed: the persona has spoken"
-    LATE = "too late: the step is over, a turn would count for nothing"
+    ABSTAINED = "too late: its abstention is written, the debate goes on without it"
+    STEP_OVER = "too late: the step is over, a turn would count for nothing"
+    CLOSED = "too late: the debate is closed"
+    UNASKED = "not asked: the debate knows of no such ask"
     NO_ASK = "not an ask: a reader of the log could not use it, so nobody can be asked again"
     UNREADABLE = "the ask cannot be read"
     GONE = "no longer in the log"
+
+    @property
+    def code(self) -> str:
+        return self.name.lower()
 
 
 # Of these nothing is left to do.
@@ -88,9 +100,18 @@ async def fate(journal: Journal, one: Letter) -> Fate:
     step, persona = one.ask.step, one.persona
     if any(isinstance(f, TurnTaken) and (f.step, f.persona) == (step, persona) for f in facts):
         return Fate.SPOKEN
-    opened = fold(facts).open_step
-    waits = opened is not None and opened.name == step and persona in opened.waiting_for
-    return Fate.REDRIVEN if waits else Fate.LATE
+    return _fate_of_silent(fold(facts), step, persona)
+
+
+def _fate_of_silent(state: DebateState, name: str, persona: str) -> Fate:
+    step = state.step(name)
+    if step is None or persona not in step.ask.personas:
+        return Fate.UNASKED
+    if state.closed is not None:
+        return Fate.CLOSED
+    if step.is_over:
+        return Fate.STEP_OVER
+    return Fate.REDRIVEN if step.awaits(persona) else Fate.ABSTAINED
 
 
 async def redrive(journal: Journal, one: Letter) -> Fate:

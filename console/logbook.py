@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from parley.bus.contracts.facts import Fact
+from parley.bus.contracts.facts import Fact, Submitted
 from parley.bus.errors import BadInput
 from parley.bus.journal import Journal, Undecodable
 from parley.bus.subjects import DebateRef
@@ -83,14 +83,18 @@ async def log_of(journal: Journal, ref: DebateRef) -> Log:
 
 
 async def every_log(journal: Journal, panel: str = "*") -> list[Log]:
-    """In the order in which the debates were submitted."""
+    """In the order of their first facts; what belongs to no debate that was submitted is left out."""
     (everything,) = journal.subjects.facts(panel)
     logged, undecodable = journal.decode_all(await journal.bus.read(everything))
     _report(undecodable)
     recorded: dict[DebateRef, list[Recorded]] = {}
     for one in logged:
         recorded.setdefault(one.ref, []).append(Recorded(one.fact, one.time_ns))
-    return [Log(ref, tuple(facts)) for ref, facts in recorded.items()]
+    return [
+        Log(ref, tuple(facts))
+        for ref, facts in recorded.items()
+        if any(isinstance(one.fact, Submitted) for one in facts)
+    ]
 
 
 def _report(undecodable: Iterable[Undecodable]) -> None:

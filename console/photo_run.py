@@ -102,7 +102,7 @@ async def debate_photo(
 ) -> DebateState:
     """Raises BadInput for an id that is taken."""
     ref = DebateRef(job.panel.name, name)
-    if await journal.bus.subjects(journal.subjects.submissions(debate=name)):
+    if await journal.submissions(debate=name):
         raise BadInput(f"the id {name!r} is taken")
     start = await journal.bus.last_sequence() + 1
     blobs = {IMAGE_BLOB: await _uploaded(journal, photo), **references}

@@ -105,8 +105,7 @@ async def for_those_seated(journal: Journal, wanted: Plan) -> Plan:
 async def submit(journal: Journal, wanted: Plan) -> None:
     """Raises BadInput for an id that is taken."""
     for ref, panel, material in zip(wanted.refs, wanted.panels, wanted.materials, strict=True):
-        taken = await journal.bus.subjects(journal.subjects.submissions(debate=ref.id))
-        if taken:
+        if await journal.submissions(debate=ref.id):
             raise BadInput(f"the id {ref.id!r} is taken")
         about = await upload(journal.bus, material, wanted.script)
         try:

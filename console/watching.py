@@ -108,8 +108,7 @@ async def follow_to_the_end(
 
 async def find(journal: Journal, name: str) -> DebateRef:
     """The debate by its id, or by `panel/id` where an id stands in several panels."""
-    found = await journal.bus.subjects(journal.subjects.submissions(*named(name)))
-    refs = [address[0] for one in found if (address := journal.subjects.parse(one)) is not None]
+    refs = sorted(one.ref for one in await journal.submissions(*named(name)))
     if not refs:
         raise NotFound(f"no debate {name!r} on this server (parley list shows them)")
     if len(refs) > 1:

@@ -1,4 +1,4 @@
-"""Records that are no facts: named in the log, counted, and kept as dead letters."""
+"""What has no place in the log: named in ours, counted, and kept as dead letters."""
 
 import structlog
 from anyio.abc import TaskGroup
@@ -6,6 +6,12 @@ from anyio.abc import TaskGroup
 from parley.bus.errors import Unavailable, Unsuitable
 from parley.bus.port import Bus, Record
 from parley.bus.tally import QUARANTINED, Tally
+from parley.coordinator.crew import Crew
+
+# Dead letters on their way at the same time.
+BURIALS_AT_ONCE = 16
+# Records remembered as put aside: who reads a debate once more need not do so again.
+KNOWN = 10_000
 
 log = structlog.get_logger()
 
@@ -14,14 +20,26 @@ class Quarantine:
     def __init__(self, bus: Bus, tally: Tally) -> None:
         self._bus = bus
         self._tally = tally
+        self._known: dict[int, None] = {}
+        self._crew = Crew[tuple[int, str]](BURIALS_AT_ONCE, self._bury)
 
-    def put(self, record: Record, reason: str, tasks: TaskGroup) -> None:
+    def start(self, tasks: TaskGroup) -> None:
+        self._crew.start(tasks)
+
+    def put(self, record: Record, reason: str) -> None:
+        if record.sequence in self._known:
+            return
+        self._known[record.sequence] = None
+        if len(self._known) > KNOWN:
+            del self._known[next(iter(self._known))]
         log.warning("quarantined", subject=record.subject, sequence=record.sequence, reason=reason)
         self._tally.add(QUARANTINED, "coordinator")
-        tasks.start_soon(self._bury, record.sequence, reason)
+        self._crew.hand((record.sequence, reason))
 
-    async def _bury(self, sequence: int, reason: str) -> None:
+    async def _bury(self, grave: tuple[int, str]) -> None:
+        sequence, reason = grave
         try:
             await self._bus.bury(sequence, reason)
         except (Unavailable, Unsuitable) as error:
+            self._known.pop(sequence, None)
             log.warning("not_buried", sequence=sequence, reason=str(error))

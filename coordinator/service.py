@@ -23,6 +23,7 @@ from parley.bus.tally import Tally
 from parley.coordinator.abstaining import abstain_for
 from parley.coordinator.decisions import Decisions
 from parley.coordinator.figures import count, presence
+from parley.coordinator.misplaced import HEARD, NOT_SUBMITTED, misplaced
 from parley.coordinator.policy import FLOWS, Flow
 from parley.coordinator.pulse import Pulse
 from parley.coordinator.quarantine import Quarantine
@@ -42,6 +43,8 @@ OVERDUE_S = 5.0
 WRITES_AT_ONCE = 256
 # Debates read back from the log at the same time.
 READS_AT_ONCE = 32
+# Likewise debates that are only suspected of never having been submitted.
+LOOKUPS_AT_ONCE = 4
 # How long the writes under way may take after a stop.
 DRAIN_S = 10.0
 
@@ -65,6 +68,7 @@ class Coordinator:
         self._peers = self._pulse.peers
         self._debates: dict[DebateRef, Watched] = {}
         self._reads = anyio.CapacityLimiter(READS_AT_ONCE)
+        self._lookups = anyio.CapacityLimiter(LOOKUPS_AT_ONCE)
         self._now = anyio.current_time()
         self._tasks: TaskGroup
         self.ready = anyio.Event()
@@ -89,6 +93,7 @@ class Coordinator:
             self._tasks.start_soon(bus.undeliverable, self._on_undeliverable)
             self._tasks.start_soon(bus.announce, self.describe)
             self._decisions.start(self._tasks)
+            self._quarantine.start(self._tasks)
             start = await bus.last_sequence() + 1
             await self._find_open_debates()
             self._tasks.start_soon(self._sweep)
@@ -97,7 +102,7 @@ class Coordinator:
             with anyio.CancelScope() as following:
                 if stop is not None:
                     self._tasks.start_soon(self._stop_following, stop, following)
-                await bus.tail(self._subjects.facts(), start=start, on=self._on_records)
+                await bus.tail((self._subjects.everything(),), start=start, on=self._on_records)
             with anyio.move_on_after(DRAIN_S):
                 await self._decisions.written()
             log.info("coordinator_drained", open_debates=len(self._debates))
@@ -143,7 +148,7 @@ class Coordinator:
         """None for what concerns no debate that is watched."""
         address = self._subjects.parse(record.subject)
         if address is None:
-            self._quarantine.put(record, "its subject belongs to no debate", self._tasks)
+            self._quarantine.put(record, "its subject belongs to no debate")
             return None
         ref, tail = address
         watched = self._debates.get(ref)
@@ -151,10 +156,19 @@ class Coordinator:
             watched = self._watch(ref)
             watched.state = DebateState() if watched.mine else None
         if watched is None:
+            self._look_up(ref, record, tail)
             return None
         folded = watched.state is not None and not watched.loading
         fact = self._fact(watched, record, tail) if folded or tail == CLOSED else None
         return News(record, ref, tail, watched, fact)
+
+    def _look_up(self, ref: DebateRef, record: Record, tail: str) -> None:
+        """Usually a late turn of a debate that is closed; whether it is, only its log can tell."""
+        watched = self._watch(ref)
+        if watched.mine and self._fact(watched, record, tail) is not None:
+            self._load(ref, watched, self._lookups)
+        else:
+            del self._debates[ref]
 
     def _take(self, news: News) -> bool:
         """Whether there is a new state to act on."""
@@ -169,28 +183,29 @@ class Coordinator:
             return False
         watched.move_to(record.sequence, tail)
         if watched.state is not None:
-            watched.state = self._after(ref, watched, watched.state, record, fact)
+            watched.state = self._after(watched, watched.state, record, fact)
             return True
         if isinstance(fact, Closed):
             self._debates.pop(ref, None)
         return False
 
     def _after(
-        self,
-        ref: DebateRef,
-        watched: Watched,
-        state: DebateState,
-        record: Record,
-        fact: Fact | None,
+        self, watched: Watched, state: DebateState, record: Record, fact: Fact | None
     ) -> DebateState:
-        """What is no fact, or illegal where it stands, counts for nothing; the audit reports it."""
+        """What is no fact, or has no place where it stands, counts for nothing and is put aside."""
         if fact is None:
             return state
         try:
             after = apply(state, fact)
         except ProtocolError as error:
-            log.error("illegal_fact", debate=str(ref), sequence=record.sequence, reason=str(error))  # noqa: TRY400 - the reason says it all
+            unknown = state.phase is Phase.UNKNOWN
+            self._quarantine.put(record, NOT_SUBMITTED if unknown else str(error))
             return pass_over(state)
+        # A turn that counts changes its step: it need not be looked at again.
+        if after.steps is state.steps and type(fact) in HEARD:
+            reason = misplaced(state, fact)
+            if reason is not None:
+                self._quarantine.put(record, reason)
         if isinstance(fact, Asked):
             seen = watched.see_ask(record.sequence, self._now)
             watched.deadline = seen + fact.deadline_s + TICK_S
@@ -204,16 +219,20 @@ class Coordinator:
         try:
             return decode(tail, record.data)
         except DecodeError as error:
-            self._quarantine.put(record, str(error), self._tasks)
+            self._quarantine.put(record, str(error))
             return None
 
-    def _load(self, ref: DebateRef, watched: Watched) -> None:
+    def _load(
+        self, ref: DebateRef, watched: Watched, limit: anyio.CapacityLimiter | None = None
+    ) -> None:
         watched.loading = True
-        self._tasks.start_soon(self._read_back, ref, watched)
+        self._tasks.start_soon(self._read_back, ref, watched, limit or self._reads)
 
-    async def _read_back(self, ref: DebateRef, watched: Watched) -> None:
+    async def _read_back(
+        self, ref: DebateRef, watched: Watched, limit: anyio.CapacityLimiter
+    ) -> None:
         try:
-            async with self._reads:
+            async with limit:
                 records = await self._journal.bus.read(self._subjects.debate(ref))
         except Unavailable as error:
             log.warning("read_back_failed", debate=str(ref), reason=str(error))
@@ -234,7 +253,7 @@ class Coordinator:
     ) -> DebateState:
         tail = self._subjects.tail(ref, record.subject)
         watched.move_to(record.sequence, tail)
-        return self._after(ref, watched, state, record, self._fact(watched, record, tail))
+        return self._after(watched, state, record, self._fact(watched, record, tail))
 
     def _settle(self, ref: DebateRef, watched: Watched, state: DebateState) -> None:
         if state.phase in OVER:

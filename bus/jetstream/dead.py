@@ -5,6 +5,9 @@ The server announces every record whose deliveries are used up, and every one th
 terminated with a reason. Both announcements are stored as they are, so that a dead letter needs
 no process of ours to be alive at that moment. What a reader of the log cannot use is added by
 that reader. A dead letter only names its record: that stays in the log, at its place.
+
+A reader reads its debates again whenever it starts. What it buried once and somebody dropped leaves
+an empty record behind, which holds the place for as long as dead letters are kept.
 """
 
 import json
@@ -15,12 +18,12 @@ import structlog
 from pydantic import ConfigDict, Field, ValidationError
 
 from parley.bus.contracts.base import Contract
-from parley.bus.errors import Conflict, Unsuitable
+from parley.bus.errors import Conflict, NotFound, Unsuitable
 from parley.bus.jetstream.acks import Writer
 from parley.bus.jetstream.infra import Layout
 from parley.bus.jetstream.reads import Log
 from parley.bus.jetstream.replies import ApiError, Replies
-from parley.bus.port import USED_UP, DeadLetter, Entry, Guard
+from parley.bus.port import USED_UP, DeadLetter, Entry, Guard, Record
 
 NO_SUCH_MESSAGE = 10057
 
@@ -62,16 +65,29 @@ class DeadLetters:
                 time_ns=record.time_ns,
             )
             for record in await self._stream.read(">", 1)
-            if (said := announced(record.data)) is not None
+            if record.data and (said := announced(record.data)) is not None
         ]
 
     async def forget(self, number: int) -> None:
+        try:
+            letter = await self._stream.record(number)
+        except NotFound:
+            return
+        if not letter.data:
+            return
+        if letter.subject.startswith(self._layout.grave("")):
+            await self._leave_empty(letter)
         request = {"seq": number, "no_erase": True}
         try:
             await self._replies.ask(f"$JS.API.STREAM.MSG.DELETE.{self._layout.dead}", request)
         except ApiError as error:
             if error.err_code != NO_SUCH_MESSAGE:
                 raise Unsuitable(f"dead letter {number}: {error}") from error
+
+    async def _leave_empty(self, letter: Record) -> None:
+        subject = letter.subject
+        with suppress(Conflict):
+            await self._writer.append(Entry(subject, b"", subject, Guard(subject, letter.sequence)))
 
 
 def announced(data: bytes) -> Announcement | None:

@@ -14,7 +14,9 @@ from typing import Any
 
 import anyio
 import nats.errors
+from pydantic import ConfigDict, ValidationError
 
+from parley.bus.contracts.base import Contract
 from parley.bus.jetstream.client import text_of
 from parley.bus.jetstream.connection import Connection
 from parley.bus.port import Presence
@@ -25,6 +27,24 @@ _TYPES = {
     "INFO": "io.nats.micro.v1.info_response",
     "STATS": "io.nats.micro.v1.stats_response",
 }
+
+
+class Endpoint(Contract):
+    model_config = ConfigDict(extra="ignore")
+
+    data: dict[str, float] | None = None
+
+
+class Stats(Contract):
+    """What somebody says of itself, as far as we care."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    name: str
+    id: str
+    version: str
+    metadata: dict[str, str] | None = None
+    endpoints: tuple[Endpoint, ...] | None = None
 
 
 async def announce(connection: Connection, describe: Callable[[], Presence]) -> None:
@@ -101,16 +121,13 @@ def _endpoint(present: Presence) -> dict[str, Any]:
 def _presence(answer: bytes) -> Presence | None:
     """Other people's services answer as well; those that look unlike ours are left out."""
     try:
-        said = json.loads(answer)
-        figures: dict[str, Any] = next(
-            (one["data"] for one in said["endpoints"] if one.get("data")), {}
-        )
-        return Presence(
-            service=str(said["name"]),
-            id=str(said["id"]),
-            version=str(said["version"]),
-            labels={str(key): str(value) for key, value in (said["metadata"] or {}).items()},
-            figures={str(key): float(value) for key, value in figures.items()},
-        )
-    except (ValueError, KeyError, TypeError, AttributeError):
+        said = Stats.model_validate_json(answer)
+    except ValidationError:
         return None
+    return Presence(
+        service=said.name,
+        id=said.id,
+        version=said.version,
+        labels=said.metadata or {},
+        figures=next((one.data for one in said.endpoints or () if one.data), {}),
+    )

@@ -48,6 +48,8 @@ class MemoryServer:
         self.on_signal: list[Callable[[str, bytes], None]] = []
         self.on_undeliverable: list[Callable[[str, int], None]] = []
         self.dead: dict[int, DeadLetter] = {}
+        # The records that a reader buried, whether or not they were dropped since.
+        self.buried: set[int] = set()
         self.present: list[Callable[[], Presence]] = []
         self._graves = itertools.count(1)
 
@@ -222,8 +224,8 @@ class MemoryBus:
 
     async def bury(self, sequence: int, reason: str) -> None:
         await self._chance.delay()
-        known = self._server.dead.values()
-        if not any(one.sequence == sequence and not one.queue for one in known):
+        if sequence not in self._server.buried:
+            self._server.buried.add(sequence)
             self._server.bury("", sequence, reason, 0)
 
     async def dead_letters(self) -> list[DeadLetter]:

@@ -19,9 +19,16 @@ from parley.console.text import clean, one_line
 
 REASON_WIDTH = 80
 
-app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, help="Dead letters: list, show, redrive, drop."
-)
+HELP = """
+Dead letters: list, show, redrive, drop.
+
+A redrive counts only while its step waits for the persona. A coordinator that sees an ask given up
+writes the persona's abstention at once, because a debate does not wait: then it is too late. What
+can still be redriven was given up while no coordinator ran, or was refused by an agent that could
+not read it; until the step's deadline.
+"""
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, help=HELP)
 
 Number = Annotated[int, typer.Argument(metavar="NUMBER", help="As dlq list shows it.", min=1)]
 Numbers = Annotated[
@@ -33,7 +40,7 @@ Outcome = TypeVar("Outcome")
 
 @app.command("list", epilog=example("parley dlq list", "parley dlq list --json"))
 def list_(nats: Nats = None, config: Config = None, as_json: Json = False) -> None:
-    """List dead letters: asks nobody could answer, and records that are no facts."""
+    """List dead letters: asks nobody could answer, and records that have no place in the log."""
     for one in _on(nats, config, letters):
         print_line(json.dumps(_as_json(one)) if as_json else _in_words(one))
 
@@ -49,7 +56,8 @@ def show(number: Number, nats: Nats = None, config: Config = None, as_json: Json
     one, would_be = _on(nats, config, look)
     if as_json:
         data = one.record.data.decode("utf-8", "replace") if one.record is not None else None
-        print_line(json.dumps({**_as_json(one), "redriving": would_be.value, "data": data}))
+        told = {"redriving": would_be.value, "fate": would_be.code, "data": data}
+        print_line(json.dumps({**_as_json(one), **told}))
         return
     print_line(_in_words(one))
     print_line(f"redriving: {'possible' if would_be is Fate.REDRIVEN else would_be.value}")
@@ -69,8 +77,10 @@ def redrive(
     """
     Ask the personas of dead letters once more.
 
-    Only where their turns still count; no turn is ever written twice. The exit code is 1 if any
-    of them could not be redriven and is still needed.
+    Only where their turns still count (parley dlq --help says when); no turn is ever written
+    twice. The exit code is 1 if any of them could not be redriven and is still needed. With --json
+    `fate` is one word: redriven, spoken, abstained, step_over, closed, unasked, no_ask, unreadable
+    or gone.
     """
 
     async def drive(journal: Journal) -> list[tuple[Letter, Fate]]:
@@ -79,7 +89,7 @@ def redrive(
 
     done = _on(nats, config, drive)
     for one, came_to in done:
-        result = {"number": one.dead.number, "result": came_to.value}
+        result = {"number": one.dead.number, "result": came_to.value, "fate": came_to.code}
         print_line(json.dumps(result) if as_json else f"{one.dead.number}: {came_to.value}")
     if any(came_to not in {Fate.REDRIVEN, Fate.SPOKEN} for _, came_to in done):
         raise typer.Exit(FAILED)
@@ -122,7 +132,7 @@ async def _chosen(journal: Journal, numbers: list[int] | None, *, everything: bo
 
 def _in_words(one: Letter) -> str:
     where = f"{one.ref}" if one.ref is not None else "-"
-    what = f"ask {one.ask.step} to {one.persona}" if one.ask is not None else "record"
+    what = f"ask {one.ask.step} to {one.persona}" if one.ask and one.persona else "record"
     tries = f", handed out {one.dead.attempts}x" if one.dead.attempts else ""
     reason = one_line(one.dead.reason, REASON_WIDTH)
     return (

@@ -1,4 +1,5 @@
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
@@ -6,9 +7,9 @@ from typing import Annotated
 import typer
 
 from parley.bus.contracts.deliberation import DeliberationDecision
-from parley.bus.contracts.facts import Closed, Decided
+from parley.bus.contracts.facts import Closed, Decided, Fact
 from parley.bus.contracts.verdicts import ManagerDecision
-from parley.bus.journal import Journal
+from parley.bus.journal import Journal, Logged
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
 from parley.console.logs import keep_quiet
@@ -56,18 +57,16 @@ async def _list(settings: Settings) -> list[Listed]:
     async with open_journal(settings, create=False) as journal:
         subjects = journal.subjects
         everywhere = DebateRef("*", "*")
-        submitted = await journal.bus.read(subjects.submissions())
-        closed = await _by_debate(journal, subjects.closings())
-        decided = await _by_debate(journal, subjects.at(everywhere, "ctl.decided"))
+        submitted = {one.ref: one for one in await journal.submissions()}
+        closed = await _first(journal, subjects.closings(), submitted)
+        decided = await _first(journal, subjects.at(everywhere, "ctl.decided"), submitted)
     listed = []
-    for record in submitted:
-        address = subjects.parse(record.subject)
-        assert address is not None, "the filter lets only our subjects through"
-        end, decision = closed.get(address[0]), decided.get(address[0])
+    for ref, begun in submitted.items():
+        end, decision = closed.get(ref), decided.get(ref)
         listed.append(
             Listed(
-                address[0],
-                datetime.fromtimestamp(record.time_ns / 1e9, UTC),
+                ref,
+                datetime.fromtimestamp(begun.time_ns / 1e9, UTC),
                 end if isinstance(end, Closed) else None,
                 decision if isinstance(decision, Decided) else None,
             )
@@ -75,9 +74,17 @@ async def _list(settings: Settings) -> list[Listed]:
     return listed
 
 
-async def _by_debate(journal: Journal, filter_subject: str) -> dict[DebateRef, object]:
+async def _first(
+    journal: Journal, filter_subject: str, submitted: Mapping[DebateRef, Logged]
+) -> dict[DebateRef, Fact]:
+    """Of each debate; what stands before its submission has no place in it."""
     logged, _ = journal.decode_all(await journal.bus.read(filter_subject))
-    return {one.ref: one.fact for one in logged}
+    first: dict[DebateRef, Fact] = {}
+    for one in logged:
+        begun = submitted.get(one.ref)
+        if begun is not None and begun.sequence < one.sequence:
+            first.setdefault(one.ref, one.fact)
+    return first
 
 
 def _in_words(one: Listed) -> str:

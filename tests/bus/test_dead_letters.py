@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager
 
 import anyio
 import nats.micro
+from nats.aio.msg import Msg
 from nats.micro.service import ServiceInfo
 
 from parley.bus.jetstream.bus import open_bus
@@ -48,6 +49,25 @@ async def test_everything_that_is_given_up_becomes_a_dead_letter(world: OpenWorl
         await bus.forget_dead(letters[0].number)
         assert await bus.dead_letters() == letters[1:]
         assert (await bus.record(used_up)).data == b"never"
+
+
+async def test_what_was_forgotten_is_not_buried_again(world: OpenWorld) -> None:
+    async with world() as w, w.connect() as bus, w.connect() as other:
+        first = await bus.append(entry(w.subject("a.turn"), "a", b"\xff"))
+        second = await bus.append(entry(w.subject("b.turn"), "b", b"\xff"))
+        await bus.bury(first, "not a fact")
+        (letter,) = await bus.dead_letters()
+        for one in (bus, other):
+            await one.forget_dead(letter.number)
+            await one.bury(first, "not a fact")
+        assert await bus.dead_letters() == []
+        await other.bury(second, "not a fact either")
+        (left,) = await bus.dead_letters()
+        await bus.forget_dead(left.number)
+        await bus.forget_dead(left.number + 1)
+        for sequence in (first, second):
+            await other.bury(sequence, "not a fact")
+        assert await bus.dead_letters() == []
 
 
 async def test_a_roll_call_is_answered_by_everybody_who_is_there(world: OpenWorld) -> None:
@@ -100,6 +120,37 @@ async def test_other_tools_find_us_by_nats_micro(nats: NatsServer) -> None:
 
 async def nats_micro(client: object) -> nats.micro.service.Service:
     return await nats.micro.add_service(client, name="weather", version="1.0.0")  # type: ignore[arg-type]
+
+
+DEEP = b"[" * 20_000 + b"]" * 20_000
+SAID = b'{"name":"parley-agent","id":"a1","version":"1","metadata":%s,"endpoints":[{"data":%s}]}'
+UNREADABLE = {
+    "nothing": b"",
+    "no JSON": b"{",
+    "no object": b"[]",
+    "no text": b"\xff",
+    "20,000 levels": DEEP,
+    "20,000 levels inside": SAID % (DEEP, b"{}"),
+    "20,000 levels of figures": SAID % (b"{}", DEEP),
+    "a figure beyond measure": SAID % (b"{}", b'{"in_flight": 1%s}' % (b"0" * 400)),
+    "an endless figure": SAID % (b"{}", b'{"in_flight": 1e999}'),
+    "no number": SAID % (b"{}", b'{"in_flight": NaN}'),
+    "half a character": SAID % (b'{"persona": "\\ud800"}', b"{}"),
+}
+
+
+async def test_answers_to_a_roll_call_that_cannot_be_read_are_left_out(nats: NatsServer) -> None:
+    async with open_bus(Server((nats.url,))) as bus, open_bus(Server((nats.url,))) as asker:
+        client = bus._connection.client
+
+        async def answer(asked: Msg) -> None:
+            for said in (*UNREADABLE.values(), SAID % (b"null", b'{"in_flight": 2}')):
+                await client.publish(asked.reply, said)
+
+        await client.subscribe("$SRV.STATS", cb=answer)
+        await client.flush()
+        present = await asker.roll_call(0.5)
+        assert present == [Presence("parley-agent", "a1", "1", {}, {"in_flight": 2})]
 
 
 async def test_an_old_blob_is_put_anew_before_its_time_is_over(nats: NatsServer) -> None:

@@ -9,9 +9,17 @@ import pytest
 from parley.agents.brain import Answer, Task
 from parley.agents.runtime import Worker, WorkerOptions
 from parley.agents.script import ScriptedBrain
-from parley.bus.contracts.facts import AbstainReason, Ask, Submitted, TurnTaken
+from parley.bus.codec import encode
+from parley.bus.contracts.facts import (
+    AbstainReason,
+    Ask,
+    Asked,
+    CancelRequested,
+    Submitted,
+    TurnTaken,
+)
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts import Statement, Verdict
+from parley.bus.contracts.verdicts import OpeningRequest, Statement, Verdict
 from parley.bus.errors import NotFound
 from parley.bus.journal import Journal
 from parley.bus.port import USED_UP
@@ -26,6 +34,14 @@ from tests.debates import STALEMATE, panel
 OpenWorld = Callable[[], AbstractAsyncContextManager[World]]
 ROSTER = ("frequency", "noise")
 REF = DebateRef("forensic", "d1")
+ASKED = Asked(
+    decided_at=1,
+    step="opening",
+    personas=("noise",),
+    input=DebateInput(),
+    request=OpeningRequest(),
+    deadline_s=5.0,
+)
 ONCE = WorkerOptions(max_deliver=1, ack_wait_s=0.5)
 
 
@@ -153,7 +169,40 @@ async def test_a_persona_that_has_spoken_is_not_asked_again(world: OpenWorld) ->
         assert await letters(journal) == []
 
 
-async def test_nothing_is_sent_once_the_step_is_over(world: OpenWorld) -> None:
+async def test_nothing_is_sent_once_the_abstention_is_written(world: OpenWorld) -> None:
+    """The step still waits for somebody else; later it is over, then the debate."""
+    async with world() as w, w.connect() as bus:
+        journal = Journal(bus, Subjects(w.prefix))
+        async with at_work(Coordinator(journal, "c0"), worker(journal, "noise", Broken())):
+            await submit(journal)
+            state = await until_log(
+                journal, lambda state: bool(state.steps and state.steps[0].heard)
+            )
+            dead = await a_dead_letter(journal)
+            assert state.open_step is not None
+            assert state.open_step.waiting_for == ("frequency",)
+            assert await redrive(journal, dead) is Fate.ABSTAINED
+        said = Statement(verdict=Verdict.AUTHENTIC, confidence=0.5)
+        await journal.speak(REF, TurnTaken(step="opening", persona="frequency", content=said))
+        assert await redrive(journal, dead) is Fate.STEP_OVER
+        async with at_work(Coordinator(journal, "c1")):
+            await journal.cancel(REF, CancelRequested())
+            await until_log(journal, lambda state: state.closed is not None)
+        assert await redrive(journal, dead) is Fate.CLOSED
+        assert await journal.bus.read(journal.subjects.redrives()) == []
+        assert await letters(journal) == [dead]
+
+
+async def test_an_ask_that_no_coordinator_wrote_is_not_redriven(world: OpenWorld) -> None:
+    async with world() as w, w.connect() as bus:
+        journal = Journal(bus, Subjects(w.prefix))
+        await _append(journal, journal.subjects.of(REF, ASKED), encode(ASKED))
+        async with at_work(worker(journal, "noise", Broken())):
+            dead = await a_dead_letter(journal)
+        assert await redrive(journal, dead) is Fate.UNASKED
+
+
+async def test_nothing_is_sent_once_the_debate_is_closed(world: OpenWorld) -> None:
     async with world() as w, w.connect() as bus:
         journal = Journal(bus, Subjects(w.prefix))
         async with at_work(
@@ -166,7 +215,7 @@ async def test_nothing_is_sent_once_the_step_is_over(world: OpenWorld) -> None:
         heard = {one.said.persona: one.said for one in state.steps[0].heard}
         assert getattr(heard["noise"], "reason", None) is AbstainReason.UNDELIVERABLE
         dead = (await letters(journal))[0]
-        assert await redrive(journal, dead) is Fate.LATE
+        assert await redrive(journal, dead) is Fate.CLOSED
         assert await journal.bus.read(journal.subjects.redrives()) == []
         assert dead in await letters(journal)
 

@@ -4,7 +4,15 @@ import json
 from collections.abc import Iterator
 
 from parley.bus.codec import encode
-from parley.bus.contracts.facts import Asked, Decided, Opened, TurnTaken
+from parley.bus.contracts.facts import (
+    Asked,
+    DeadlineFired,
+    Decided,
+    Fact,
+    Opened,
+    Submitted,
+    TurnTaken,
+)
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts import (
     ManagerDecision,
@@ -14,6 +22,7 @@ from parley.bus.contracts.verdicts import (
     Verdict,
 )
 from parley.bus.port import LARGEST_RECORD_BYTES
+from tests.debates import panel
 
 TURN = TurnTaken(
     step="opening",
@@ -70,6 +79,27 @@ FORGED = {
             ),
         )
     ),
+}
+
+# Well-formed, but nobody asked for it; with why it is put aside in a debate that was submitted.
+UNASKED: dict[str, tuple[Fact, str]] = {
+    "a stranger's turn": (
+        TURN.model_copy(update={"persona": "stranger"}),
+        "'stranger' was not asked in step 'opening'",
+    ),
+    "a turn out of nowhere": (
+        TURN.model_copy(update={"step": "round-9"}),
+        "step 'round-9' was never asked",
+    ),
+    "a deadline out of nowhere": (
+        DeadlineFired(step="round-9"),
+        "step 'round-9' was never asked",
+    ),
+    "a second submission": (
+        Submitted(panel=panel(), input=DebateInput()),
+        "its debate was submitted before",
+    ),
+    "a second opening": (Opened(decided_at=1), "'opened' is illegal while the debate is "),
 }
 
 

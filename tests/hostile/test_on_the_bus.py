@@ -7,7 +7,7 @@ never been said. The poison stays in the log, so that whoever starts later has t
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -15,18 +15,29 @@ import anyio
 import pytest
 
 from parley.agents.script import parse_script
+from parley.bus.codec import encode
 from parley.bus.contracts.facts import Decided
 from parley.bus.errors import NotFound
 from parley.bus.journal import Journal, Logged
 from parley.bus.subjects import DebateRef
 from parley.coordinator.audit import Audit, audit
+from parley.coordinator.misplaced import NOT_SUBMITTED
 from parley.coordinator.reducer import fold
 from tests.debates import ROSTER, panel, play
 from tests.hostile.intruder import Intruder, intruder
-from tests.hostile.payloads import FORGED, GARBAGE, SIDE_CHANNELS, STRANGE_SUBJECTS, subjects_of
+from tests.hostile.payloads import (
+    FORGED,
+    GARBAGE,
+    SIDE_CHANNELS,
+    STRANGE_SUBJECTS,
+    UNASKED,
+    subjects_of,
+)
 from tests.processes import Deployment, Role, deployment, open_journal, submit, until_recorded
 
 ENDS_WITHIN_S = 60.0
+BURIED_WITHIN_S = 20.0
+FACTS_OF_A_DEBATE = [one for one in subjects_of("d") if one.startswith("debate.")]
 PANEL = panel(deadline_s=4.0)
 # Slow enough to be disturbed.
 SCRIPT = parse_script(
@@ -52,12 +63,6 @@ class System:
         for role in (*self.coordinators, *self.agents):
             assert role.process.poll() is None, role.log.read_text()[-2000:]
             assert "Traceback" not in role.log.read_text(), role.log.read_text()[-2000:]
-
-    def quarantined(self) -> dict[str, str]:
-        """Reasons by subject, as the coordinators' logs give them."""
-        lines = [line for role in self.coordinators for line in role.log.read_text().splitlines()]
-        said = [json.loads(line) for line in lines if '"quarantined"' in line]
-        return {line["subject"]: line["reason"] for line in said}
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +97,26 @@ async def assert_undisturbed(journal: Journal, ref: DebateRef) -> None:
     ]
 
 
+async def assert_buried(journal: Journal, reasons: Mapping[int, str]) -> None:
+    """Each of these records becomes a dead letter for this reason, put aside by a coordinator."""
+    found: dict[int, str] = {}
+    with anyio.move_on_after(BURIED_WITHIN_S):
+        while not found.keys() >= reasons.keys():
+            await anyio.sleep(0.2)
+            letters = await journal.bus.dead_letters()
+            found = {one.sequence: one.reason for one in letters if not one.queue}
+    missing = [await journal.bus.record(one) for one in reasons.keys() - found.keys()]
+    assert not missing, [one.subject for one in missing]
+    wrong = {n: found[n] for n, reason in reasons.items() if reason not in found[n]}
+    assert not wrong
+
+
+async def assert_garbage_buried(journal: Journal, ref: DebateRef, *, records: int) -> None:
+    _, garbage = await journal.read(ref)
+    assert len(garbage) == records
+    await assert_buried(journal, {one.record.sequence: one.reason for one in garbage})
+
+
 def soil(someone: Intruder, debate: str, data: bytes) -> None:
     for subject in subjects_of(debate):
         someone.publish(subject.encode(), data)
@@ -115,14 +140,15 @@ async def test_garbage_on_every_subject(system: System) -> None:
             assert report.holds, (name, report.discrepancies)
         for ref in others:
             await assert_undisturbed(journal, ref)
-        dead = {letter.sequence: letter.reason for letter in await journal.bus.dead_letters()}
-        reasons = system.quarantined()
         for name in set(GARBAGE) - {"above the log's limit"}:
-            mystery = journal.subjects.at(refs[name], "ctl.mystery")
-            (record,) = await journal.bus.read(mystery)
-            assert "no fact is known" in reasons[mystery]
-            assert "no fact is known" in dead[record.sequence]
-            assert reasons[journal.subjects.at(refs[name], "ctl.terminated")]
+            strays = DebateRef(refs[name].panel, f"unknown-{victims[name]}")
+            for ref in (refs[name], strays):
+                await assert_garbage_buried(journal, ref, records=len(FACTS_OF_A_DEBATE))
+            (again,) = await journal.bus.read(journal.subjects.redrive(strays, "opening", "noise"))
+            letters = await journal.bus.dead_letters()
+            assert [one.queue for one in letters if one.sequence == again.sequence] == [
+                "forensic-noise"
+            ]
         present = await journal.bus.roll_call(1.0)
         assert len(present) == len(system.coordinators) + len(system.agents)
     system.assert_alive()
@@ -145,9 +171,40 @@ async def test_forged_control_facts(system: System) -> None:
             assert report.state.decided.decision == expected, tail
             forged = logged[report.discrepancies[0].ordinal]
             assert journal.subjects.of(ref, forged.fact) == journal.subjects.at(ref, tail)
+            await assert_buried(journal, {forged.sequence: ""})
     system.assert_alive()
-    logs = "".join(role.log.read_text() for role in system.coordinators)
-    assert logs.count('"illegal_fact"') >= len(FORGED)
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["open", "closed"])
+async def test_facts_that_nobody_asked_for(system: System, *, closed: bool) -> None:
+    async with open_journal(system.deployed.nats.url) as journal:
+        ref = await begun(journal, f"unasked-{closed}")
+        if closed:
+            await ended(journal, ref)
+        said = {journal.subjects.of(ref, fact): why for fact, why in UNASKED.values()}
+        with intruder(system.deployed.nats.port) as someone:
+            before = await journal.bus.last_sequence()
+            for fact, _ in UNASKED.values():
+                someone.publish(journal.subjects.of(ref, fact).encode(), encode(fact))
+            someone.flush()
+        found = await journal.bus.read(journal.subjects.debate(ref), start=before + 1)
+        published = {one.sequence: said[one.subject] for one in found if one.subject in said}
+        assert len(published) == len(UNASKED)
+        await assert_buried(journal, published)
+        await ended(journal, ref)
+    system.assert_alive()
+
+
+async def test_garbage_on_a_closed_debate(system: System) -> None:
+    async with open_journal(system.deployed.nats.url) as journal:
+        ref = await begun(journal, "closed-before")
+        await assert_undisturbed(journal, ref)
+        with intruder(system.deployed.nats.port) as someone:
+            for name in ("nothing", "no JSON", "another version", "10,000 levels"):
+                soil(someone, ref.id, GARBAGE[name])
+        await assert_garbage_buried(journal, ref, records=4 * len(FACTS_OF_A_DEBATE))
+        await assert_undisturbed(journal, ref)
+    system.assert_alive()
 
 
 async def test_facts_of_a_debate_that_nobody_submitted(system: System) -> None:
@@ -160,6 +217,11 @@ async def test_facts_of_a_debate_that_nobody_submitted(system: System) -> None:
                 subject = journal.subjects.of(ref, fact)
                 someone.publish(subject.encode(), fact.model_dump_json(exclude_none=True).encode())
             someone.flush()
+        published = [journal.subjects.of(ref, fact) for fact in pure[1:]]
+        records = await journal.bus.read(journal.subjects.debate(ref))
+        reasons = {one.sequence: NOT_SUBMITTED for one in records if one.subject in published}
+        assert len(reasons) >= len(published)
+        await assert_buried(journal, reasons)
         bystander = await begun(journal, "bystander-of-the-unheard-of")
         await assert_undisturbed(journal, bystander)
         await submit(journal, ref.id, PANEL, SCRIPT)
@@ -226,9 +288,12 @@ async def test_subjects_that_reach_too_far_and_a_start_on_a_poisoned_log(system:
             someone.flush()
         await assert_undisturbed(journal, await begun(journal, "bystander-of-the-strange"))
         system.assert_alive()
-        strange = await journal.bus.read("debate.forensic.*.submitted")
-        known = {record.subject for record in strange}
-        assert "debate.forensic.*.submitted" in known
+        everything = await journal.bus.read(journal.subjects.everything())
+        strange = [one for one in everything if journal.subjects.parse(one.subject) is None]
+        assert "debate.forensic.*.submitted" in {one.subject for one in strange}
+        ours = [one for one in STRANGE_SUBJECTS if one.startswith(b"debate.")]
+        assert len(strange) == len(ours) * (2 + len(FORGED))
+        await assert_buried(journal, {one.sequence: "belongs to no debate" for one in strange})
         assert not any(
             ".*." in record.subject for record in await journal.bus.read("debate.*.*.ctl.opened")
         )

@@ -60,16 +60,11 @@ class OffendedCoordinator(Coordinator):
 
     @override
     def _after(
-        self,
-        ref: DebateRef,
-        watched: Watched,
-        state: DebateState,
-        record: Record,
-        fact: Fact | None,
+        self, watched: Watched, state: DebateState, record: Record, fact: Fact | None
     ) -> DebateState:
-        after = super()._after(ref, watched, state, record, fact)
+        after = super()._after(watched, state, record, fact)
         offended = after.facts == state.facts or after == state._replace(facts=after.facts)
-        if offended and self._subjects.tail(ref, record.subject).startswith(CONTROL):
+        if offended and f".{CONTROL}" in record.subject:
             watched.control = -1
         return after
 

@@ -229,10 +229,11 @@ def test_dead_letters_are_listed_shown_redriven_and_dropped(ask: Call, server: N
     assert listed.endswith("handed out 1x: it looks wrong\n")
     [one] = [json.loads(line) for line in ask("dlq", "list", "--json").out.splitlines()]
     assert (one["debate_id"], one["persona"], one["step"]) == ("d1", "noise", "opening")
-    shown = ask("dlq", "show", one["number"])
-    assert "redriving: possible" in shown.out
-    assert '"step":"opening"' in shown.out
-    assert json.loads(ask("dlq", "show", one["number"], "--json").out)["redriving"] == "redriven"
+    in_words = ask("dlq", "show", one["number"]).out
+    assert "redriving: possible" in in_words
+    assert '"step":"opening"' in in_words
+    shown = json.loads(ask("dlq", "show", one["number"], "--json").out)
+    assert (shown["redriving"], shown["fate"]) == ("redriven", "redriven")
     assert ask("dlq", "redrive", one["number"]).out == f"{one['number']}: redriven\n"
     again = ask("dlq", "redrive", one["number"])
     assert again.code == 2
@@ -243,6 +244,8 @@ def test_dead_letters_are_listed_shown_redriven_and_dropped(ask: Call, server: N
     buried = ask("dlq", "redrive", "--all")
     assert buried.code == 1
     assert "not an ask" in buried.out
+    told = [json.loads(line) for line in ask("dlq", "redrive", "--all", "--json").out.splitlines()]
+    assert [one["fate"] for one in told] == ["no_ask"]
     assert ask("dlq", "drop", "--all").out.endswith(": dropped\n")
     assert ask("dlq", "list").out == ""
 
