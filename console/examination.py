@@ -15,7 +15,7 @@ import anyio
 import anyio.to_thread
 
 from parley.bus.jetstream.bus import JetStreamBus
-from parley.bus.jetstream.infra import Difference
+from parley.bus.jetstream.differences import Difference
 from parley.bus.jetstream.inspect import QueueState, ServerState, StreamState
 from parley.bus.port import Presence, Queue
 

@@ -14,7 +14,8 @@ from parley.bus.jetstream.acks import Writer
 from parley.bus.jetstream.blobs import Blobs
 from parley.bus.jetstream.connection import Connection, Server, connect
 from parley.bus.jetstream.dead import DeadLetters, announced
-from parley.bus.jetstream.infra import Difference, Layout
+from parley.bus.jetstream.differences import Difference
+from parley.bus.jetstream.infra import Layout
 from parley.bus.jetstream.inspect import QueueState, ServerState, StreamState
 from parley.bus.jetstream.listen import listen
 from parley.bus.jetstream.pull import Worker
@@ -43,8 +44,9 @@ class JetStreamBus:
     async def plan(self, *queues: Queue) -> list[Difference]:
         return await infra.plan(self._replies, infra.resources(self.layout, queues))
 
-    async def apply(self, *queues: Queue) -> list[Difference]:
-        return await infra.apply(self._replies, infra.resources(self.layout, queues))
+    async def apply(self, *queues: Queue, allow_loss: bool = False) -> list[Difference]:
+        wanted = infra.resources(self.layout, queues)
+        return await infra.apply(self._replies, wanted, allow_loss=allow_loss)
 
     async def create_missing(self) -> None:
         await infra.create_missing(self._replies, infra.resources(self.layout))

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import anyio
 import pytest
+from nats.js.api import StreamConfig
 
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput
+from parley.bus.jetstream.bus import open_bus
+from parley.bus.jetstream.connection import Server
 from parley.bus.journal import Journal
 from parley.bus.port import Delivery
 from parley.bus.subjects import DebateRef
@@ -65,11 +68,33 @@ def test_a_plan_is_made_applied_and_then_empty(ask: Call, monkeypatch: pytest.Mo
     monkeypatch.setenv("PARLEY_RETENTION__LOG_DAYS", "7")
     monkeypatch.setenv("PARLEY_RETENTION__LOG_MIB", "10")
     assert ask("infra", "plan", "--panel", "forensic").out.splitlines() == [
-        f"stream PARLEY: max_age {90 * 86_400 * 10**9} -> {7 * 86_400 * 10**9}",
-        f"stream PARLEY: max_bytes -1 -> {10 << 20}",
+        "stream PARLEY: max_age 90 days -> 7 days  (deletes what is beyond it)",
+        "stream PARLEY: max_bytes no limit -> 10 MiB  (deletes what is beyond it)",
     ]
-    assert ask("infra", "apply").code == 0
+    refused = ask("infra", "apply")
+    assert refused.code == 2
+    assert "--allow-loss" in refused.err
+    assert ask("infra", "apply", "--allow-loss").code == 0
     assert ask("infra", "plan").code == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("infra", "apply"), ("coordinator",), ("agent", "forensic/noise"), ("list",)],
+    ids=lambda command: command[0],
+)
+def test_nobody_works_on_a_stream_of_somebody_else(
+    ask: Call, server: NatsServer, command: tuple[str, ...]
+) -> None:
+    async def take_the_name() -> None:
+        async with open_bus(Server((server.url,))) as bus:
+            foreign = StreamConfig(name="PARLEY", subjects=["orders.>"])
+            await bus._connection.client.jetstream().add_stream(foreign)
+
+    anyio.run(take_the_name)
+    called = ask(*command)
+    assert called.code == 2, called
+    assert "set another nats.stream" in called.err
 
 
 def test_unknown_panels_are_named(ask: Call, tmp_path: Path, parley: Call) -> None:
