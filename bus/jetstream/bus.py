@@ -1,5 +1,6 @@
 """The port of the bus, on JetStream."""
 
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -25,6 +26,7 @@ from parley.bus.jetstream.replies import ApiError, Replies
 from parley.bus.jetstream.shelf import JetStreamShelf
 from parley.bus.jetstream.tail import Tail
 from parley.bus.port import DeadLetter, Delivery, Entry, Link, Presence, Queue, Record
+from parley.bus.subjects import PURSE, Subjects
 
 
 class JetStreamBus:
@@ -67,6 +69,18 @@ class JetStreamBus:
 
     async def queues(self) -> list[QueueState]:
         return await inspect.queue_states(self._replies, self.layout.stream)
+
+    async def oldest_waiting(self, queue: QueueState) -> Record | None:
+        """What the queue hands out next."""
+        return await self._log.first(queue.filters, queue.reached + 1)
+
+    async def refusal(self) -> str:
+        """
+        Why the server stores nothing at this moment; empty if it does. Only a write can tell: its
+        disk and the limit of its whole store are in no answer. This one replaces its predecessor.
+        """
+        subject = Subjects(self.layout.prefix).register(PURSE, "doctor")
+        return await self._writer.refusal(Entry(subject, b"{}", secrets.token_hex(8)))
 
     async def server_ahead_s(self) -> float:
         """The server's clock against ours."""

@@ -44,6 +44,9 @@ class QueueState:
     delivered: int
     # Standing requests of workers.
     waiting: int
+    filters: tuple[str, ...]
+    # The last record of the log that was handed out.
+    reached: int
 
 
 async def server_state(replies: Replies) -> ServerState:
@@ -112,6 +115,7 @@ def _stream(info: dict[str, Any]) -> StreamState:
 
 
 def _queue(info: dict[str, Any]) -> QueueState:
+    config = info["config"]
     return QueueState(
         name=info["name"],
         lag=info["num_pending"],
@@ -119,4 +123,6 @@ def _queue(info: dict[str, Any]) -> QueueState:
         redelivered=info["num_redelivered"],
         delivered=info["delivered"]["consumer_seq"],
         waiting=info["num_waiting"],
+        filters=tuple(config.get("filter_subjects") or [config.get("filter_subject") or ">"]),
+        reached=info["delivered"]["stream_seq"],
     )

@@ -10,8 +10,10 @@ import anyio
 import pytest
 from nats.js.api import StreamConfig
 
-from parley.bus.contracts.facts import Submitted
+from parley.bus.codec import encode
+from parley.bus.contracts.facts import Asked, Submitted
 from parley.bus.contracts.panel import DebateInput
+from parley.bus.contracts.verdicts import OpeningRequest
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.journal import Journal
@@ -172,6 +174,53 @@ async def _asks_nobody_answers(url: str) -> None:
             subject = journal.subjects.at(REF, f"ctl.ask.{step}.noise")
             await journal.bus.append(entry(subject, subject))
         await journal.bus.bury(1, "for the doctor")
+
+
+def test_the_doctor_finds_a_full_server(
+    parley: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for reserved in ("DEAD_MIB", "ANSWER_MIB"):
+        monkeypatch.setenv(f"PARLEY_RETENTION__{reserved}", "none")
+    home = tmp_path / "small"
+    home.mkdir()
+    small = NatsServer(home, arguments=(), config="jetstream { max_file_store: 1MB }").start()
+
+    async def fill() -> None:
+        async with open_journal(load(flags={"nats.url": small.url}), create=True) as journal:
+            with anyio.move_on_after(2):
+                for n in range(12):
+                    subject = journal.subjects.at(REF, f"x{n}")
+                    await journal.bus.append(entry(subject, subject, b"x" * 100_000))
+
+    try:
+        anyio.run(fill)
+        examined = parley("doctor", "--nats", small.url)
+    finally:
+        small.stop()
+    assert examined.code == 1
+    assert "nothing more is taken: insufficient resources" in examined.out
+
+
+def test_the_doctor_finds_asks_that_wait_in_vain(ask: Call, server: NatsServer) -> None:
+    ask("infra", "apply", "--panel", "forensic")
+
+    async def wait(deadline_s: float, step: str) -> None:
+        async with open_journal(load(flags={"nats.url": server.url}), create=False) as journal:
+            asked = Asked(
+                decided_at=2,
+                step=step,
+                personas=("noise",),
+                input=DebateInput(),
+                request=OpeningRequest(),
+                deadline_s=deadline_s,
+            )
+            subject = journal.subjects.of(REF, asked)
+            await journal.bus.append(entry(subject, subject, encode(asked)))
+
+    anyio.run(wait, 0.1, "opening")
+    told = ask("doctor").out
+    assert "1 asks waiting, 0 in flight, 0 handed out again; the oldest waits for" in told
+    assert "and had 0.1 s: debates go on without this persona" in told
 
 
 def test_the_doctor_knows_a_server_that_flushes_every_write(
