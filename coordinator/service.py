@@ -132,6 +132,8 @@ class Coordinator:
 
     def _on_records(self, records: Sequence[Record]) -> None:
         """First all are read, then folded, then decided on: what was just in use runs faster."""
+        # Who was stopped for a while must not take that for time that a step has had.
+        self._now = anyio.current_time()
         news = [read for record in records if (read := self._read(record)) is not None]
         moved = {one.ref: one.watched for one in news if self._take(one)}
         for ref, watched in moved.items():
@@ -220,6 +222,7 @@ class Coordinator:
             watched.loading, watched.state, watched.looked_into = False, None, -1
             watched.arrived.clear()
             return
+        self._now = anyio.current_time()
         state, watched.sequence = DebateState(), 0
         for record in (*records, *watched.arrived):
             if record.sequence > watched.sequence:
