@@ -28,7 +28,7 @@ from parley.coordinator.pulse import Pulse
 from parley.coordinator.quarantine import Quarantine
 from parley.coordinator.reducer import apply, pass_over
 from parley.coordinator.state import DebateState, Phase
-from parley.coordinator.survey import falsely_closed, not_closed
+from parley.coordinator.survey import beheaded, falsely_closed, not_closed
 from parley.coordinator.watched import News, Watched
 
 # A debate of somebody else's that shows no decision for this long after a fact is looked into.
@@ -118,6 +118,8 @@ class Coordinator:
         """In the background, because it takes the longer the more debates there ever were."""
         try:
             found = await falsely_closed(self._journal)
+            for ref in await beheaded(self._journal):
+                log.error("submission_gone", debate=str(ref), hint="the log keeps too little")
         except Unavailable as error:
             log.warning("closings_unread", reason=str(error))
             return

@@ -11,6 +11,7 @@ from parley.console.debates import Wishes, read_script, scripted_panel
 from parley.console.exits import warn
 from parley.console.inputs import read_question_file
 from parley.console.options import Panels, example
+from parley.console.retention import too_short
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, help="Check settings, panels and scripts."
@@ -43,7 +44,7 @@ def check(
         paths += panel_paths(panels_dir).values()
     mistakes = [mistake for path in paths for mistake in _mistakes_in(path, panels_dir)]
     if not files:
-        mistakes += _mistakes_in_settings(None)
+        mistakes += _mistakes_in_settings(None) or _mistakes_of_both(panels_dir, mistakes)
     if mistakes:
         raise BadInput("\n".join(mistakes))
     for path in paths:
@@ -66,6 +67,14 @@ def _mistakes_in(path: Path, panels_dir: Path | None) -> list[str]:
     except BadInput as error:
         return [str(error)]
     return []
+
+
+def _mistakes_of_both(panels_dir: Path | None, known: list[str]) -> list[str]:
+    """What the settings and the panels are only together; panels with mistakes tell nothing."""
+    if known:
+        return []
+    settings = load(flags={"panels": panels_dir})
+    return list(too_short(settings, panel_paths(settings.panels)))
 
 
 def _mistakes_in_settings(path: Path | None) -> list[str]:

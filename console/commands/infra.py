@@ -17,6 +17,7 @@ from parley.console.exits import DONE, FAILED, warn
 from parley.console.logs import keep_quiet
 from parley.console.options import Config, Nats, Panels, example
 from parley.console.output import print_line
+from parley.console.retention import refuse_short_log
 from parley.console.system import layout_of, open_server, run_async, worker_options
 
 app = typer.Typer(
@@ -42,6 +43,7 @@ def plan(
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
     rosters = rosters_of(settings, panel)
+    refuse_short_log(settings, rosters)
     differences = run_async(lambda: _plan(settings, rosters))
     _tell(differences)
     raise typer.Exit(FAILED if differences else DONE)
@@ -67,6 +69,7 @@ def apply(
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
     rosters = rosters_of(settings, panel)
+    refuse_short_log(settings, rosters)
     _tell(run_async(lambda: _apply(settings, rosters, allow_loss=allow_loss)))
 
 

@@ -31,6 +31,7 @@ from parley.bus.journal import Journal, Logged, externalise
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
 from parley.coordinator.audit import audit
+from parley.coordinator.duration import most_steps
 from parley.coordinator.policy import decide
 from parley.coordinator.reducer import apply, fold, pass_over
 from parley.coordinator.state import DebateState
@@ -190,6 +191,8 @@ class Checker:
         """Once all debates are closed."""
         for ref, ledger in self.ledgers.items():
             self._check_counts(ref, ledger)
+            steps, most = len(ledger.state.steps), most_steps(ledger.debate.question.panel)
+            self._expect(steps <= most, f"{ref} took {steps} steps instead of at most {most}")
             report = audit(ledger.facts)
             found = {one.ordinal for one in report.discrepancies}
             self._expect(found == ledger.forged, f"{ref}: the audit found {report.discrepancies}")

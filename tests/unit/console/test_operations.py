@@ -80,6 +80,20 @@ def test_a_plan_is_made_applied_and_then_empty(ask: Call, monkeypatch: pytest.Mo
     assert ask("infra", "plan").code == 0
 
 
+def test_a_log_that_forgets_open_debates_is_refused(
+    ask: Call, parley: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The forensic panel has six steps of half a minute at most, the others have more."""
+    monkeypatch.setenv("PARLEY_RETENTION__LOG_DAYS", "0.002")
+    for called in (ask("infra", "plan"), ask("infra", "apply"), parley("config", "check")):
+        assert called.code == 2
+        assert "retention.log_days: 0.002 days (172.8 s) are less than a debate" in called.err
+        assert "forensic may last (180 s)" in called.err
+    monkeypatch.setenv("PARLEY_RETENTION__LOG_DAYS", "0.003")
+    assert ask("infra", "plan", "--panel", "forensic").code == 1
+    assert ask("infra", "plan").code == 2
+
+
 @pytest.mark.parametrize(
     "command",
     [("infra", "apply"), ("coordinator",), ("agent", "forensic/noise"), ("list",)],
