@@ -225,6 +225,12 @@ class Bus(Protocol):
         """Make a dead letter of a record that a reader cannot use; once, however often it is read."""
         ...
 
+    async def waiting_in(self, queue: str) -> int:
+        """How many records the queue has not handed out yet."""
+        ...
+
+    async def count_dead(self) -> int: ...
+
     async def dead_letters(self) -> list[DeadLetter]:
         """
         Oldest first: what `bury` was told of, what a worker terminated, and every record whose

@@ -6,8 +6,8 @@ Probes over HTTP: GET and HEAD, one answer for each connection.
     /metrics   figures in the Prometheus text format
 """
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ import anyio
 from anyio.abc import SocketStream
 
 from parley.agents.runtime import Worker
-from parley.bus.errors import BadInput
+from parley.bus.errors import BadInput, BusError
 from parley.bus.port import Bus
 from parley.bus.tally import Metric, Tally, exposition
 from parley.configs.settings import HealthSettings
@@ -37,6 +37,12 @@ OPEN = Metric("parley_open_debates", "Open debates this replica acts on.", gauge
 IN_FLIGHT = Metric(
     "parley_asks_in_flight", "Asks being thought about.", ("panel", "persona"), gauge=True
 )
+WAITING = Metric(
+    "parley_asks_waiting", "Asks that nobody has taken yet.", ("panel", "persona"), gauge=True
+)
+DEAD = Metric("parley_dead_letters", "Dead letters that nobody has seen to.", gauge=True)
+# How long a scrape waits for the server; a figure that it does not give is left out.
+FIGURE_WITHIN_S = 1.0
 
 OK, NOT_FOUND, NOT_ALLOWED, UNAVAILABLE = (
     "200 OK", "404 Not Found", "405 Method Not Allowed", "503 Service Unavailable",
@@ -69,7 +75,8 @@ class Vitals:
             *([f"{starting} of {len(self.staff)} not at work yet"] if starting else []),
         ]
 
-    def metrics(self) -> str:
+    async def metrics(self) -> str:
+        """One request for each persona of this process, and one for its coordinator."""
         now = Tally()
         now.put(UP, float(self.bus.link.up))
         now.put(LOSSES, self.bus.link.losses)
@@ -78,9 +85,15 @@ class Vitals:
             if isinstance(one, Worker):
                 where = present.labels["panel"], present.labels["persona"]
                 now.put(IN_FLIGHT, present.figures["in_flight"], *where)
+                await self._put(now, WAITING, self.bus.waiting_in("-".join(where)), *where)
             else:
                 now.put(OPEN, present.figures["open_debates"])
+                await self._put(now, DEAD, self.bus.count_dead())
         return exposition([now, *(one.tally for one in self.staff)])
+
+    async def _put(self, tally: Tally, metric: Metric, figure: Awaitable[int], *where: str) -> None:
+        with anyio.move_on_after(FIGURE_WITHIN_S), suppress(BusError):
+            tally.put(metric, await figure, *where)
 
 
 def probed(
@@ -104,7 +117,7 @@ async def _answering(host: str, port: int, vitals: Vitals) -> AsyncIterator[None
         async with limit, stream:
             with anyio.move_on_after(PATIENCE_S):
                 try:
-                    await stream.send(_answer(await _request_line(stream), vitals))
+                    await stream.send(await _answer(await _request_line(stream), vitals))
                 except (anyio.BrokenResourceError, anyio.EndOfStream):
                     return
 
@@ -123,10 +136,10 @@ async def _request_line(stream: SocketStream) -> str:
     return request.partition(b"\r\n")[0].decode("latin-1")
 
 
-def _answer(request_line: str, vitals: Vitals) -> bytes:
+async def _answer(request_line: str, vitals: Vitals) -> bytes:
     method, _, target = request_line.partition(" ")
     path = target.partition(" ")[0].partition("?")[0]
-    status, media_type, text = _page(path, vitals)
+    status, media_type, text = await _page(path, vitals)
     if method not in {"GET", "HEAD"}:
         status, media_type, text = NOT_ALLOWED, PLAIN, "only GET and HEAD\n"
     body = text.encode()
@@ -137,7 +150,7 @@ def _answer(request_line: str, vitals: Vitals) -> bytes:
     return head.encode() + (b"" if method == "HEAD" else body)
 
 
-def _page(path: str, vitals: Vitals) -> tuple[str, str, str]:
+async def _page(path: str, vitals: Vitals) -> tuple[str, str, str]:
     match path:
         case "/healthz":
             alive = vitals.alive()
@@ -147,6 +160,6 @@ def _page(path: str, vitals: Vitals) -> tuple[str, str, str]:
             text = "\n".join(missing or ["ready"]) + "\n"
             return (UNAVAILABLE if missing else OK), PLAIN, text
         case "/metrics":
-            return OK, EXPOSITION, vitals.metrics()
+            return OK, EXPOSITION, await vitals.metrics()
         case _:
             return NOT_FOUND, PLAIN, "healthz, readyz, metrics\n"

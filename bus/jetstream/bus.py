@@ -130,6 +130,13 @@ class JetStreamBus:
     async def bury(self, sequence: int, reason: str) -> None:
         await self._dead.bury(sequence, reason)
 
+    async def waiting_in(self, queue: str) -> int:
+        return await inspect.queue_lag(self._replies, self.layout.stream, queue)
+
+    async def count_dead(self) -> int:
+        states = await inspect.stream_states(self._replies, [self.layout.dead])
+        return sum(state.records for state in states)
+
     async def dead_letters(self) -> list[DeadLetter]:
         return await self._dead.read()
 

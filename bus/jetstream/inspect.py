@@ -87,6 +87,11 @@ async def queue_states(replies: Replies, stream: str) -> list[QueueState]:
     return sorted(states, key=lambda state: state.name)
 
 
+async def queue_lag(replies: Replies, stream: str, queue: str) -> int:
+    info = await _ask(replies, f"$JS.API.CONSUMER.INFO.{stream}.{queue}")
+    return int(info["num_pending"]) if info is not None else 0
+
+
 async def _ask(replies: Replies, subject: str, body: object = None) -> dict[str, Any] | None:
     try:
         answer: dict[str, Any] = await replies.ask(subject, body)
