@@ -45,11 +45,14 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Flushing:
-    """When the server writes to its disk what it has promised to keep."""
+class Disk:
+    """When the server writes to its disk what it has promised to keep, and how much fits there."""
 
     always: bool
     every_s: float
+    stored_bytes: int
+    # Of all accounts together; 0 is no limit.
+    room_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class Waiting:
 class Examination:
     server: ServerState
     # None: no monitoring port is known; an OSError: it does not answer.
-    flushing: Flushing | OSError | None
+    disk: Disk | OSError | None
     differences: Sequence[Difference]
     streams: Sequence[StreamState]
     queues: Sequence[QueueState]
@@ -88,7 +91,7 @@ async def examine(bus: JetStreamBus, monitor: str | None, queues: Sequence[Queue
     found = await bus.queues()
     return Examination(
         server=await bus.server_state(),
-        flushing=await _flushing(monitor) if monitor is not None else None,
+        disk=await _disk(monitor) if monitor is not None else None,
         differences=await bus.plan(*queues),
         streams=streams,
         queues=found,
@@ -125,16 +128,22 @@ async def _oldest(bus: JetStreamBus, queue: QueueState, ahead_s: float) -> Waiti
     return Waiting(time.time() + ahead_s - record.time_ns / 1e9, ask.deadline_s)
 
 
-async def _flushing(monitor: str) -> Flushing | OSError:
+async def _disk(monitor: str) -> Disk | OSError:
     fetch = partial(urlopen, f"{monitor}/varz", timeout=MONITOR_WITHIN_S)
     try:
         answer = await anyio.to_thread.run_sync(lambda: fetch().read())
-        config = json.loads(answer)["jetstream"]["config"]
+        told = json.loads(answer)["jetstream"]
+        config, stored = told["config"], told["stats"]["storage"]
     except OSError as error:
         return error
     except (ValueError, KeyError) as error:
         return OSError(f"it does not answer like a nats-server ({error})")
-    return Flushing(bool(config.get("sync_always")), config.get("sync_interval", 0) / 1e9)
+    return Disk(
+        always=bool(config.get("sync_always")),
+        every_s=config.get("sync_interval", 0) / 1e9,
+        stored_bytes=stored,
+        room_bytes=config.get("max_storage", 0),
+    )
 
 
 def findings(seen: Examination) -> list[Finding]:
@@ -144,6 +153,7 @@ def findings(seen: Examination) -> list[Finding]:
         *_layout(seen.differences),
         *(_storage(stream) for stream in seen.streams),
         _whole_storage(seen),
+        *_room(seen.disk),
         *_replicas(seen.streams),
         _clock(seen.ahead_s),
         _coordinators(seen.present),
@@ -160,7 +170,7 @@ def _server(server: ServerState) -> Finding:
 
 
 def _durability(seen: Examination) -> Finding:
-    match seen.flushing:
+    match seen.disk:
         case None:
             text = (
                 "not known when the server flushes to disk: give its monitoring port"
@@ -169,9 +179,9 @@ def _durability(seen: Examination) -> Finding:
             return Finding("durability", State.UNKNOWN, text)
         case OSError() as error:
             return Finding("durability", State.WRONG, f"the monitoring port fails: {error}")
-        case Flushing(always=True):
+        case Disk(always=True):
             return Finding("durability", State.OK, "every write is flushed before it is confirmed")
-        case Flushing(every_s=every_s):
+        case Disk(every_s=every_s):
             text = (
                 f"writes are flushed every {every_s:g} s, after they are confirmed: a power cut"
                 " loses what came since (sync_interval: always)"
@@ -214,6 +224,14 @@ def _whole_storage(seen: Examination) -> Finding:
     full = server.used_bytes > NEARLY_FULL * server.limit_bytes
     state = State.WRONG if full else State.OK
     return Finding("storage", state, f"{text} of {size(server.limit_bytes)}")
+
+
+def _room(told: Disk | OSError | None) -> Iterator[Finding]:
+    """Of the server as a whole, which only its monitoring port tells."""
+    if isinstance(told, Disk) and told.room_bytes > 0:
+        full = told.stored_bytes > NEARLY_FULL * told.room_bytes
+        text = f"the server holds {size(told.stored_bytes)} of at most {size(told.room_bytes)}"
+        yield Finding("storage", State.NOTE if full else State.OK, text)
 
 
 def _replicas(streams: Sequence[StreamState]) -> Iterator[Finding]:

@@ -197,7 +197,9 @@ def test_the_doctor_finds_a_full_server(
         monkeypatch.setenv(f"PARLEY_RETENTION__{reserved}", "none")
     home = tmp_path / "small"
     home.mkdir()
-    small = NatsServer(home, arguments=(), config="jetstream { max_file_store: 1MB }").start()
+    config = 'http: "127.0.0.1:-1"\njetstream { max_file_store: 1MB }'
+    small = NatsServer(home, arguments=(), config=config).start()
+    monkeypatch.setenv("PARLEY_NATS__MONITOR", monitor_of(small))
 
     async def fill() -> None:
         async with open_journal(load(flags={"nats.url": small.url}), create=True) as journal:
@@ -213,6 +215,8 @@ def test_the_doctor_finds_a_full_server(
         small.stop()
     assert examined.code == 1
     assert "nothing more is taken: insufficient resources" in examined.out
+    full = next(line for line in examined.out.splitlines() if "the server holds" in line)
+    assert full.startswith("note")
 
 
 def test_the_doctor_finds_asks_that_wait_in_vain(ask: Call, server: NatsServer) -> None:
