@@ -245,6 +245,12 @@ class Bus(Protocol):
         """
         ...
 
+    async def waiting_in(self, queue: str) -> int:
+        """How many records the queue has not handed out yet."""
+        ...
+
+    async def count_dead(self) -> int: ...
+
     async def dead_letters(self) -> list[DeadLetter]:
         """
         Oldest first: what `bury` was told of, what a worker terminated, and every record whose

@@ -161,6 +161,9 @@ class Subjects:
     def closings(self, panel: str = "*") -> str:
         return f"{self.prefix}.{panel}.*.ctl.closed"
 
+    def every_ask(self) -> str:
+        return f"{self.prefix}.*.*.{ASKS}>"
+
     def asks(self, panel: str, persona: str) -> tuple[str, ...]:
         """Filters of the asks that concern one persona."""
         root = f"{self.prefix}.{panel}.*.ctl.ask.*"

@@ -5,7 +5,8 @@ What `parley doctor` looks at, and what it makes of it.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -14,10 +15,13 @@ from urllib.request import urlopen
 import anyio
 import anyio.to_thread
 
+from parley.bus.errors import BusError, DecodeError, Denied
 from parley.bus.jetstream.bus import JetStreamBus
-from parley.bus.jetstream.infra import Difference
+from parley.bus.jetstream.differences import Difference
 from parley.bus.jetstream.inspect import QueueState, ServerState, StreamState
+from parley.bus.journal import Journal
 from parley.bus.port import Presence, Queue
+from parley.bus.subjects import Subjects
 
 ROLL_CALL_S = 1.0
 MONITOR_WITHIN_S = 3.0
@@ -41,18 +45,32 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Flushing:
-    """When the server writes to its disk what it has promised to keep."""
+class Disk:
+    """When the server writes to its disk what it has promised to keep, and how much fits there."""
 
     always: bool
     every_s: float
+    stored_bytes: int
+    # Of all accounts together; 0 is no limit.
+    room_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    for_s: float
+    deadline_s: float
+
+    @property
+    def in_vain(self) -> bool:
+        """Its debate goes on without an answer."""
+        return self.for_s > self.deadline_s
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
     server: ServerState
     # None: no monitoring port is known; an OSError: it does not answer.
-    flushing: Flushing | OSError | None
+    disk: Disk | OSError | None
     differences: Sequence[Difference]
     streams: Sequence[StreamState]
     queues: Sequence[QueueState]
@@ -60,33 +78,72 @@ class Examination:
     dead_letters: int
     # The server's clock against ours; None while there is no stream to ask.
     ahead_s: float | None
+    # Why the server stores nothing, empty if it does; None if this login may not try.
+    refusal: str | None
+    # By queue, the oldest ask that waits there.
+    oldest: Mapping[str, Waiting]
 
 
 async def examine(bus: JetStreamBus, monitor: str | None, queues: Sequence[Queue]) -> Examination:
     streams = await bus.streams()
     names = {stream.name for stream in streams}
+    ahead_s = await bus.server_ahead_s() if bus.layout.stream in names else None
+    found = await bus.queues()
     return Examination(
         server=await bus.server_state(),
-        flushing=await _flushing(monitor) if monitor is not None else None,
+        disk=await _disk(monitor) if monitor is not None else None,
         differences=await bus.plan(*queues),
         streams=streams,
-        queues=await bus.queues(),
+        queues=found,
         present=[one for one in await bus.roll_call(ROLL_CALL_S) if "role" in one.labels],
         dead_letters=len(await bus.dead_letters()) if bus.layout.dead in names else 0,
-        ahead_s=await bus.server_ahead_s() if bus.layout.stream in names else None,
+        ahead_s=ahead_s,
+        refusal=await _refusal(bus),
+        oldest={
+            queue.name: waiting
+            for queue in found
+            if queue.lag and (waiting := await _oldest(bus, queue, ahead_s or 0.0)) is not None
+        },
     )
 
 
-async def _flushing(monitor: str) -> Flushing | OSError:
+async def _refusal(bus: JetStreamBus) -> str | None:
+    try:
+        return await bus.refusal()
+    except Denied:
+        return None
+    except BusError as error:
+        return str(error)
+
+
+async def _oldest(bus: JetStreamBus, queue: QueueState, ahead_s: float) -> Waiting | None:
+    """None if it was taken meanwhile, or is no ask."""
+    record = await bus.oldest_waiting(queue)
+    if record is None:
+        return None
+    try:
+        _, ask = Journal(bus, Subjects(bus.layout.prefix)).decode_ask(record)
+    except DecodeError:
+        return None
+    return Waiting(time.time() + ahead_s - record.time_ns / 1e9, ask.deadline_s)
+
+
+async def _disk(monitor: str) -> Disk | OSError:
     fetch = partial(urlopen, f"{monitor}/varz", timeout=MONITOR_WITHIN_S)
     try:
         answer = await anyio.to_thread.run_sync(lambda: fetch().read())
-        config = json.loads(answer)["jetstream"]["config"]
+        told = json.loads(answer)["jetstream"]
+        config, stored = told["config"], told["stats"]["storage"]
     except OSError as error:
         return error
     except (ValueError, KeyError) as error:
         return OSError(f"it does not answer like a nats-server ({error})")
-    return Flushing(bool(config.get("sync_always")), config.get("sync_interval", 0) / 1e9)
+    return Disk(
+        always=bool(config.get("sync_always")),
+        every_s=config.get("sync_interval", 0) / 1e9,
+        stored_bytes=stored,
+        room_bytes=config.get("max_storage", 0),
+    )
 
 
 def findings(seen: Examination) -> list[Finding]:
@@ -95,7 +152,8 @@ def findings(seen: Examination) -> list[Finding]:
         _durability(seen),
         *_layout(seen.differences),
         *(_storage(stream) for stream in seen.streams),
-        _whole_storage(seen.server),
+        _whole_storage(seen),
+        *_room(seen.disk),
         *_replicas(seen.streams),
         _clock(seen.ahead_s),
         _coordinators(seen.present),
@@ -112,7 +170,7 @@ def _server(server: ServerState) -> Finding:
 
 
 def _durability(seen: Examination) -> Finding:
-    match seen.flushing:
+    match seen.disk:
         case None:
             text = (
                 "not known when the server flushes to disk: give its monitoring port"
@@ -121,9 +179,9 @@ def _durability(seen: Examination) -> Finding:
             return Finding("durability", State.UNKNOWN, text)
         case OSError() as error:
             return Finding("durability", State.WRONG, f"the monitoring port fails: {error}")
-        case Flushing(always=True):
+        case Disk(always=True):
             return Finding("durability", State.OK, "every write is flushed before it is confirmed")
-        case Flushing(every_s=every_s):
+        case Disk(every_s=every_s):
             text = (
                 f"writes are flushed every {every_s:g} s, after they are confirmed: a power cut"
                 " loses what came since (sync_interval: always)"
@@ -156,13 +214,24 @@ def _storage(stream: StreamState) -> Finding:
     return Finding("storage", State.OK, f"{text}, kept up to {kept}")
 
 
-def _whole_storage(server: ServerState) -> Finding:
+def _whole_storage(seen: Examination) -> Finding:
+    server = seen.server
     text = f"{size(server.used_bytes)} in use"
+    if seen.refusal:
+        return Finding("storage", State.WRONG, f"{text}, and nothing more is taken: {seen.refusal}")
     if server.limit_bytes is None:
         return Finding("storage", State.OK, f"{text}; the account has no limit of its own")
     full = server.used_bytes > NEARLY_FULL * server.limit_bytes
     state = State.WRONG if full else State.OK
     return Finding("storage", state, f"{text} of {size(server.limit_bytes)}")
+
+
+def _room(told: Disk | OSError | None) -> Iterator[Finding]:
+    """Of the server as a whole, which only its monitoring port tells."""
+    if isinstance(told, Disk) and told.room_bytes > 0:
+        full = told.stored_bytes > NEARLY_FULL * told.room_bytes
+        text = f"the server holds {size(told.stored_bytes)} of at most {size(told.room_bytes)}"
+        yield Finding("storage", State.NOTE if full else State.OK, text)
 
 
 def _replicas(streams: Sequence[StreamState]) -> Iterator[Finding]:
@@ -194,11 +263,20 @@ def _agents(seen: Examination) -> Iterator[Finding]:
             f"{queue.name}: {alive} alive, {queue.lag} asks waiting,"
             f" {queue.in_flight} in flight, {queue.redelivered} handed out again"
         )
-        if alive == 0:
-            unserved = queue.lag + queue.in_flight > 0
-            yield Finding("agents", State.WRONG if unserved else State.NOTE, text)
+        oldest = seen.oldest.get(queue.name)
+        if oldest is not None and oldest.in_vain:
+            text += (
+                f"; the oldest waits for {oldest.for_s:.0f} s and had {oldest.deadline_s:g} s:"
+                " debates go on without this persona (start more agents)"
+            )
+            yield Finding("agents", State.WRONG, text)
+        elif queue.lag and not (queue.waiting or queue.in_flight):
+            yield Finding("agents", State.WRONG, f"{text}; nobody takes them")
+        elif alive == 0:
+            yield Finding("agents", State.WRONG if queue.in_flight else State.NOTE, text)
         else:
-            yield Finding("agents", State.NOTE if queue.redelivered else State.OK, text)
+            strained = queue.redelivered or queue.lag
+            yield Finding("agents", State.NOTE if strained else State.OK, text)
 
 
 def agents_at(queue: str, present: Sequence[Presence]) -> list[Presence]:

@@ -7,15 +7,15 @@ Probes over HTTP: GET and HEAD, one answer for each connection.
     /metrics   figures in the Prometheus text format
 """
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import anyio
 from anyio.abc import SocketStream
 
-from parley.bus.errors import BadInput
+from parley.bus.errors import BadInput, BusError
 from parley.bus.port import Bus, Presence
 from parley.bus.tally import Metric, Tally, exposition
 from parley.configs.settings import HealthSettings
@@ -36,12 +36,19 @@ IN_FLIGHT = Metric(
 LISTED = Metric("parley_web_debates", "Debates in the page's list.", gauge=True)
 VIEWERS = Metric("parley_web_viewers", "Who follows debates on the page.", gauge=True)
 # By the name of the figure in which a process says it of itself.
+OPEN_FIGURE, IN_FLIGHT_FIGURE = "open_debates", "in_flight"
 OF_THIS_MOMENT = {
-    "open_debates": OPEN,
-    "in_flight": IN_FLIGHT,
+    OPEN_FIGURE: OPEN,
+    IN_FLIGHT_FIGURE: IN_FLIGHT,
     "listed": LISTED,
     "viewers": VIEWERS,
 }
+WAITING = Metric(
+    "parley_asks_waiting", "Asks that nobody has taken yet.", ("panel", "persona"), gauge=True
+)
+DEAD = Metric("parley_dead_letters", "Dead letters that nobody has seen to.", gauge=True)
+# How long a scrape waits for the server; a figure that it does not give is left out.
+FIGURE_WITHIN_S = 1.0
 
 OK, NOT_FOUND, NOT_ALLOWED, UNAVAILABLE = (
     "200 OK", "404 Not Found", "405 Method Not Allowed", "503 Service Unavailable",
@@ -86,7 +93,8 @@ class Vitals:
             *([f"{starting} of {len(self.staff)} not at work yet"] if starting else []),
         ]
 
-    def metrics(self) -> str:
+    async def metrics(self) -> str:
+        """One request for each persona of this process, and one for its coordinator."""
         now = Tally()
         now.put(UP, float(self.bus.link.up))
         now.put(LOSSES, self.bus.link.losses)
@@ -96,7 +104,16 @@ class Vitals:
                 metric = OF_THIS_MOMENT.get(name)
                 if metric is not None:
                     now.put(metric, value, *(present.labels[label] for label in metric.labels))
+            if IN_FLIGHT_FIGURE in present.figures:
+                where = present.labels["panel"], present.labels["persona"]
+                await self._put(now, WAITING, self.bus.waiting_in("-".join(where)), *where)
+            if OPEN_FIGURE in present.figures:
+                await self._put(now, DEAD, self.bus.count_dead())
         return exposition([now, *(one.tally for one in self.staff)])
+
+    async def _put(self, tally: Tally, metric: Metric, figure: Awaitable[int], *where: str) -> None:
+        with anyio.move_on_after(FIGURE_WITHIN_S), suppress(BusError):
+            tally.put(metric, await figure, *where)
 
 
 def probed(
@@ -120,7 +137,7 @@ async def _answering(host: str, port: int, vitals: Vitals) -> AsyncIterator[None
         async with limit, stream:
             with anyio.move_on_after(PATIENCE_S):
                 try:
-                    await stream.send(_answer(await _request_line(stream), vitals))
+                    await stream.send(await _answer(await _request_line(stream), vitals))
                 except (anyio.BrokenResourceError, anyio.EndOfStream):
                     return
 
@@ -139,10 +156,10 @@ async def _request_line(stream: SocketStream) -> str:
     return request.partition(b"\r\n")[0].decode("latin-1")
 
 
-def _answer(request_line: str, vitals: Vitals) -> bytes:
+async def _answer(request_line: str, vitals: Vitals) -> bytes:
     method, _, target = request_line.partition(" ")
     path = target.partition(" ")[0].partition("?")[0]
-    status, media_type, text = _page(path, vitals)
+    status, media_type, text = await _page(path, vitals)
     if method not in {"GET", "HEAD"}:
         status, media_type, text = NOT_ALLOWED, PLAIN, "only GET and HEAD\n"
     body = text.encode()
@@ -153,7 +170,7 @@ def _answer(request_line: str, vitals: Vitals) -> bytes:
     return head.encode() + (b"" if method == "HEAD" else body)
 
 
-def _page(path: str, vitals: Vitals) -> tuple[str, str, str]:
+async def _page(path: str, vitals: Vitals) -> tuple[str, str, str]:
     match path:
         case "/healthz":
             alive = vitals.alive()
@@ -163,6 +180,6 @@ def _page(path: str, vitals: Vitals) -> tuple[str, str, str]:
             text = "\n".join(missing or ["ready"]) + "\n"
             return (UNAVAILABLE if missing else OK), PLAIN, text
         case "/metrics":
-            return OK, EXPOSITION, vitals.metrics()
+            return OK, EXPOSITION, await vitals.metrics()
         case _:
             return NOT_FOUND, PLAIN, "healthz, readyz, metrics\n"

@@ -22,7 +22,7 @@ from parley.bus.embedded import embedded_server
 from parley.bus.errors import Denied, Unsuitable
 from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
-from parley.bus.jetstream.infra import Keep, Layout
+from parley.bus.jetstream.infra import Keep, Layout, refuse_foreign
 from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import Subjects
@@ -182,6 +182,7 @@ async def _prepare(bus: JetStreamBus, *, create: bool) -> None:
     except Denied:
         # A persona's login sees its own queue and nothing else: `parley infra apply` made the rest.
         return
+    refuse_foreign(differences)
     missing = [one for one in differences if one.found is None]
     if missing and not create:
         raise Unsuitable(

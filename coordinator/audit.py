@@ -82,7 +82,7 @@ def _problem(
     if fact.decided_at <= last_control:
         return f"rests on {fact.decided_at} facts, but fact {last_control} was decided since"
     if isinstance(fact, Abstained) and fact.reason is AbstainReason.UNDELIVERABLE:
-        return None
+        return _problem_of_absence(fact, states[fact.decided_at])
     expected = expected_decision(states[fact.decided_at], flows)
     if expected is None:
         return f"the {fact.decided_at} facts it rests on call for no decision"
@@ -92,6 +92,14 @@ def _problem(
     if encode(expected) == encode(fact):
         return None
     return _difference(fact, expected)
+
+
+def _problem_of_absence(fact: Abstained, state: DebateState) -> str | None:
+    """That a queue gave up stands beside the log; that the debate still waited stands in it."""
+    step = state.open_step
+    if step is not None and step.name == fact.step and step.awaits(fact.persona):
+        return None
+    return f"nobody waited for {fact.persona!r} in {fact.step!r}"
 
 
 def with_what_was_found(expected: ControlFact, fact: ControlFact) -> ControlFact:

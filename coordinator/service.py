@@ -29,7 +29,7 @@ from parley.coordinator.pulse import Pulse
 from parley.coordinator.quarantine import Quarantine
 from parley.coordinator.reducer import apply, pass_over
 from parley.coordinator.state import DebateState, Phase
-from parley.coordinator.survey import falsely_closed, not_closed
+from parley.coordinator.survey import beheaded, falsely_closed, not_closed
 from parley.coordinator.watched import News, Watched
 
 # A debate of somebody else's that shows no decision for this long after a fact is looked into.
@@ -123,6 +123,8 @@ class Coordinator:
         """In the background, because it takes the longer the more debates there ever were."""
         try:
             found = await falsely_closed(self._journal)
+            for ref in await beheaded(self._journal):
+                log.error("submission_gone", debate=str(ref), hint="the log keeps too little")
         except Unavailable as error:
             log.warning("closings_unread", reason=str(error))
             return
@@ -137,6 +139,8 @@ class Coordinator:
 
     def _on_records(self, records: Sequence[Record]) -> None:
         """First all are read, then folded, then decided on: what was just in use runs faster."""
+        # Who was stopped for a while must not take that for time that a step has had.
+        self._now = anyio.current_time()
         news = [read for record in records if (read := self._read(record)) is not None]
         moved = {one.ref: one.watched for one in news if self._take(one)}
         for ref, watched in moved.items():
@@ -239,6 +243,7 @@ class Coordinator:
             watched.loading, watched.state, watched.looked_into = False, None, -1
             watched.arrived.clear()
             return
+        self._now = anyio.current_time()
         state, watched.sequence = DebateState(), 0
         for record in (*records, *watched.arrived):
             if record.sequence > watched.sequence:

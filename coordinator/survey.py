@@ -32,6 +32,14 @@ async def falsely_closed(journal: Journal) -> list[DebateRef]:
     return [ref for ref in false if ref not in closed]
 
 
+async def beheaded(journal: Journal) -> list[DebateRef]:
+    """Asked for something and never closed, but their submission is gone: nobody can go on."""
+    asked = await _refs(journal, journal.subjects.every_ask())
+    closed = await _refs(journal, journal.subjects.closings())
+    submitted = await _refs(journal, journal.subjects.submissions())
+    return [ref for ref in asked if ref not in closed and ref not in submitted]
+
+
 async def _refs(journal: Journal, filter_subject: str) -> dict[DebateRef, None]:
     found = map(journal.subjects.parse, await journal.bus.subjects(filter_subject))
     return dict.fromkeys(address[0] for address in found if address is not None)

@@ -57,8 +57,13 @@ class Writer:
         entry = entries[0]
         mark = self._mark_of(entry)
         headers = header_block(entry, mark)
-        sequence = decided(await self._send(entry, headers), entry)
-        return await self._insist(entry, headers, mark) if sequence is None else sequence
+        answer = decided(await self._send(entry, headers), entry)
+        return answer if isinstance(answer, int) else await self._insist(entry, headers, mark)
+
+    async def refusal(self, entry: Entry) -> str:
+        """Why the server does not store the entry at this moment; empty if it does, or is silent."""
+        answer = decided(await self._send(entry, header_block(entry, self._mark_of(entry))), entry)
+        return answer if isinstance(answer, str) else ""
 
     async def store(self, entries: Sequence[Entry]) -> list[int]:
         """The entries' sequences; they are in order unless one of them had to be repeated."""
@@ -69,10 +74,13 @@ class Writer:
             sent.append((entry, headers, mark, self._send(entry, headers)))
             if self._connection.client.congested:
                 await self._connection.client.relief()
-        return [
-            decided(await answer, entry) or await self._insist(entry, headers, mark)
-            for entry, headers, mark, answer in sent
-        ]
+        sequences = []
+        for entry, headers, mark, answer in sent:
+            word = decided(await answer, entry)
+            sequences.append(
+                word if isinstance(word, int) else await self._insist(entry, headers, mark)
+            )
+        return sequences
 
     def _mark_of(self, entry: Entry) -> str:
         """The header line by which the entry is known again: nobody can guess one of ours."""
@@ -85,18 +93,23 @@ class Writer:
         return self._replies.send(entry.subject, entry.data, headers, ACK_TIMEOUT_S)
 
     async def _insist(self, entry: Entry, headers: bytes, mark: str) -> int:
+        refusal = ""
         with anyio.move_on_after(PATIENCE_S):
             while True:
                 await anyio.sleep(RETRY_PAUSE_S)
                 await self._connection.usable()
                 try:
-                    sequence = decided(await self._send(entry, headers), entry)
+                    answer = decided(await self._send(entry, headers), entry)
                 except Conflict:
-                    sequence = await self._find(entry, mark)
-                    if sequence is None:
+                    found = await self._find(entry, mark)
+                    if found is None:
                         raise
-                if sequence is not None:
-                    return sequence
+                    return found
+                if isinstance(answer, int):
+                    return answer
+                refusal = answer
+        if refusal:
+            raise Unavailable(f"{entry.subject} was refused for {PATIENCE_S:g} s: {refusal}")
         raise Unavailable(f"no word about {entry.subject} after {PATIENCE_S:g} s")
 
 
@@ -115,12 +128,15 @@ def header_block(entry: Entry, mark: str) -> bytes:
     return block.encode()
 
 
-def decided(answer: Answer, entry: Entry) -> int | None:
-    """The sequence the server stored the entry under; None while it has not decided."""
+def decided(answer: Answer, entry: Entry) -> int | str:
+    """
+    The sequence the server stored the entry under; while it has not decided its reason for that,
+    which is empty if it says nothing.
+    """
     if isinstance(answer, BusError):
         raise answer
     if answer == NO_ANSWER:
-        return None
+        return ""
     if not answer.startswith(b'{"error"'):
         found = _SEQUENCE.search(answer)
         if found is not None:
@@ -129,7 +145,7 @@ def decided(answer: Answer, entry: Entry) -> int | None:
     if error.err_code == WRONG_LAST_SEQUENCE:
         raise Conflict(f"somebody else wrote {entry.subject} first")
     if error.err_code in IN_FLIGHT or error.code == SERVICE_UNAVAILABLE:
-        return None
+        return str(error)
     if error.err_code == TOO_LARGE:
         raise BadInput(f"{len(entry.data)} bytes for {entry.subject} exceed the stream's limit")
     raise Unsuitable(f"the server refuses to store {entry.subject}: {error}")

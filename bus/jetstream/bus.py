@@ -1,5 +1,6 @@
 """The port of the bus, on JetStream."""
 
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,7 +15,8 @@ from parley.bus.jetstream.acks import Writer
 from parley.bus.jetstream.blobs import Blobs
 from parley.bus.jetstream.connection import Connection, Server, connect
 from parley.bus.jetstream.dead import DeadLetters, announced
-from parley.bus.jetstream.infra import Difference, Layout
+from parley.bus.jetstream.differences import Difference
+from parley.bus.jetstream.infra import Layout
 from parley.bus.jetstream.inspect import QueueState, ServerState, StreamState
 from parley.bus.jetstream.listen import listen
 from parley.bus.jetstream.newest import newest
@@ -26,7 +28,7 @@ from parley.bus.jetstream.replies import ApiError, Replies
 from parley.bus.jetstream.shelf import JetStreamShelf
 from parley.bus.jetstream.tail import Tail
 from parley.bus.port import DeadLetter, Delivery, Entry, Link, Presence, Queue, Record
-from parley.bus.subjects import LIVE
+from parley.bus.subjects import LIVE, PURSE, Subjects
 
 
 class JetStreamBus:
@@ -48,8 +50,9 @@ class JetStreamBus:
     async def plan(self, *queues: Queue) -> list[Difference]:
         return await infra.plan(self._replies, infra.resources(self.layout, queues))
 
-    async def apply(self, *queues: Queue) -> list[Difference]:
-        return await infra.apply(self._replies, infra.resources(self.layout, queues))
+    async def apply(self, *queues: Queue, allow_loss: bool = False) -> list[Difference]:
+        wanted = infra.resources(self.layout, queues)
+        return await infra.apply(self._replies, wanted, allow_loss=allow_loss)
 
     async def create_missing(self) -> None:
         await infra.create_missing(self._replies, infra.resources(self.layout))
@@ -70,6 +73,18 @@ class JetStreamBus:
 
     async def queues(self) -> list[QueueState]:
         return await inspect.queue_states(self._replies, self.layout.stream)
+
+    async def oldest_waiting(self, queue: QueueState) -> Record | None:
+        """What the queue hands out next."""
+        return await self._log.first(queue.filters, queue.reached + 1)
+
+    async def refusal(self) -> str:
+        """
+        Why the server stores nothing at this moment; empty if it does. Only a write can tell: its
+        disk and the limit of its whole store are in no answer. This one replaces its predecessor.
+        """
+        subject = Subjects(self.layout.prefix).register(PURSE, "doctor")
+        return await self._writer.refusal(Entry(subject, b"{}", secrets.token_hex(8)))
 
     async def server_ahead_s(self) -> float:
         """The server's clock against ours."""
@@ -136,6 +151,13 @@ class JetStreamBus:
 
     async def bury(self, sequence: int, reason: str) -> None:
         await self._dead.bury(sequence, reason)
+
+    async def waiting_in(self, queue: str) -> int:
+        return await inspect.queue_lag(self._replies, self.layout.stream, queue)
+
+    async def count_dead(self) -> int:
+        states = await inspect.stream_states(self._replies, [self.layout.dead])
+        return sum(state.records for state in states)
 
     async def dead_letters(self) -> list[DeadLetter]:
         return await self._dead.read()

@@ -3,23 +3,22 @@ What has to exist on the server: the streams of log and dead letters, the blobs'
 registers, the queues.
 
 `plan` tells what is missing or different, `apply` makes it so; both may run at any time. What
-cannot be changed in place is refused, because the only way there would lose the log.
+cannot be changed in place is refused, because the only way there would lose the log; so is a
+lower limit, unless the loss is wanted, and a stream that is somebody else's.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from typing_extensions import override
-
-from parley.bus.errors import Denied, Unsuitable
+from parley.bus.errors import BadInput, Denied, Unsuitable
+from parley.bus.jetstream.differences import Difference, difference
 from parley.bus.jetstream.replies import ApiError, Replies
 from parley.bus.port import LARGEST_RECORD_BYTES, Queue
 from parley.bus.subjects import ANSWERS, LIVE, PURSE, Subjects
 
 DUPLICATE_WINDOW_S = 120
 MAX_ACK_PENDING = 10_000
-UNCHANGEABLE = frozenset({"storage", "retention", "deliver_policy", "ack_policy"})
 NOT_FOUND = 404
 
 
@@ -59,26 +58,6 @@ class Layout:
     def grave(self, sequence: int | str) -> str:
         """Where a reader of the log puts what it cannot use."""
         return f"dead.{self.prefix}.{sequence}"
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One thing to do; `found` is None where the whole resource is missing."""
-
-    resource: str
-    field: str
-    found: str | None
-    wanted: str
-
-    @property
-    def possible(self) -> bool:
-        return self.found is None or self.field not in UNCHANGEABLE
-
-    @override
-    def __str__(self) -> str:
-        if self.found is None:
-            return f"{self.resource}: create"
-        return f"{self.resource}: {self.field} {self.found} -> {self.wanted}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,17 +184,36 @@ async def create_missing(replies: Replies, wanted: Sequence[Resource]) -> None:
             await _make(replies, resource)
 
 
-async def apply(replies: Replies, wanted: Sequence[Resource]) -> list[Difference]:
-    """Makes every difference of the plan, and answers it; raises Unsuitable before any change."""
+async def apply(
+    replies: Replies, wanted: Sequence[Resource], *, allow_loss: bool = False
+) -> list[Difference]:
+    """Makes every difference of the plan, and answers it; what it refuses it refuses before any."""
     differences = await plan(replies, wanted)
-    impossible = [str(difference) for difference in differences if not difference.possible]
+    refuse_foreign(differences)
+    impossible = [str(one) for one in differences if not one.possible]
     if impossible:
         raise Unsuitable(f"cannot be changed in place: {'; '.join(impossible)}")
+    losses = [str(one) for one in differences if one.loses]
+    if losses and not allow_loss:
+        raise BadInput(
+            f"a lower limit deletes what is beyond it at once: {'; '.join(losses)}"
+            " (allowed by --allow-loss)"
+        )
     changed = {difference.resource for difference in differences}
     for resource in wanted:
         if resource.label in changed:
             await _make(replies, resource)
     return differences
+
+
+def refuse_foreign(differences: Sequence[Difference]) -> None:
+    """Writing there would mix with others' data, and changing it would take their stream away."""
+    for one in differences:
+        if one.foreign:
+            raise BadInput(
+                f"{one.resource} on this server belongs to somebody else (its subjects are"
+                f" {one.found}): set another nats.stream, for example PARLEY_NATS__STREAM=PARLEY2"
+            )
 
 
 async def _make(replies: Replies, resource: Resource) -> None:
@@ -251,7 +249,7 @@ def _differences(resource: Resource, found: dict[str, Any] | None) -> list[Diffe
     if "filter_subject" in found:
         found["filter_subjects"] = [found.pop("filter_subject")]
     return [
-        Difference(resource.label, field, str(found.get(field)), str(wanted))
+        difference(resource.label, field, found.get(field), wanted)
         for field, wanted in resource.config.items()
         if found.get(field) != wanted
     ]

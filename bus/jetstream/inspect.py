@@ -44,6 +44,9 @@ class QueueState:
     delivered: int
     # Standing requests of workers.
     waiting: int
+    filters: tuple[str, ...]
+    # The last record of the log that was handed out.
+    reached: int
 
 
 async def server_state(replies: Replies) -> ServerState:
@@ -84,6 +87,11 @@ async def queue_states(replies: Replies, stream: str) -> list[QueueState]:
     return sorted(states, key=lambda state: state.name)
 
 
+async def queue_lag(replies: Replies, stream: str, queue: str) -> int:
+    info = await _ask(replies, f"$JS.API.CONSUMER.INFO.{stream}.{queue}")
+    return int(info["num_pending"]) if info is not None else 0
+
+
 async def _ask(replies: Replies, subject: str, body: object = None) -> dict[str, Any] | None:
     try:
         answer: dict[str, Any] = await replies.ask(subject, body)
@@ -112,6 +120,7 @@ def _stream(info: dict[str, Any]) -> StreamState:
 
 
 def _queue(info: dict[str, Any]) -> QueueState:
+    config = info["config"]
     return QueueState(
         name=info["name"],
         lag=info["num_pending"],
@@ -119,4 +128,6 @@ def _queue(info: dict[str, Any]) -> QueueState:
         redelivered=info["num_redelivered"],
         delivered=info["delivered"]["consumer_seq"],
         waiting=info["num_waiting"],
+        filters=tuple(config.get("filter_subjects") or [config.get("filter_subject") or ">"]),
+        reached=info["delivered"]["stream_seq"],
     )

@@ -8,7 +8,7 @@ is asked what the last matching record is, and the read goes on until it has it.
 import base64
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import anyio
@@ -149,6 +149,16 @@ class Log:
                 if following > least:
                     return
                 await anyio.sleep(LAG_PAUSE_S)
+
+    async def first(self, filters: Sequence[str], start: int) -> Record | None:
+        """The first from `start` on that matches one of the filters, as far as a replica knows."""
+        found: list[Record] = []
+        with anyio.move_on_after(PATIENCE_S):
+            for one in filters:
+                batch = await self._batch({"seq": start, "next_by_subj": one, "batch": 1})
+                found += [record_of_headers(headers, data) for headers, data in batch.messages]
+            return min(found, default=None)
+        raise Unavailable(f"{filters[0]} could not be read in {PATIENCE_S:g} s")
 
     async def record(self, sequence: int) -> Record:
         with anyio.move_on_after(PATIENCE_S):

@@ -228,6 +228,15 @@ class MemoryBus:
             self._server.buried.add(sequence)
             self._server.bury("", sequence, reason, 0)
 
+    async def waiting_in(self, queue: str) -> int:
+        await self._chance.delay()
+        known = self._server.queues.get(queue)
+        return known.waiting if known is not None else 0
+
+    async def count_dead(self) -> int:
+        await self._chance.delay()
+        return len(self._server.dead)
+
     async def dead_letters(self) -> list[DeadLetter]:
         await self._chance.delay()
         return list(self._server.dead.values())

@@ -37,6 +37,11 @@ class MemoryQueue:
             self.offer(record)
         log.on_record.append(self.offer)
 
+    @property
+    def waiting(self) -> int:
+        """Never handed out so far."""
+        return sum(sequence not in self._attempts for sequence in self._ready)
+
     def offer(self, record: Record) -> None:
         if any(matches(wanted, record.subject) for wanted in self.queue.filters):
             self._hand_out(record.sequence)

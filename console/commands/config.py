@@ -11,6 +11,7 @@ from parley.console.debates import Wishes, read_script, scripted_panel
 from parley.console.exits import warn
 from parley.console.inputs import read_question_file
 from parley.console.options import Panels, example
+from parley.console.retention import too_short
 from parley.console.seating import unknown_seats
 
 app = typer.Typer(
@@ -44,7 +45,9 @@ def check(
         paths += panel_paths(panels_dir).values()
     mistakes = [mistake for path in paths for mistake in _mistakes_in(path, panels_dir)]
     if not files:
-        mistakes += _mistakes_in_settings(None, panels_dir)
+        mistakes += _mistakes_in_settings(None, panels_dir) or _mistakes_of_both(
+            panels_dir, mistakes
+        )
     if mistakes:
         raise BadInput("\n".join(mistakes))
     for path in paths:
@@ -67,6 +70,14 @@ def _mistakes_in(path: Path, panels_dir: Path | None) -> list[str]:
     except BadInput as error:
         return [str(error)]
     return []
+
+
+def _mistakes_of_both(panels_dir: Path | None, known: list[str]) -> list[str]:
+    """What the settings and the panels are only together; panels with mistakes tell nothing."""
+    if known:
+        return []
+    settings = load(flags={"panels": panels_dir})
+    return list(too_short(settings, panel_paths(settings.panels)))
 
 
 def _mistakes_in_settings(path: Path | None, panels_dir: Path | None) -> list[str]:

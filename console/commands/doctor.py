@@ -27,7 +27,8 @@ def doctor(
     Look for whatever is wrong with a running system.
 
     Server, durability, streams, queues, storage, clocks, dead letters, who is alive, and the
-    language models that the settings name. The exit code is 1 if anything is wrong; what is merely
+    language models that the settings name. Whether the server still stores is tried with one small
+    record. A queue is wrong if its oldest ask waits longer than its deadline. The exit code is 1 if anything is wrong; what is merely
     worth knowing is a note.
     """
     keep_quiet()

@@ -8,7 +8,7 @@ from parley.agents.runtime import queue_of
 from parley.bus.errors import BadInput
 from parley.bus.jetstream.accounts import NO_PERSONAS, account_of, known_keys, save
 from parley.bus.jetstream.accounts import accounts as accounts_of
-from parley.bus.jetstream.infra import Difference
+from parley.bus.jetstream.differences import Difference
 from parley.bus.journal import Journal
 from parley.bus.port import Queue
 from parley.bus.subjects import Subjects
@@ -18,6 +18,7 @@ from parley.console.exits import DONE, FAILED, warn
 from parley.console.logs import keep_quiet
 from parley.console.options import Config, Nats, Panels, example
 from parley.console.output import print_line
+from parley.console.retention import refuse_short_log
 from parley.console.system import Seats, layout_of, open_server, run_async, worker_options
 
 app = typer.Typer(
@@ -43,6 +44,7 @@ def plan(
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
     rosters = rosters_of(settings, panel)
+    refuse_short_log(settings, rosters)
     differences = run_async(lambda: _plan(settings, rosters))
     _tell(differences)
     raise typer.Exit(FAILED if differences else DONE)
@@ -50,18 +52,26 @@ def plan(
 
 @app.command(epilog=example("parley infra apply", "parley infra apply --panel forensic"))
 def apply(
-    panel: Named = None, nats: Nats = None, panels_dir: Panels = None, config: Config = None
+    panel: Named = None,
+    allow_loss: Annotated[
+        bool,
+        typer.Option("--allow-loss", help="Lower limits too, which deletes what is beyond them."),
+    ] = False,
+    nats: Nats = None,
+    panels_dir: Panels = None,
+    config: Config = None,
 ) -> None:
     """
     Make streams, bucket and queues as the settings and panels want them.
 
-    It can be repeated. What cannot be changed without losing the log is refused before anything
-    is done.
+    It can be repeated. What cannot be changed without losing what is stored, and a stream of
+    somebody else's, is refused before anything is done.
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
     rosters = rosters_of(settings, panel)
-    _tell(run_async(lambda: _apply(settings, rosters)))
+    refuse_short_log(settings, rosters)
+    _tell(run_async(lambda: _apply(settings, rosters, allow_loss=allow_loss)))
 
 
 @app.command(epilog=example("parley infra accounts --panel forensic -o deploy/secrets"))
@@ -138,15 +148,15 @@ async def _plan(settings: Settings, rosters: Rosters) -> list[Difference]:
         return await bus.plan(*queues_of(journal, settings, rosters))
 
 
-async def _apply(settings: Settings, rosters: Rosters) -> list[Difference]:
+async def _apply(settings: Settings, rosters: Rosters, *, allow_loss: bool) -> list[Difference]:
     async with open_server(settings) as bus:
         journal = Journal(bus, Subjects(settings.nats.prefix))
-        return await bus.apply(*queues_of(journal, settings, rosters))
+        return await bus.apply(*queues_of(journal, settings, rosters), allow_loss=allow_loss)
 
 
 def _tell(differences: Sequence[Difference]) -> None:
     for difference in differences:
-        impossible = "" if difference.possible else "  (impossible in place)"
-        print_line(f"{difference}{impossible}")
+        mark = f"  ({difference.consequence})" if difference.consequence else ""
+        print_line(f"{difference}{mark}")
     if not differences:
         print_line("nothing to do")

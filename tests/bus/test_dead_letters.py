@@ -30,6 +30,7 @@ async def test_everything_that_is_given_up_becomes_a_dead_letter(world: OpenWorl
         used_up = await bus.append(entry(w.subject("a.ask"), "a", b"never"))
         terminated = await bus.append(entry(w.subject("b.ask"), "b", b"nonsense"))
         unread = await bus.append(entry(w.subject("c.turn"), "c", b"\xff"))
+        assert await bus.waiting_in("p-noise") == 2
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(bus.work, "p-noise", 1, handle)
             with anyio.fail_after(5):
@@ -48,6 +49,8 @@ async def test_everything_that_is_given_up_becomes_a_dead_letter(world: OpenWorl
         await bus.forget_dead(letters[0].number)
         await bus.forget_dead(letters[0].number)
         assert await bus.dead_letters() == letters[1:]
+        assert await bus.count_dead() == 2
+        assert await bus.waiting_in("p-noise") == 0
         assert (await bus.record(used_up)).data == b"never"
 
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 from nats.js.api import StorageType, StreamConfig
 
-from parley.bus.errors import Unsuitable
+from parley.bus.errors import BadInput, Unsuitable
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
-from parley.bus.jetstream.infra import Difference, Keep, Layout
+from parley.bus.jetstream.differences import Difference
+from parley.bus.jetstream.infra import Keep, Layout
 from parley.bus.port import Entry, Queue
 from tests.bus.worlds import NatsServer
 
@@ -37,9 +38,10 @@ async def test_changes_are_applied_in_place(nats: NatsServer) -> None:
         await bus.append(Entry("debate.p.d.x", b"kept", "m"))
     older = Layout(keep_log=Keep(age_s=3600))
     async with open_bus(Server((nats.url,)), older) as bus:
-        assert Difference("stream PARLEY", "max_age", "0", "3600000000000") in await bus.plan()
+        shorter = Difference("stream PARLEY", "max_age", "no limit", "1 hour", loses=True)
+        assert shorter in await bus.plan()
         patient = replace(QUEUE, ack_wait_s=60.0, filters=("debate.p.>",))
-        await bus.apply(patient)
+        await bus.apply(patient, allow_loss=True)
         assert await bus.plan(patient) == []
         await bus.ensure_queue(replace(QUEUE, ack_wait_s=5.0))
         assert [d.field for d in await bus.plan(patient)] == ["ack_wait", "filter_subjects"]
@@ -54,6 +56,40 @@ async def test_what_cannot_be_changed_in_place_is_refused(nats: NatsServer) -> N
         with pytest.raises(Unsuitable, match="storage memory -> file"):
             await bus.apply()
         assert await bus.plan() == before
+
+
+async def test_lower_limits_delete_only_what_one_allows(nats: NatsServer) -> None:
+    wide, narrow = Layout(keep_log=Keep(90 * 86_400, 8 << 20)), Layout(keep_log=Keep(7200, 1 << 20))
+    async with open_bus(Server((nats.url,)), wide) as bus:
+        await bus.apply()
+        for n in range(20):
+            await bus.append(Entry(f"debate.p.d.x{n}", b"x" * 100_000, f"m{n}"))
+    async with open_bus(Server((nats.url,)), narrow) as bus:
+        planned = await bus.plan()
+        assert [(str(one), one.consequence) for one in planned] == [
+            ("stream PARLEY: max_age 90 days -> 2 hours", "deletes what is beyond it"),
+            ("stream PARLEY: max_bytes 8 MiB -> 1 MiB", "deletes what is beyond it"),
+        ]
+        with pytest.raises(BadInput, match="--allow-loss"):
+            await bus.apply()
+        assert len(await bus.read("debate.>")) == 20
+        assert await bus.apply(allow_loss=True) == planned
+        assert len(await bus.read("debate.>")) < 20
+    async with open_bus(Server((nats.url,)), wide) as bus:
+        assert not any(one.loses for one in await bus.plan())
+        await bus.apply()
+
+
+async def test_a_stream_of_somebody_else_is_left_alone(nats: NatsServer) -> None:
+    async with open_bus(Server((nats.url,))) as bus:
+        streams = bus._connection.client.jetstream()
+        await streams.add_stream(StreamConfig(name="PARLEY", subjects=["orders.>"]))
+        assert "not a stream of ours: set another nats.stream" in {
+            one.consequence for one in await bus.plan()
+        }
+        with pytest.raises(BadInput, match=r"orders.*set another nats\.stream"):
+            await bus.apply()
+        assert (await streams.stream_info("PARLEY")).config.subjects == ["orders.>"]
 
 
 async def test_replicas_need_a_cluster(nats: NatsServer) -> None:

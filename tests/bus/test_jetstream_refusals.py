@@ -9,8 +9,8 @@ import anyio
 import pytest
 from anyio.abc import SocketStream
 
-from parley.bus.errors import BadInput, Unreachable, Unsuitable
-from parley.bus.jetstream import connection
+from parley.bus.errors import BadInput, Unavailable, Unreachable, Unsuitable
+from parley.bus.jetstream import acks, connection
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.port import Queue
@@ -124,3 +124,21 @@ async def test_a_refused_permission_is_said_at_once(guarded_server: NatsServer) 
                 await bus.ensure_queue(QUEUE)
             with pytest.raises(Unsuitable, match="listen"):
                 await bus.listen("live.>", lambda _subject, _data: None)
+
+
+async def test_a_full_server_is_named_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(acks, "PATIENCE_S", 0.5)
+    config = "jetstream { max_file_store: 1MB }\n"
+    server = NatsServer(tmp_path, arguments=(), config=config).start()
+    try:
+        async with open_bus(Server((server.url,))) as bus:
+            await bus.apply()
+            assert await bus.refusal() == ""
+            many = [entry(f"debate.p.d.x{n}", f"m{n}", b"x" * 100_000) for n in range(12)]
+            with pytest.raises(Unavailable, match=r"refused for 0\.5 s: insufficient resources"):
+                await bus.append(*many)
+            assert "insufficient resources" in await bus.refusal()
+    finally:
+        server.stop()

@@ -53,21 +53,22 @@ async def leader_of(bus: JetStreamBus, nodes: list[NatsServer]) -> NatsServer | 
 def cluster_troubles(trouble: Trouble, bus: JetStreamBus, nodes: list[NatsServer]) -> Blows:
     one_at_a_time = anyio.Lock()
 
-    async def kill_leader() -> None:
+    async def kill_leader() -> bool:
         async with one_at_a_time:
             leader = await leader_of(bus, nodes)
             if leader is None:
-                return
-            trouble.dealt["leader killed"] += 1
+                return False
             leader.kill()
             await anyio.sleep(trouble.random.uniform(3.0, 8.0))
             leader.start()
             # The others must not be hit before it has caught up.
             await anyio.sleep(5.0)
+        return True
 
     return {
-        "leader attacked": (2, kill_leader),
-        "process killed": (2, trouble.kill),
+        "leader killed": (2, kill_leader),
+        "coordinator killed": (1, trouble.kill_coordinator),
+        "agent killed": (1, trouble.kill_agent),
         "process frozen": (1, trouble.freeze),
     }
 

@@ -1,8 +1,10 @@
 """
-What the log says about a run, and nothing else.
+What the log and the dead letters say about a run, and nothing else.
 
-All closed, once; no turn recorded or counted twice; no fork in the control chain; every decision
-recomputed byte for byte; nothing that was once seen in the log is missing or different.
+All closed, once, and in time; no turn recorded or counted twice, or without an ask; no deadline
+passed too early; nobody called undeliverable whose ask its queue did not give up; no fork in the
+control chain; every decision recomputed byte for byte; nothing that was once seen in the log is
+missing or different.
 """
 
 import statistics
@@ -14,10 +16,15 @@ from typing_extensions import override
 
 from parley.bus.contracts.facts import Abstained
 from parley.bus.journal import Journal, Logged
-from parley.bus.port import Record
+from parley.bus.port import USED_UP, DeadLetter, Record
 from parley.bus.subjects import DebateRef
 from parley.coordinator.audit import audit
 from parley.coordinator.state import DebateState
+from tests.chaos.reasons import out_of_place
+
+# What blows may add to the deadlines of a debate: a coordinator is frozen for up to two deadlines,
+# and the other looks into its debates after five seconds; both may be down at once, or the server.
+BLOWS_S = 40.0
 
 
 @dataclass
@@ -49,6 +56,7 @@ def inquest(
     records: Sequence[Record],
     submitted: Sequence[DebateRef],
     seen: Mapping[int, Record],
+    dead: Sequence[DeadLetter],
 ) -> Inquest:
     """`seen` is what a bystander read from the log while it was written, by sequence."""
     found = Inquest(records=len(records))
@@ -67,8 +75,10 @@ def inquest(
     for one in logged:
         debates.setdefault(one.ref, []).append(one)
     found.problems += [f"{ref} is not in the log" for ref in submitted if ref not in debates]
+    given_up = {(one.queue, one.sequence) for one in dead if one.reason == USED_UP}
     for ref, facts in debates.items():
         _look_into(ref, facts, found)
+        found.problems += [f"{ref}: {problem}" for problem in out_of_place(facts, given_up)]
     return found
 
 
@@ -81,13 +91,21 @@ def _look_into(ref: DebateRef, logged: Sequence[Logged], found: Inquest) -> None
         return
     found.closed += 1
     found.reasons[state.closed.reason] += 1
-    found.durations.append((_closing(logged) - logged[0].time_ns) / 1e9)
+    took_s, budget_s = (_closing(logged) - logged[0].time_ns) / 1e9, _budget_s(state)
+    found.durations.append(took_s)
+    if took_s > budget_s:
+        found.problems.append(f"{ref} took {took_s:.1f} s, and had {budget_s:.1f} s")
     for place, count in _heard(state).items():
         if count > 1:
             found.problems.append(f"{ref}: {place} counted {count} times")
     for one in logged:
         if isinstance(one.fact, Abstained):
             found.missed[one.fact.reason] += 1
+
+
+def _budget_s(state: DebateState) -> float:
+    """Every step may run into its deadline."""
+    return BLOWS_S + sum(step.ask.deadline_s for step in state.steps)
 
 
 def _closing(logged: Sequence[Logged]) -> int:

@@ -71,6 +71,14 @@ class Crew:
     findings: list[str] = field(default_factory=list)
     refused_starts: int = 0
 
+    @property
+    def coordinators(self) -> list[Member]:
+        return [member for member in self.members if member.arguments[0] == "coordinator"]
+
+    @property
+    def agents(self) -> list[Member]:
+        return [member for member in self.members if member.arguments[0] == "agent"]
+
     async def watch(self) -> None:
         while True:
             await anyio.sleep(POLL_S)

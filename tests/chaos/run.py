@@ -82,7 +82,7 @@ async def under_fire(home: Path, plan: Plan) -> Report:
     server = NatsServer(store).start()
     try:
         async with (
-            FaultProxy(server.port, random).serving() as proxy,
+            FaultProxy(server.port, random, log="debate.").serving() as proxy,
             bystander(server.url) as watch,
             crew_of(proxy.url, ROSTER, home) as crew,
         ):
@@ -158,7 +158,7 @@ async def _run(plan: Plan, trouble: Trouble, blows: Blows, watch: Watch, *urls: 
         dealt=dict(trouble.dealt),
         starts=sum(member.starts for member in members),
         findings=tuple(trouble.crew.findings),
-        inquest=inquest(watch.journal, records, refs, watch.seen),
+        inquest=inquest(watch.journal, records, refs, watch.seen, await watch.bus.dead_letters()),
     )
 
 

@@ -1,6 +1,7 @@
 """The short form of `make chaos`: everything that goes wrong there, on sixty debates."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,6 +10,16 @@ from contextlib import suppress
 import pytest
 
 LONGEST_S = 220.0
+BLOWS = (
+    "coordinator killed",
+    "agent killed",
+    "process frozen",
+    "connections cut",
+    "answers lost",
+    "messages delayed",
+    "writes sent twice",
+    "server killed",
+)
 
 
 @pytest.mark.timeout(240)
@@ -30,3 +41,5 @@ def test_sixty_debates_under_fire() -> None:
                 os.killpg(run.pid, signal.SIGKILL)
     assert run.returncode == 0, said
     assert "closed       60 " in said
+    for blow in BLOWS:
+        assert re.search(rf"{blow} [1-9]", said), f"{blow}: never\n{said}"

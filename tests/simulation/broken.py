@@ -2,10 +2,11 @@
 
 from typing_extensions import override
 
+from parley.agents.runtime import Worker
 from parley.bus.codec import encode
-from parley.bus.contracts.facts import ControlFact, Decided, Fact, TurnTaken
+from parley.bus.contracts.facts import Asked, ControlFact, Decided, Fact, TurnTaken
 from parley.bus.journal import Draft, Journal
-from parley.bus.port import Entry, Record
+from parley.bus.port import Delivery, Entry, Record
 from parley.bus.subjects import CONTROL, DebateRef
 from parley.coordinator.policy import FLOWS, Flow
 from parley.coordinator.service import Coordinator
@@ -41,6 +42,28 @@ class PatientCoordinator(Coordinator):
     @override
     def _pass_deadline(self, ref: DebateRef, watched: Watched, state: DebateState) -> None:
         pass
+
+
+class HastyCoordinator(Coordinator):
+    """Gives everybody a tenth of the time that the ask promised."""
+
+    @override
+    def _after(
+        self, watched: Watched, state: DebateState, record: Record, fact: Fact | None
+    ) -> DebateState:
+        after = super()._after(watched, state, record, fact)
+        if isinstance(fact, Asked) and watched.deadline is not None:
+            watched.deadline = watched.asked[1] + fact.deadline_s / 10
+        return after
+
+
+class CarelessWorker(Worker):
+    """Acknowledges an ask before it has thought about it: a crash loses the turn."""
+
+    @override
+    async def _handle(self, delivery: Delivery) -> None:
+        await delivery.ack()
+        await super()._handle(delivery)
 
 
 class SelfishCoordinator(Coordinator):
@@ -87,6 +110,14 @@ def chatty() -> Build:
 
 def patient() -> Build:
     return Build(coordinator=PatientCoordinator)
+
+
+def hasty() -> Build:
+    return Build(coordinator=HastyCoordinator)
+
+
+def careless() -> Build:
+    return Build(worker=CarelessWorker)
 
 
 def selfish() -> Build:

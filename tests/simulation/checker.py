@@ -5,7 +5,8 @@ The invariants of a debate, checked after every record that is stored, from the 
    chain never forks. At most one terminates, exactly one closes, nothing follows.
 2. A persona's turn in a step is recorded once, after it was asked, and counted at most once.
 3. Every control fact is, byte for byte, what the facts it rests on call for.
-4. The state at the end is the fold of the log, and undisturbed debates end as the pure play does.
+4. A deadline passes no earlier than it said, and nobody is missing in a step without an excuse.
+5. The state at the end is the fold of the log, and undisturbed debates end as the pure play does.
 """
 
 from collections import Counter
@@ -18,6 +19,7 @@ from parley.bus.contracts.facts import (
     AbstainReason,
     Asked,
     ControlFact,
+    DeadlineFired,
     Fact,
     Failure,
     RequestByReference,
@@ -29,6 +31,7 @@ from parley.bus.journal import Journal, Logged, externalise
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
 from parley.coordinator.audit import audit
+from parley.coordinator.duration import most_steps
 from parley.coordinator.policy import decide
 from parley.coordinator.reducer import apply, fold, pass_over
 from parley.coordinator.state import DebateState
@@ -47,14 +50,24 @@ class Ledger:
     last_control: int = -1
     forged: set[int] = field(default_factory=set)
     subjects: Counter[str] = field(default_factory=Counter)
+    # When each step was asked for, by the log's clock.
+    asked_ns: dict[str, int] = field(default_factory=dict)
 
     @property
     def state(self) -> DebateState:
         return self.states[-1]
 
 
+# The persona, the ask it did not answer, and when that was written.
+Excuse = Callable[[str, Asked, int], bool]
+# What the clocks of a log lose by rounding.
+ROUNDING_S = 0.001
+
+
 class Checker:
-    def __init__(self, journal: Journal, debates: Mapping[DebateRef, Debate]) -> None:
+    def __init__(
+        self, journal: Journal, debates: Mapping[DebateRef, Debate], has_excuse: Excuse
+    ) -> None:
         self.violations: list[str] = []
         self.ledgers = {ref: Ledger(debate) for ref, debate in debates.items()}
         # Sequences of records that were forged.
@@ -63,6 +76,7 @@ class Checker:
         self.given_up: set[tuple[str, int]] = set()
         self.on_closed: Callable[[], None] = lambda: None
         self._journal = journal
+        self._has_excuse = has_excuse
         # Sequences of the asks that opened a step, forged ones included.
         self._asks: dict[tuple[DebateRef, str], list[int]] = {}
 
@@ -105,27 +119,51 @@ class Checker:
         if forged:
             ledger.forged.add(len(ledger.facts))
         else:
-            self._check_once(ledger, record)
+            self._check(ledger, record, fact)
         if isinstance(fact, ControlFact):
-            if not forged:
-                self._check_control(ledger, record, fact)
             ledger.last_control = len(ledger.facts)
-        elif isinstance(fact, TurnTaken) and not forged:
-            known = (ledger.debate.ref, fact.step) in self._asks
-            self._expect(known, f"{record.subject}: nobody asked")
         ledger.facts.append(fact)
         try:
             ledger.states.append(apply(ledger.state, fact))
+            if isinstance(fact, Asked):
+                ledger.asked_ns[fact.step] = record.time_ns
         except ProtocolError as error:
             self._expect(forged, f"{record.subject}: {error}")
             ledger.states.append(pass_over(ledger.state))
         if ledger.state.closed is not None:
             self.on_closed()
 
+    def _check(self, ledger: Ledger, record: Record, fact: Fact) -> None:
+        self._check_once(ledger, record)
+        if isinstance(fact, ControlFact):
+            self._check_control(ledger, record, fact)
+        elif isinstance(fact, TurnTaken):
+            known = (ledger.debate.ref, fact.step) in self._asks
+            self._expect(known, f"{record.subject}: nobody asked")
+        elif isinstance(fact, DeadlineFired):
+            self._check_deadline(ledger, record, fact)
+
     def _check_once(self, ledger: Ledger, record: Record) -> None:
         ledger.subjects[record.subject] += 1
         once = ledger.subjects[record.subject] == 1
         self._expect(once, f"{record.subject} stands in the log twice")
+
+    def _check_deadline(self, ledger: Ledger, record: Record, fact: DeadlineFired) -> None:
+        step = ledger.state.step(fact.step)
+        self._expect(step is not None, f"{record.subject}: nobody asked")
+        if step is None:
+            return
+        passed_s = (record.time_ns - ledger.asked_ns[fact.step]) / 1e9
+        due = passed_s >= step.ask.deadline_s - ROUNDING_S
+        early = f"{record.subject} fired after {passed_s:.3f} s of {step.ask.deadline_s:g} s"
+        self._expect(due, early)
+
+    def _check_absence(self, ledger: Ledger, where: str, fact: Abstained) -> None:
+        step = ledger.state.step(fact.step)
+        if step is None or not step.awaits(fact.persona):
+            return
+        excused = self._has_excuse(fact.persona, step.ask, ledger.asked_ns[fact.step])
+        self._expect(excused, f"{where}: {fact.persona} was there all the time")
 
     def _check_control(self, ledger: Ledger, record: Record, fact: ControlFact) -> None:
         where = f"{record.subject} (record {record.sequence})"
@@ -135,6 +173,8 @@ class Checker:
             return
         forks = fact.decided_at <= ledger.last_control
         self._expect(not forks, f"{where} forks the control chain")
+        if isinstance(fact, Abstained):
+            self._check_absence(ledger, where, fact)
         if isinstance(fact, Abstained) and fact.reason is AbstainReason.UNDELIVERABLE:
             queue = f"{ledger.debate.ref.panel}-{fact.persona}"
             asks = self._asks.get((ledger.debate.ref, fact.step), [])
@@ -151,6 +191,8 @@ class Checker:
         """Once all debates are closed."""
         for ref, ledger in self.ledgers.items():
             self._check_counts(ref, ledger)
+            steps, most = len(ledger.state.steps), most_steps(ledger.debate.question.panel)
+            self._expect(steps <= most, f"{ref} took {steps} steps instead of at most {most}")
             report = audit(ledger.facts)
             found = {one.ordinal for one in report.discrepancies}
             self._expect(found == ledger.forged, f"{ref}: the audit found {report.discrepancies}")

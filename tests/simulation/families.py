@@ -33,7 +33,7 @@ class Question:
 
 def question_of(seed: int, random: Random) -> Question:
     family = FAMILIES[seed % len(FAMILIES)]
-    deadline_s = random.choice((2.0, 4.0, 6.0))
+    deadline_s = random.choice((2.0, 4.0, 6.0, 15.0))
     draw: Callable[[Random, float], Question] = {"v": _verdicts, "a": _aspects, "d": _regime}[
         family
     ]

@@ -32,6 +32,8 @@ class Process:
         self.name = name
         # Since when it has been ready and going on without interruption.
         self.well_since: float | None = None
+        # What befell it, and when.
+        self.suffered: list[tuple[float, Blow]] = []
         self._server = server
         self._main = main
         self._died = died
@@ -53,6 +55,7 @@ class Process:
         """A blow that hits a process while it is down or frozen already is none."""
         if not self._up or self._freezer.frozen:
             return
+        self.suffered.append((anyio.current_time(), event.blow))
         if event.blow is Blow.FREEZE:
             self.freeze()
             await anyio.sleep(event.lasts_s)

@@ -41,6 +41,8 @@ def test_a_seed_takes_the_same_course_in_every_process(seed: int) -> None:
         (broken.blind, "forks the control chain"),
         (broken.chatty, "stands in the log twice"),
         (broken.patient, "s of attention"),
+        (broken.hasty, "fired after"),
+        (broken.careless, "was there all the time"),
         (broken.selfish, "s of attention"),
         (broken.offended, "s of attention"),
         (broken.wishful, "is not what the facts call for"),

@@ -8,7 +8,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from parley.agents.runtime import Worker, WorkerOptions
-from parley.bus.contracts.facts import CancelRequested, Submitted
+from parley.bus.contracts.facts import Asked, CancelRequested, Submitted
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import Conflict, Unavailable
 from parley.bus.journal import Journal
@@ -20,6 +20,7 @@ from parley.coordinator.policy import FLOWS, Flow
 from parley.coordinator.service import Coordinator
 from tests.simulation.brains import MoodyBrain
 from tests.simulation.checker import Checker
+from tests.simulation.excuses import has_excuse
 from tests.simulation.loop import PausableLoop
 from tests.simulation.plan import Debate, Event, Forgery, Scenario, agent_name, scenario_of
 from tests.simulation.process import Main, Process
@@ -51,6 +52,7 @@ class Build:
 
     journal: type[Journal] = Journal
     coordinator: type[Coordinator] = Coordinator
+    worker: type[Worker] = Worker
     flows: Mapping[str, Flow] = field(default_factory=lambda: FLOWS)
 
 
@@ -107,7 +109,8 @@ class World:
     def _prepare(self, server: MemoryServer) -> None:
         self.server = server
         self.journal = Journal(server.client(), Subjects())
-        self.checker = Checker(self.journal, {one.ref: one for one in self.scenario.debates})
+        debates = {one.ref: one for one in self.scenario.debates}
+        self.checker = Checker(self.journal, debates, self._has_excuse)
         server.log.on_record += [self._note, self.checker.on_record]
         server.on_undeliverable.append(lambda *place: self.checker.given_up.add(place))
         for name in self.scenario.coordinators:
@@ -115,6 +118,12 @@ class World:
         for persona, replica in self.scenario.agents:
             name = agent_name(persona, replica)
             self.agents.append(self._process(name, self._speak(persona)))
+
+    def _has_excuse(self, persona: str, ask: Asked, asked_ns: int) -> bool:
+        names = [agent_name(*one) for one in self.scenario.agents if one[0] == persona]
+        replicas = [one for one in self.agents if one.name in names]
+        asked_at = (asked_ns - EPOCH_NS) / 1e9
+        return has_excuse(self.scenario, replicas, ask, asked_at, OPTIONS.ack_wait_s)
 
     def _process(self, name: str, main: Main) -> Process:
         return Process(name, self.server, main, self.checker.violations.append)
@@ -133,7 +142,7 @@ class World:
         async def main(bus: MemoryBus, ready: anyio.Event, stop: anyio.Event) -> None:
             journal = self.build.journal(bus, Subjects())
             brain = MoodyBrain(self.scenario)
-            worker = Worker(journal, self.scenario.panel, persona, brain, OPTIONS)
+            worker = self.build.worker(journal, self.scenario.panel, persona, brain, OPTIONS)
             worker.ready = ready
             await worker.run(stop)
 

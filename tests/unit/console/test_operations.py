@@ -9,9 +9,14 @@ from pathlib import Path
 
 import anyio
 import pytest
+from nats.js.api import StreamConfig
 
-from parley.bus.contracts.facts import Submitted
+from parley.bus.codec import encode
+from parley.bus.contracts.facts import Asked, Submitted
 from parley.bus.contracts.panel import DebateInput
+from parley.bus.contracts.verdicts import OpeningRequest
+from parley.bus.jetstream.bus import open_bus
+from parley.bus.jetstream.connection import Server
 from parley.bus.journal import Journal
 from parley.bus.port import Delivery
 from parley.bus.subjects import DebateRef
@@ -66,11 +71,47 @@ def test_a_plan_is_made_applied_and_then_empty(ask: Call, monkeypatch: pytest.Mo
     monkeypatch.setenv("PARLEY_RETENTION__LOG_DAYS", "7")
     monkeypatch.setenv("PARLEY_RETENTION__LOG_MIB", "10")
     assert ask("infra", "plan", "--panel", "forensic").out.splitlines() == [
-        f"stream PARLEY: max_age {90 * 86_400 * 10**9} -> {7 * 86_400 * 10**9}",
-        f"stream PARLEY: max_bytes -1 -> {10 << 20}",
+        "stream PARLEY: max_age 90 days -> 7 days  (deletes what is beyond it)",
+        "stream PARLEY: max_bytes no limit -> 10 MiB  (deletes what is beyond it)",
     ]
-    assert ask("infra", "apply").code == 0
+    refused = ask("infra", "apply")
+    assert refused.code == 2
+    assert "--allow-loss" in refused.err
+    assert ask("infra", "apply", "--allow-loss").code == 0
     assert ask("infra", "plan").code == 0
+
+
+def test_a_log_that_forgets_open_debates_is_refused(
+    ask: Call, parley: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The forensic panel has six steps of half a minute at most, the others have more."""
+    monkeypatch.setenv("PARLEY_RETENTION__LOG_DAYS", "0.002")
+    for called in (ask("infra", "plan"), ask("infra", "apply"), parley("config", "check")):
+        assert called.code == 2
+        assert "retention.log_days: 0.002 days (172.8 s) are less than a debate" in called.err
+        assert "forensic may last (180 s)" in called.err
+    monkeypatch.setenv("PARLEY_RETENTION__LOG_DAYS", "0.003")
+    assert ask("infra", "plan", "--panel", "forensic").code == 1
+    assert ask("infra", "plan").code == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("infra", "apply"), ("coordinator",), ("agent", "forensic/noise"), ("list",)],
+    ids=lambda command: command[0],
+)
+def test_nobody_works_on_a_stream_of_somebody_else(
+    ask: Call, server: NatsServer, command: tuple[str, ...]
+) -> None:
+    async def take_the_name() -> None:
+        async with open_bus(Server((server.url,))) as bus:
+            foreign = StreamConfig(name="PARLEY", subjects=["orders.>"])
+            await bus._connection.client.jetstream().add_stream(foreign)
+
+    anyio.run(take_the_name)
+    called = ask(*command)
+    assert called.code == 2, called
+    assert "set another nats.stream" in called.err
 
 
 def test_unknown_panels_are_named(ask: Call, tmp_path: Path, parley: Call) -> None:
@@ -175,6 +216,57 @@ async def _asks_nobody_answers(url: str) -> None:
             subject = journal.subjects.at(REF, f"ctl.ask.{step}.noise")
             await journal.bus.append(entry(subject, subject))
         await journal.bus.bury(1, "for the doctor")
+
+
+def test_the_doctor_finds_a_full_server(
+    parley: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for reserved in ("DEAD_MIB", "ANSWER_MIB"):
+        monkeypatch.setenv(f"PARLEY_RETENTION__{reserved}", "none")
+    home = tmp_path / "small"
+    home.mkdir()
+    config = 'http: "127.0.0.1:-1"\njetstream { max_file_store: 1MB }'
+    small = NatsServer(home, arguments=(), config=config).start()
+    monkeypatch.setenv("PARLEY_NATS__MONITOR", monitor_of(small))
+
+    async def fill() -> None:
+        async with open_journal(load(flags={"nats.url": small.url}), create=True) as journal:
+            with anyio.move_on_after(2):
+                for n in range(12):
+                    subject = journal.subjects.at(REF, f"x{n}")
+                    await journal.bus.append(entry(subject, subject, b"x" * 100_000))
+
+    try:
+        anyio.run(fill)
+        examined = parley("doctor", "--nats", small.url)
+    finally:
+        small.stop()
+    assert examined.code == 1
+    assert "nothing more is taken: insufficient resources" in examined.out
+    full = next(line for line in examined.out.splitlines() if "the server holds" in line)
+    assert full.startswith("note")
+
+
+def test_the_doctor_finds_asks_that_wait_in_vain(ask: Call, server: NatsServer) -> None:
+    ask("infra", "apply", "--panel", "forensic")
+
+    async def wait(deadline_s: float, step: str) -> None:
+        async with open_journal(load(flags={"nats.url": server.url}), create=False) as journal:
+            asked = Asked(
+                decided_at=2,
+                step=step,
+                personas=("noise",),
+                input=DebateInput(),
+                request=OpeningRequest(),
+                deadline_s=deadline_s,
+            )
+            subject = journal.subjects.of(REF, asked)
+            await journal.bus.append(entry(subject, subject, encode(asked)))
+
+    anyio.run(wait, 0.1, "opening")
+    told = ask("doctor").out
+    assert "1 asks waiting, 0 in flight, 0 handed out again; the oldest waits for" in told
+    assert "and had 0.1 s: debates go on without this persona" in told
 
 
 def test_the_doctor_knows_a_server_that_flushes_every_write(

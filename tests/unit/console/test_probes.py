@@ -118,9 +118,11 @@ def test_probes_and_figures_of_a_system_at_work(
     assert 'parley_control_facts_total{panel="forensic",type="decided"} 1' in figures
     assert "parley_open_debates 0" in figures
     assert "parley_bus_up 1" in figures
+    assert "parley_dead_letters 0" in figures
     spoken = agent.get("/metrics")[1].splitlines()
     assert 'parley_turns_total{panel="forensic",persona="noise",kind="statement"} 1' in spoken
     assert 'parley_turn_seconds_count{panel="forensic",persona="noise"} 2' in spoken
+    assert 'parley_asks_waiting{panel="forensic",persona="noise"} 0' in spoken
     examined = ask("doctor", "--json")
     assert states(examined)["coordinators"] == {"ok"}
     assert states(examined)["agents"] == {"ok"}

@@ -2,6 +2,7 @@ import pytest
 
 from parley.bus.contracts.facts import (
     Abstained,
+    AbstainReason,
     Asked,
     DeadlineFired,
     Decided,
@@ -133,3 +134,19 @@ def test_a_request_that_travelled_as_a_blob_is_compared_by_its_content():
     assert isinstance(small.request, RequestByReference)
     assert len(data) == small.request.blob.size
     assert audit([*facts[:index], small, *facts[index + 1 :]]).discrepancies == ()
+
+
+def test_an_abstention_is_found_where_nobody_waited():
+    facts, _ = play(panel(), DEADLOCK)
+    at = next(index for index, fact in enumerate(facts) if isinstance(fact, TurnTaken)) + 1
+    spoken = facts[at - 1]
+    assert isinstance(spoken, TurnTaken)
+    gone = Abstained(
+        decided_at=at,
+        step=spoken.step,
+        persona=spoken.persona,
+        reason=AbstainReason.UNDELIVERABLE,
+    )
+    after, _ = play_on([*facts[:at], gone], DEADLOCK)
+    (found,) = audit(after).discrepancies
+    assert (found.ordinal, found.problem) == (at, "nobody waited for 'frequency' in 'opening'")

@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import anyio
 import pytest
+from structlog.testing import capture_logs
 from typing_extensions import override
 
 from parley.agents.runtime import WorkerOptions, queue_of
@@ -38,6 +39,7 @@ from parley.coordinator.verdicts import flow as verdicts
 from tests.debates import ROSTER, panel
 
 REF = DebateRef("forensic", "d1")
+OTHER = DebateRef("forensic", "d2")
 SUBMITTED = Submitted(panel=panel(deadline_s=5.0), input=DebateInput(text="a photograph"))
 
 
@@ -245,6 +247,30 @@ def test_a_forged_closing_does_not_hide_a_debate_from_new_coordinators() -> None
             assert len(undecodable) == 1
 
     simulate(main)
+
+
+def test_an_open_debate_whose_submission_has_aged_out_is_told_of() -> None:
+    async def main() -> None:
+        async with open_memory_server() as server:
+            asked = Asked(
+                decided_at=2,
+                step="opening",
+                personas=ROSTER,
+                input=DebateInput(),
+                request=OpeningRequest(),
+                deadline_s=5.0,
+            )
+            closed = Closed(decided_at=9, status=Status.COMPLETED, reason="stalemate")
+            for ref, fact in ((REF, asked), (OTHER, asked), (OTHER, closed)):
+                subject = Subjects().of(ref, fact)
+                server.log.write(Entry(subject, encode(fact), subject))
+            async with coordinated(server, server.client()):
+                await anyio.sleep(1)
+
+    with capture_logs() as logs:
+        simulate(main)
+    told = [one["debate"] for one in logs if one["event"] == "submission_gone"]
+    assert told == [str(REF)]
 
 
 def test_what_is_no_submission_is_forgotten_and_takes_no_id() -> None:

@@ -1,0 +1,87 @@
+"""What is different on the server from what the settings want, and what a change would cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import override
+
+UNCHANGEABLE = frozenset({"storage", "retention", "deliver_policy", "ack_policy"})
+# Limits beyond which the server deletes; these values of theirs set none.
+NO_LIMIT = {"max_age": 0, "max_bytes": -1}
+NANOSECONDS = frozenset({"max_age", "ack_wait", "duplicate_window"})
+BYTES = frozenset({"max_bytes", "max_msg_size"})
+SPANS = (("days", 86_400), ("hours", 3600), ("minutes", 60))
+MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing to do; `found` is None where the whole resource is missing."""
+
+    resource: str
+    field: str
+    found: str | None
+    wanted: str
+    # The change deletes what is beyond the new limit.
+    loses: bool = False
+    # Somebody else's stream, that happens to have the name.
+    foreign: bool = False
+
+    @property
+    def possible(self) -> bool:
+        return self.found is None or not (self.foreign or self.field in UNCHANGEABLE)
+
+    @property
+    def consequence(self) -> str:
+        """Why one should think twice; empty where there is no reason to."""
+        if self.foreign:
+            return "not a stream of ours: set another nats.stream"
+        if not self.possible:
+            return "impossible in place"
+        return "deletes what is beyond it" if self.loses else ""
+
+    @override
+    def __str__(self) -> str:
+        if self.found is None:
+            return f"{self.resource}: create"
+        return f"{self.resource}: {self.field} {self.found} -> {self.wanted}"
+
+
+def difference(resource: str, field: str, found: Any, wanted: Any) -> Difference:
+    """Of one field of a resource that exists."""
+    return Difference(
+        resource,
+        field,
+        shown(field, found),
+        shown(field, wanted),
+        loses=field in NO_LIMIT and _limit(field, wanted) < _limit(field, found),
+        foreign=field == "subjects" and not all(_is_ours(one, wanted) for one in found or ()),
+    )
+
+
+def shown(field: str, value: Any) -> str:
+    if field in NO_LIMIT and value == NO_LIMIT[field]:
+        return "no limit"
+    if field in NANOSECONDS and isinstance(value, int):
+        return _span(value / 1e9)
+    if field in BYTES and isinstance(value, int) and value > 0:
+        return f"{value / MIB:g} MiB"
+    return str(value)
+
+
+def _limit(field: str, value: Any) -> float:
+    return float("inf") if value in {None, 0, NO_LIMIT[field]} else float(value)
+
+
+def _is_ours(subject: str, wanted: Sequence[str]) -> bool:
+    return any(
+        subject == one or (one.endswith(".>") and subject.startswith(one[:-1])) for one in wanted
+    )
+
+
+def _span(seconds: float) -> str:
+    for unit, length in SPANS:
+        if seconds >= length:
+            return f"{seconds / length:g} {unit if seconds != length else unit[:-1]}"
+    return f"{seconds:g} s"
