@@ -16,7 +16,9 @@ from parley.agents.model.words import (
     Name,
     Passage,
     Portion,
+    copied,
     grounds,
+    is_copied,
     said,
     says_nothing,
     settled,
@@ -109,7 +111,8 @@ class Given:
             elif self.saw_image:
                 kept[f"seen: {source}"] = quote
             else:
-                mistakes.append(not_in_text("evidence", quote))
+                wrong = copied("evidence") if is_copied(quote, self.told) else None
+                mistakes.append(wrong or not_in_text("evidence", quote))
         return kept
 
 

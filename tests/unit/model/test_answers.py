@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -23,7 +24,7 @@ from parley.agents.model.verdict_forms import (
 )
 from parley.bus.contracts.facts import Failure
 from parley.bus.contracts.verdicts import ResponseType, Statement, Verdict
-from tests.model_server import GOOD, model_server
+from tests.model_server import GOOD, Body, model_server
 from tests.unit.model.asking import ROUND, answer
 
 NOTHING = Given("", saw_image=False)
@@ -106,6 +107,23 @@ async def test_an_invented_quote_goes_back_and_is_left_out_in_the_end(quote):
     assert said.content.evidence == {}
     assert len(server.questions) == 3
     assert "- evidence: " in server.questions[1]["messages"][-1]["content"]
+
+
+async def test_after_a_quote_of_the_example_the_question_is_asked_anew_without_it():
+    """The example's quotes stand in no picture's measurements."""
+
+    def copies_the_quote(body: Body) -> str:
+        shown = re.search(r'"quote":"([^"]+)"', str(body["messages"]).replace("\\'", "'"))
+        quotes = [{"source": "your measurements", "quote": shown[1]}] if shown else []
+        return json.dumps(GOOD | {"evidence": quotes})
+
+    async with model_server(mind=copies_the_quote) as server:
+        said = await answer(server.url)
+    assert isinstance(said.content, Statement)
+    assert len(server.questions) == 2
+    first, second = (str(one["messages"]) for one in server.questions)
+    assert "suspect region" in first
+    assert "suspect region" not in second
 
 
 def test_arguments_that_are_placeholders_are_left_out():
