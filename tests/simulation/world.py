@@ -100,10 +100,11 @@ class World:
                 self._begin(tasks)
                 await self._until_closed()
                 await self._settle()
+                held = self._held()
                 self._thaw()
                 tasks.cancel_scope.cancel()
             if not self.checker.violations:
-                self._check_rest()
+                self._check_rest(held)
             return self._outcome()
 
     def _prepare(self, server: MemoryServer) -> None:
@@ -240,10 +241,11 @@ class World:
         for process in (*self.coordinators, *self.agents):
             process.thaw()
 
-    def _check_rest(self) -> None:
+    def _check_rest(self, held: dict[str, int]) -> None:
+        """`held` was counted before the last ones woke up, who have just begun to read."""
         self.checker.check_end()
-        if self._held():
-            self.checker.violations.append(f"closed debates are still held: {self._held()}")
+        if held:
+            self.checker.violations.append(f"closed debates are still held: {held}")
 
     def _note(self, record: Record) -> None:
         self.log.append(record)
