@@ -19,7 +19,7 @@ from parley import __version__
 from parley.bus.contracts.partial import Partial
 from parley.bus.errors import NotFound, Unavailable
 from parley.bus.journal import Journal, Logged
-from parley.bus.port import Presence, Record
+from parley.bus.port import Link, Presence, Record
 from parley.bus.subjects import DebateRef
 from parley.bus.tally import Tally
 from parley.console.web.channels import Channel
@@ -164,13 +164,17 @@ class Hub:
             for channel in self._channels.values():
                 channel.strip.beat()
 
+    def _heard(self) -> tuple[int, Link]:
+        return self._read, self.journal.bus.link
+
     async def _report_rebuild(self) -> None:
         started = time.monotonic()
-        read = -1
-        while self._target and not self._caught_up.is_set() and read != self._read:
-            read = self._read
+        quiet = not self._target
+        while not quiet and not self._caught_up.is_set():
+            before = self._heard()
             with anyio.move_on_after(QUIET_S):
                 await self._caught_up.wait()
+            quiet = before == self._heard() and self.journal.bus.link.up
         self.rebuilt_in_s = round(time.monotonic() - started, 3)
         log.info(
             "debates_listed", debates=len(self.rows), records=self._read, seconds=self.rebuilt_in_s

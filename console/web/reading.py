@@ -69,14 +69,17 @@ class Reading:
         return answer(health, 200 if health.status == "ok" else 503)
 
     def _health(self) -> Health:
-        up = self._hub.journal.bus.link.up
-        status = "not connected to the server" if not up else "ok"
         return Health(
-            status=status if self._hub.rebuilt.is_set() else "rebuilding",
+            status=self._status(),
             debates=len(self._hub.rows),
             rebuilt_in_s=self._hub.rebuilt_in_s,
             viewers=len(self._hub.audience),
         )
+
+    def _status(self) -> str:
+        if not self._hub.journal.bus.link.up:
+            return "not connected to the server"
+        return "ok" if self._hub.rebuilt.is_set() else "rebuilding"
 
     async def list_debates(self, request: Request) -> Response:
         query = query_of(request, ListQuery)

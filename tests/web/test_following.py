@@ -112,6 +112,7 @@ async def test_no_gap_and_no_duplicate_over_a_restart_of_the_server(nats: NatsSe
         await write(journal, ONE, FACTS[:3])
         async with site(journal) as client, client.events("/debates/one/events") as events:
             got = [await anext(events) for _ in range(3)]
+            assert (await client.get("/debates")).json["total"] == 1
             nats.kill()
             with anyio.fail_after(5):
                 while (health := await client.get("/readyz")).status != 503:  # noqa: ASYNC110
