@@ -1,5 +1,5 @@
 // An image, what can be made visible in it, and what each agent measured.
-import { html, useEffect, useState } from './vendor/htm-preact.js';
+import { html, useState } from './vendor/htm-preact.js';
 import { Card } from './parts.js';
 import { glyph, share, spoken, tone } from './words.js';
 
@@ -19,7 +19,10 @@ function Evidence({ view, path }) {
   const [size, setSize] = useState(null);
   const [state, setState] = useState('');
   const map = view.maps.find((one) => one.name === name);
-  useEffect(() => setState(name ? 'loading' : ''), [name]);
+  const choose = (next) => {
+    setName(next);
+    setState(next ? 'loading' : '');
+  };
   const alone = NO_PLACE.has(name);
   return html`
     <${Card} title="The image" about=${map ? map.title : size ? `${size.width} × ${size.height} pixels` : ''}>
@@ -33,8 +36,8 @@ function Evidence({ view, path }) {
         </div></div>
         <div class="row">
           <div class="segments" role="radiogroup" aria-label="Evidence map">
-            <label><input type="radio" name="map" checked=${name === ''} onChange=${() => setName('')} />Image</label>
-            ${view.maps.map((one) => html`<label key=${one.name}><input type="radio" name="map" checked=${name === one.name} onChange=${() => setName(one.name)} />${short(one.title)}</label>`)}
+            <label><input type="radio" name="map" checked=${name === ''} onChange=${() => choose('')} />Image</label>
+            ${view.maps.map((one) => html`<label key=${one.name}><input type="radio" name="map" checked=${name === one.name} onChange=${() => choose(one.name)} />${short(one.title)}</label>`)}
           </div>
           ${view.regions.length > 0 && html`<label class="row small"><input type="checkbox" checked=${boxes} onChange=${(event) => setBoxes(event.target.checked)} />suspect region</label>`}
         </div>
