@@ -152,7 +152,7 @@ async def test_answers_to_a_roll_call_that_cannot_be_read_are_left_out(nats: Nat
 
         await client.subscribe("$SRV.STATS", cb=answer)
         await client.flush()
-        present = await asker.roll_call(0.5)
+        present = await asker.roll_call(2.0)
         assert present == [Presence("parley-agent", "a1", "1", {}, {"in_flight": 2})]
 
 

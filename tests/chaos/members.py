@@ -30,7 +30,7 @@ class Member:
     starts: int = 0
     # How long the log was at the last start.
     _begun_at: int = 0
-    # A blow is under way: nobody else touches the process.
+    # A blow or a new start is under way: nobody else touches the process.
     busy: bool = False
 
     def launch(self) -> None:
@@ -93,8 +93,10 @@ class Crew:
         else:
             said = member.log.read_text(errors="replace")[-2000:]
             self.findings.append(f"{member.name} ended with {code}: {said}")
+        member.busy = True
         await anyio.sleep(RESTART_PAUSE_S)
         member.launch()
+        member.busy = False
 
     async def ready(self) -> None:
         with anyio.fail_after(READY_WITHIN_S):
