@@ -104,8 +104,20 @@ class Journal:
             fact, request = externalise(fact)
             draft = self._draft(ref, fact)
             await self.bus.put_blob(request, "application/json")
-        guard = Guard(self.subjects.control_of(ref), after)
-        await self.bus.append(_entry(draft, guard))
+        await self.bus.append(self._controlling(ref, draft, after))
+
+    def offer(self, ref: DebateRef, draft: Draft, *, after: int) -> bool:
+        """
+        Like `control`, without waiting for the outcome, which the log will show.
+
+        False if it was not sent, because of its size or because there is no way to the server.
+        """
+        if len(draft.data) > INLINE_REQUEST_BYTES:
+            return False
+        return self.bus.offer(self._controlling(ref, draft, after))
+
+    def _controlling(self, ref: DebateRef, draft: Draft, after: int) -> Entry:
+        return _entry(draft, Guard(self.subjects.control_of(ref), after))
 
     async def redrive(self, ref: DebateRef, ask: Ask, persona: str) -> None:
         """

@@ -179,6 +179,15 @@ class Bus(Protocol):
         """
         ...
 
+    def offer(self, entry: Entry) -> bool:
+        """
+        Write the entry and wait for no word about it: whoever reads the log sees whether it stands.
+
+        False if it was certainly not sent. It can still get lost on the way, or be refused: whoever
+        misses it in the log appends it, so that it needs a guard that makes this harmless.
+        """
+        ...
+
     async def tail(
         self, filters: Sequence[str], *, start: int, on: Callable[[Sequence[Record]], None]
     ) -> None:

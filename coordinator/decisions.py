@@ -1,69 +1,108 @@
-"""Decisions on their way into the log: made as soon as one is due, written by a crew of tasks."""
+"""
+Decisions on their way into the log: made as soon as one is due, and offered to it.
+
+Nobody waits for the server's word. The log is followed anyway, and shows what became of an offer:
+it stands there, or another control fact in its place. What the log has not shown after a while, or
+when the connection breaks, is written once more, and this time its writer waits for an answer.
+"""
 
 from collections.abc import Mapping
 
+import anyio
 import structlog
 from anyio.abc import TaskGroup
 
 from parley.bus.contracts.facts import Recalled, Remembered
 from parley.bus.errors import BadInput, Conflict, Unavailable
-from parley.bus.journal import Journal
+from parley.bus.journal import Draft, Journal
 from parley.bus.subjects import DebateRef
-from parley.bus.tally import Tally
-from parley.coordinator.crew import Crew
 from parley.coordinator.deciding import decision, drafted
-from parley.coordinator.figures import count
 from parley.coordinator.memory import memory_of
 from parley.coordinator.policy import Flow
-from parley.coordinator.watched import Watched, Write
+from parley.coordinator.state import DebateState
+from parley.coordinator.watched import Sent, Watched
+
+# How long the log may show nothing of an offer.
+DOUBT_S = 3.0
 
 log = structlog.get_logger()
 
 
 class Decisions:
-    def __init__(
-        self, journal: Journal, flows: Mapping[str, Flow], tally: Tally, writes_at_once: int
-    ) -> None:
+    def __init__(self, journal: Journal, flows: Mapping[str, Flow], writes_at_once: int) -> None:
         self._journal = journal
         self._flows = flows
-        self._tally = tally
         self._memory = memory_of(journal.bus)
-        self._writers = Crew(writes_at_once, self._write)
+        self._at_once = anyio.CapacityLimiter(writes_at_once)
+        self._tasks: TaskGroup
+        self._losses = journal.bus.link.losses
+        self._closed = False
 
     def start(self, tasks: TaskGroup) -> None:
-        self._writers.start(tasks)
+        self._tasks = tasks
 
-    async def written(self) -> None:
-        """Until none is under way."""
-        await self._writers.finished()
+    def close(self) -> None:
+        """None is made any more."""
+        self._closed = True
 
-    def make_if_due(self, ref: DebateRef, watched: Watched) -> bool:
-        if watched.state is None or watched.acting_after == watched.control:
+    def make_if_due(self, ref: DebateRef, watched: Watched, now: float) -> bool:
+        if watched.state is None or watched.is_writing or self._closed:
             return False
         fact = decision(ref, watched.state, self._flows)
         if fact is None:
             return False
         watched.acting_after = watched.control
-        self._writers.hand(Write(ref, watched, watched.state, fact, watched.control))
+        if isinstance(fact, Recalled | Remembered):
+            after = watched.control
+            self._tasks.start_soon(self._look_up, ref, watched, watched.state, fact, after)
+            return True
+        draft = drafted(self._journal, ref, watched.state, fact)
+        watched.sent = Sent(draft, watched.control, now)
+        if not self._journal.offer(ref, draft, after=watched.control):
+            self._insist(ref, watched, watched.sent)
         return True
 
-    async def _write(self, write: Write) -> None:
-        fact = write.fact
-        if isinstance(fact, Recalled | Remembered):
-            fact = await self._memory.look_up(write.ref, write.state, fact)
-        draft = drafted(self._journal, write.ref, write.state, fact)
-        write.watched.sent = draft
-        while write.watched.control == write.after:
+    def look_after(self, debates: Mapping[DebateRef, Watched], now: float) -> None:
+        """Insist on what was offered and is in doubt."""
+        losses = self._journal.bus.link.losses
+        broken, self._losses = losses != self._losses, losses
+        for ref, watched in debates.items():
+            sent = watched.sent
+            if sent is None or sent.offered is None or sent.after != watched.control:
+                continue
+            if broken or now > sent.offered + DOUBT_S:
+                self._insist(ref, watched, sent)
+
+    def _insist(self, ref: DebateRef, watched: Watched, sent: Sent) -> None:
+        watched.sent = sent._replace(offered=None)
+        self._tasks.start_soon(self._write, ref, watched, sent.draft, sent.after)
+
+    async def _look_up(
+        self,
+        ref: DebateRef,
+        watched: Watched,
+        state: DebateState,
+        fact: Recalled | Remembered,
+        after: int,
+    ) -> None:
+        async with self._at_once:
+            found = await self._memory.look_up(ref, state, fact)
+        if watched.control == after:
+            draft = drafted(self._journal, ref, state, found)
+            watched.sent = Sent(draft, after)
+            await self._write(ref, watched, draft, after)
+
+    async def _write(self, ref: DebateRef, watched: Watched, draft: Draft, after: int) -> None:
+        while watched.control == after:
             try:
-                await self._journal.control(write.ref, draft, after=write.after)
+                async with self._at_once:
+                    await self._journal.control(ref, draft, after=after)
             except Unavailable as error:
-                log.warning("control_write_undecided", debate=str(write.ref), reason=str(error))
+                log.warning("control_write_undecided", debate=str(ref), reason=str(error))
                 continue
             except Conflict:
-                log.debug("somebody_else_decided", debate=str(write.ref))
+                log.debug("decided_already", debate=str(ref))
             except BadInput as error:
-                log.error("control_write_refused", debate=str(write.ref), reason=str(error))  # noqa: TRY400
-            else:
-                count(self._tally, write.ref.panel, draft.fact)
-            write.watched.answered_after = write.after
+                log.error("control_write_refused", debate=str(ref), reason=str(error))  # noqa: TRY400
+            watched.answered_after = after
             return

@@ -10,7 +10,10 @@ CLOSED = Metric("parley_debates_closed_total", "Debates closed.", ("panel", "sta
 
 
 def count(tally: Tally, panel: str, fact: Fact) -> None:
-    """Of what this replica wrote, so that the sum over all of them is right."""
+    """
+    Of what this replica wrote, so that the sum over all of them is right; only where two write the
+    same bytes at the same moment do both count them.
+    """
     tally.add(CONTROL_FACTS, panel, fact.type)
     if isinstance(fact, Closed):
         # A reason that is a sentence would make a series of its own for every debate.

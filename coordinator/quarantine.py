@@ -1,12 +1,12 @@
 """What has no place in the log: named in ours, counted, and kept as dead letters."""
 
+import anyio
 import structlog
 from anyio.abc import TaskGroup
 
 from parley.bus.errors import Unavailable, Unsuitable
 from parley.bus.port import Bus, Record
 from parley.bus.tally import QUARANTINED, Tally
-from parley.coordinator.crew import Crew
 
 # Dead letters on their way at the same time.
 BURIALS_AT_ONCE = 16
@@ -21,10 +21,11 @@ class Quarantine:
         self._bus = bus
         self._tally = tally
         self._known: dict[int, None] = {}
-        self._crew = Crew[tuple[int, str]](BURIALS_AT_ONCE, self._bury)
+        self._at_once = anyio.CapacityLimiter(BURIALS_AT_ONCE)
+        self._tasks: TaskGroup
 
     def start(self, tasks: TaskGroup) -> None:
-        self._crew.start(tasks)
+        self._tasks = tasks
 
     def put(self, record: Record, reason: str) -> None:
         if record.sequence in self._known:
@@ -34,12 +35,12 @@ class Quarantine:
             del self._known[next(iter(self._known))]
         log.warning("quarantined", subject=record.subject, sequence=record.sequence, reason=reason)
         self._tally.add(QUARANTINED, "coordinator")
-        self._crew.hand((record.sequence, reason))
+        self._tasks.start_soon(self._bury, record.sequence, reason)
 
-    async def _bury(self, grave: tuple[int, str]) -> None:
-        sequence, reason = grave
+    async def _bury(self, sequence: int, reason: str) -> None:
         try:
-            await self._bus.bury(sequence, reason)
+            async with self._at_once:
+                await self._bus.bury(sequence, reason)
         except (Unavailable, Unsuitable) as error:
             self._known.pop(sequence, None)
             log.warning("not_buried", sequence=sequence, reason=str(error))

@@ -39,7 +39,7 @@ STALL_S = 5.0
 TICK_S = 0.25
 # How long a passed deadline may be missing in the log before it is written again.
 OVERDUE_S = 5.0
-# Control facts on their way at the same time.
+# Control facts that wait for an answer at the same time; those that are offered wait for none.
 WRITES_AT_ONCE = 256
 # Debates read back from the log at the same time.
 READS_AT_ONCE = 32
@@ -71,9 +71,11 @@ class Coordinator:
         self._lookups = anyio.CapacityLimiter(LOOKUPS_AT_ONCE)
         self._now = anyio.current_time()
         self._tasks: TaskGroup
+        self._following = anyio.CancelScope()
+        self._leaving = False
         self.ready = anyio.Event()
         self.tally = Tally()
-        self._decisions = Decisions(journal, flows, self.tally, writes_at_once)
+        self._decisions = Decisions(journal, flows, writes_at_once)
         self._quarantine = Quarantine(journal.bus, self.tally)
 
     @property
@@ -99,18 +101,25 @@ class Coordinator:
             self._tasks.start_soon(self._sweep)
             log.info("coordinator_ready", name=self._peers.me, open_debates=len(self._debates))
             self.ready.set()
-            with anyio.CancelScope() as following:
-                if stop is not None:
-                    self._tasks.start_soon(self._stop_following, stop, following)
+            if stop is not None:
+                self._tasks.start_soon(self._leave, stop)
+            with self._following:
                 await bus.tail((self._subjects.everything(),), start=start, on=self._on_records)
-            with anyio.move_on_after(DRAIN_S):
-                await self._decisions.written()
             log.info("coordinator_drained", open_debates=len(self._debates))
             self._tasks.cancel_scope.cancel()
 
-    async def _stop_following(self, stop: anyio.Event, following: anyio.CancelScope) -> None:
+    async def _leave(self, stop: anyio.Event) -> None:
         await stop.wait()
-        following.cancel()
+        self._decisions.close()
+        self._leaving = True
+        self._stop_following_if_done()
+        await anyio.sleep(DRAIN_S)
+        self._following.cancel()
+
+    def _stop_following_if_done(self) -> None:
+        """Not before the log has shown what became of everything that was decided."""
+        if self._leaving and not any(one.is_writing for one in self._debates.values()):
+            self._following.cancel()
 
     async def _find_open_debates(self) -> None:
         for ref in await not_closed(self._journal):
@@ -144,9 +153,10 @@ class Coordinator:
         news = [read for record in records if (read := self._read(record)) is not None]
         moved = {one.ref: one.watched for one in news if self._take(one)}
         for ref, watched in moved.items():
-            self._decisions.make_if_due(ref, watched)
+            self._decisions.make_if_due(ref, watched, self._now)
             if watched.state is not None and watched.state.phase in OVER:
                 self._debates.pop(ref, None)
+        self._stop_following_if_done()
 
     def _read(self, record: Record) -> News | None:
         """None for what concerns no debate that is watched."""
@@ -163,13 +173,13 @@ class Coordinator:
             self._look_up(ref, record, tail)
             return None
         folded = watched.state is not None and not watched.loading
-        fact = self._fact(watched, record, tail) if folded or tail == CLOSED else None
+        fact = self._fact(ref, watched, record, tail) if folded or tail == CLOSED else None
         return News(record, ref, tail, watched, fact)
 
     def _look_up(self, ref: DebateRef, record: Record, tail: str) -> None:
         """Usually a late turn of a debate that is closed; whether it is, only its log can tell."""
         watched = self._watch(ref)
-        if watched.mine and self._fact(watched, record, tail) is not None:
+        if watched.mine and self._fact(ref, watched, record, tail) is not None:
             self._load(ref, watched, self._lookups)
         else:
             del self._debates[ref]
@@ -215,10 +225,12 @@ class Coordinator:
             watched.deadline = seen + fact.deadline_s + TICK_S
         return after
 
-    def _fact(self, watched: Watched, record: Record, tail: str) -> Fact | None:
+    def _fact(self, ref: DebateRef, watched: Watched, record: Record, tail: str) -> Fact | None:
         """None if it is none: it is put aside then."""
-        sent = watched.sent
+        sent = watched.sent and watched.sent.draft
         if sent is not None and sent.subject == record.subject and sent.data == record.data:
+            watched.sent = None
+            count(self.tally, ref.panel, sent.fact)
             return sent.fact
         try:
             return decode(tail, record.data)
@@ -258,12 +270,12 @@ class Coordinator:
     ) -> DebateState:
         tail = self._subjects.tail(ref, record.subject)
         watched.move_to(record.sequence, tail)
-        return self._after(watched, state, record, self._fact(watched, record, tail))
+        return self._after(watched, state, record, self._fact(ref, watched, record, tail))
 
     def _settle(self, ref: DebateRef, watched: Watched, state: DebateState) -> None:
         if state.phase in OVER:
             self._debates.pop(ref, None)
-        elif self._decisions.make_if_due(ref, watched) or watched.mine:
+        elif self._decisions.make_if_due(ref, watched, self._now) or watched.mine:
             return
         elif self._is_neglected(watched):
             self._pass_deadline(ref, watched, state)
@@ -287,6 +299,7 @@ class Coordinator:
         while True:
             await anyio.sleep(TICK_S)
             self._now = anyio.current_time()
+            self._decisions.look_after(self._debates, self._now)
             for ref, watched in list(self._debates.items()):
                 if watched.loading:
                     continue

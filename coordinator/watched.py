@@ -3,11 +3,20 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from parley.bus.contracts.facts import ControlFact, Fact
+from parley.bus.contracts.facts import Fact
 from parley.bus.journal import Draft
 from parley.bus.port import Record
 from parley.bus.subjects import CONTROL, DebateRef
 from parley.coordinator.state import DebateState
+
+
+class Sent(NamedTuple):
+    """A decision that we wrote, and the control sequence after which."""
+
+    draft: Draft
+    after: int
+    # When it was offered to the log, if nobody will answer it.
+    offered: float | None = None
 
 
 @dataclass(slots=True)
@@ -26,12 +35,17 @@ class Watched:
     # The control sequence after which a write of ours is under way, or was answered.
     acting_after: int | None = None
     answered_after: int | None = None
-    # What we wrote last: it comes back through the log, and need not be read then.
-    sent: Draft | None = None
+    # What we wrote last, until it comes back through the log: it need not be read then.
+    sent: Sent | None = None
     # The last ask, and when we first saw it by our own clock.
     asked: tuple[int, float] = (0, 0.0)
     deadline: float | None = None
     looked_into: int = -1
+
+    @property
+    def is_writing(self) -> bool:
+        """A decision was made and the log does not show yet what became of it."""
+        return self.acting_after == self.control
 
     def move_to(self, sequence: int, tail: str) -> None:
         """Past a record whose subject ends in `tail`."""
@@ -54,13 +68,3 @@ class News(NamedTuple):
     tail: str
     watched: Watched
     fact: Fact | None
-
-
-class Write(NamedTuple):
-    """A decision on its way into the log, with the state and the guard it was made under."""
-
-    ref: DebateRef
-    watched: Watched
-    state: DebateState
-    fact: ControlFact
-    after: int

@@ -18,6 +18,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
+import nats.errors
 
 from parley.bus.errors import BadInput, BusError, Conflict, Unavailable, Unsuitable
 from parley.bus.jetstream.replies import NO_ANSWER, Answer, ApiError, Replies
@@ -59,6 +60,17 @@ class Writer:
         headers = header_block(entry, mark)
         answer = decided(await self._send(entry, headers), entry)
         return answer if isinstance(answer, int) else await self._insist(entry, headers, mark)
+
+    def offer(self, entry: Entry) -> bool:
+        """Nobody has to know the entry again, so that it bears no mark."""
+        client = self._connection.client
+        if not client.is_connected or client.congested:
+            return False
+        try:
+            client.post(entry.subject, entry.data, headers=header_block(entry))
+        except (nats.errors.Error, BadInput):
+            return False
+        return True
 
     async def refusal(self, entry: Entry) -> str:
         """Why the server does not store the entry at this moment; empty if it does, or is silent."""
@@ -113,8 +125,8 @@ class Writer:
         raise Unavailable(f"no word about {entry.subject} after {PATIENCE_S:g} s")
 
 
-def header_block(entry: Entry, mark: str) -> bytes:
-    lines = ["NATS/1.0", mark, *entry.headers]
+def header_block(entry: Entry, *marks: str) -> bytes:
+    lines = ["NATS/1.0", *marks, *entry.headers]
     guard = entry.guard
     if guard is not None:
         lines.append(f"Nats-Expected-Last-Subject-Sequence: {guard.sequence}")

@@ -93,6 +93,9 @@ class JetStreamBus:
     def append(self, *entries: Entry) -> Coroutine[Any, Any, int]:
         return self._writer.append(*entries)
 
+    def offer(self, entry: Entry) -> bool:
+        return self._writer.offer(entry)
+
     async def tail(
         self, filters: Sequence[str], *, start: int, on: Callable[[Sequence[Record]], None]
     ) -> None:

@@ -4,6 +4,7 @@ import hashlib
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 
 import anyio
 
@@ -115,6 +116,13 @@ class MemoryBus:
                 raise result
             sequence = result
         return sequence
+
+    def offer(self, entry: Entry) -> bool:
+        """Once sent it travels alone: it arrives even if its writer is gone by then."""
+        if not self._chance.happens(self._chance.faults.lost_writes):
+            entry = self._unforeseeable(entry)
+            self._log.at(self._chance.travel_s(), partial(self._write, entry))
+        return True
 
     def _unforeseeable(self, entry: Entry) -> Entry:
         """As on JetStream: what breaks its own guard is a repetition of nobody else's write."""

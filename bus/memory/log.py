@@ -32,7 +32,7 @@ class MemoryLog:
         self._msg_ids: dict[str, int] = {}
         self._msg_id_ages: deque[tuple[float, str]] = deque()
         self._index = SubjectIndex()
-        self._agenda: list[tuple[float, int, Callable[[], None]]] = []
+        self._agenda: list[tuple[float, int, Callable[[], object]]] = []
         self._count = itertools.count()
         self._sooner = anyio.Event()
 
@@ -49,7 +49,7 @@ class MemoryLog:
     def now_ns(self) -> int:
         return self._epoch_ns + int(anyio.current_time() * 1e9)
 
-    def at(self, delay_s: float, action: Callable[[], None]) -> None:
+    def at(self, delay_s: float, action: Callable[[], object]) -> None:
         due = anyio.current_time() + delay_s
         heapq.heappush(self._agenda, (due, next(self._count), action))
         if self._agenda[0][0] == due:

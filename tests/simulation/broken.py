@@ -25,6 +25,10 @@ class BlindJournal(Journal):
         last = written[-1].sequence if written else 0
         await super().control(ref, draft, after=max(after, last))
 
+    @override
+    def offer(self, ref: DebateRef, draft: Draft, *, after: int) -> bool:
+        return False
+
 
 class ChattyJournal(Journal):
     """Lets a persona speak as often as it is handed its ask."""

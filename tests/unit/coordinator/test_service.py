@@ -130,6 +130,10 @@ class Hiccups(MemoryBus):
             raise Unavailable(f"{what}: no answer")
 
     @override
+    def offer(self, entry: Entry) -> bool:
+        return False
+
+    @override
     async def append(self, *entries: Entry) -> int:
         self._fail_once(entries[-1].subject)
         return await super().append(*entries)
