@@ -84,6 +84,11 @@ class DirectClient(Client):
         # The library swallows a cancellation that arrives there.
         await anyio.lowlevel.checkpoint()
 
+    async def understood(self, within_s: int) -> None:
+        """Until the server has read all that was posted; alone, the library's ping would overtake it."""
+        await self.relief()
+        await self.flush(within_s)
+
     async def subscribe_direct(self, subject: str, receive: Receive) -> Subscription:
         # Filed before the server hears of it, so that the first message already finds its way.
         self._receivers[self._sid + 1] = receive
@@ -98,8 +103,7 @@ class DirectClient(Client):
         """Like `unsubscribe_direct`, but what was sent before the server heard of it still arrives."""
         with suppress(nats.errors.Error, OSError):
             await subscription.unsubscribe()
-            await self.relief()
-            await self.flush(RETIRE_WITHIN_S)
+            await self.understood(RETIRE_WITHIN_S)
         self._receivers.pop(subscription._id, None)  # noqa: SLF001 - the library has no public name
 
     @override
