@@ -14,13 +14,14 @@ import structlog
 from anyio.abc import TaskGroup
 
 from parley.bus.codec import decode
-from parley.bus.contracts.facts import Asked, Closed, DeadlineFired, Fact
-from parley.bus.errors import Conflict, DecodeError, ProtocolError, Unavailable
+from parley.bus.contracts.facts import Asked, Closed, Fact
+from parley.bus.errors import DecodeError, ProtocolError, Unavailable
 from parley.bus.journal import Journal
 from parley.bus.port import Presence, Record
 from parley.bus.subjects import ASKS, CLOSED, DebateRef
 from parley.bus.tally import Tally
 from parley.coordinator.abstaining import abstain_for
+from parley.coordinator.deadlines import Deadlines, has_passed, is_neglected
 from parley.coordinator.decisions import Decisions
 from parley.coordinator.figures import count, presence
 from parley.coordinator.misplaced import HEARD, NOT_SUBMITTED, misplaced
@@ -37,8 +38,6 @@ STALL_S = 5.0
 # How often deadlines are looked at: one passes at most this much too late. Replicas use their own
 # clocks, from when they saw the step open, so that it does not matter what the clocks show.
 TICK_S = 0.25
-# How long a passed deadline may be missing in the log before it is written again.
-OVERDUE_S = 5.0
 # Control facts that wait for an answer at the same time; those that are offered wait for none.
 WRITES_AT_ONCE = 256
 # Debates read back from the log at the same time.
@@ -76,6 +75,7 @@ class Coordinator:
         self.ready = anyio.Event()
         self.tally = Tally()
         self._decisions = Decisions(journal, flows, writes_at_once)
+        self._deadlines = Deadlines(journal)
         self._quarantine = Quarantine(journal.bus, self.tally)
 
     @property
@@ -95,6 +95,7 @@ class Coordinator:
             self._tasks.start_soon(bus.undeliverable, self._on_undeliverable)
             self._tasks.start_soon(bus.announce, self.describe)
             self._decisions.start(self._tasks)
+            self._deadlines.start(self._tasks)
             self._quarantine.start(self._tasks)
             start = await bus.last_sequence() + 1
             await self._find_open_debates()
@@ -277,14 +278,10 @@ class Coordinator:
             self._debates.pop(ref, None)
         elif self._decisions.make_if_due(ref, watched, self._now) or watched.mine:
             return
-        elif self._is_neglected(watched):
-            self._pass_deadline(ref, watched, state)
+        elif is_neglected(watched, self._now):
+            self._deadlines.fire(ref, watched, state, self._now)
         else:
             watched.state = None
-
-    def _is_neglected(self, watched: Watched) -> bool:
-        """Whoever should have written that the deadline has passed did not."""
-        return watched.deadline is not None and self._now > watched.deadline + OVERDUE_S
 
     def _share_out(self) -> None:
         log.info("coordinators", living=self._peers.living)
@@ -308,12 +305,12 @@ class Coordinator:
                 elif self._is_unheard_of(watched):
                     log.warning("reading_again", debate=str(ref))
                     self._load(ref, watched)
-                elif watched.deadline is not None and self._now > watched.deadline:
-                    self._pass_deadline(ref, watched, watched.state)
+                elif has_passed(watched, self._now):
+                    self._deadlines.fire(ref, watched, watched.state, self._now)
 
     def _look_into_stalled(self, ref: DebateRef, watched: Watched) -> None:
         silent = self._is_silent(watched) and watched.looked_into != watched.sequence
-        if silent or self._is_neglected(watched):
+        if silent or is_neglected(watched, self._now):
             log.info("looking_into_stalled", debate=str(ref))
             watched.looked_into = watched.sequence
             self._load(ref, watched)
@@ -324,22 +321,6 @@ class Coordinator:
     def _is_unheard_of(self, watched: Watched) -> bool:
         """Our write was answered, but the log shows nothing of it: we do not know the log."""
         return watched.answered_after == watched.control and self._is_silent(watched)
-
-    def _pass_deadline(self, ref: DebateRef, watched: Watched, state: DebateState) -> None:
-        step = state.open_step
-        if step is None or state.armed is None:
-            watched.deadline = None
-            return
-        watched.deadline = self._now + OVERDUE_S
-        self._tasks.start_soon(self._fire, ref, DeadlineFired(step=step.name))
-
-    async def _fire(self, ref: DebateRef, fact: DeadlineFired) -> None:
-        try:
-            await self._journal.fire(ref, fact)
-        except Conflict:
-            log.debug("already_fired", debate=str(ref), step=fact.step)
-        except Unavailable as error:
-            log.warning("deadline_undecided", debate=str(ref), step=fact.step, reason=str(error))
 
     def _on_undeliverable(self, queue: str, sequence: int) -> None:
         self._tasks.start_soon(self._abstain_for, queue, sequence)

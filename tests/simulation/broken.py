@@ -4,7 +4,7 @@ from typing_extensions import override
 
 from parley.agents.runtime import Worker
 from parley.bus.codec import encode
-from parley.bus.contracts.facts import Asked, ControlFact, Decided, Fact, TurnTaken
+from parley.bus.contracts.facts import Asked, ControlFact, DeadlineFired, Decided, Fact, TurnTaken
 from parley.bus.journal import Draft, Journal
 from parley.bus.port import Delivery, Entry, Record
 from parley.bus.subjects import CONTROL, DebateRef
@@ -40,11 +40,11 @@ class ChattyJournal(Journal):
         await self.bus.append(Entry(subject, encode(fact), f"{subject}.{len(said)}"))
 
 
-class PatientCoordinator(Coordinator):
+class PatientJournal(Journal):
     """Waits for ever for those who were asked."""
 
     @override
-    def _pass_deadline(self, ref: DebateRef, watched: Watched, state: DebateState) -> None:
+    async def fire(self, ref: DebateRef, fact: DeadlineFired) -> None:
         pass
 
 
@@ -113,7 +113,7 @@ def chatty() -> Build:
 
 
 def patient() -> Build:
-    return Build(coordinator=PatientCoordinator)
+    return Build(journal=PatientJournal)
 
 
 def hasty() -> Build:

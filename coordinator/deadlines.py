@@ -1,0 +1,54 @@
+"""
+Deadlines that have passed, on their way into the log: a step that is over is over for everybody.
+
+Whoever acts on a debate writes them; where it does not, somebody else does so a while later.
+"""
+
+import structlog
+from anyio.abc import TaskGroup
+
+from parley.bus.contracts.facts import DeadlineFired
+from parley.bus.errors import Conflict, Unavailable
+from parley.bus.journal import Journal
+from parley.bus.subjects import DebateRef
+from parley.coordinator.state import DebateState
+from parley.coordinator.watched import Watched
+
+# How long a passed deadline may be missing in the log before it is written again.
+OVERDUE_S = 5.0
+
+log = structlog.get_logger()
+
+
+def has_passed(watched: Watched, now: float) -> bool:
+    return watched.deadline is not None and now > watched.deadline
+
+
+def is_neglected(watched: Watched, now: float) -> bool:
+    """Whoever should have written that the deadline has passed did not."""
+    return has_passed(watched, now - OVERDUE_S)
+
+
+class Deadlines:
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._tasks: TaskGroup
+
+    def start(self, tasks: TaskGroup) -> None:
+        self._tasks = tasks
+
+    def fire(self, ref: DebateRef, watched: Watched, state: DebateState, now: float) -> None:
+        step = state.open_step
+        if step is None or state.armed is None:
+            watched.deadline = None
+            return
+        watched.deadline = now + OVERDUE_S
+        self._tasks.start_soon(self._write, ref, DeadlineFired(step=step.name))
+
+    async def _write(self, ref: DebateRef, fact: DeadlineFired) -> None:
+        try:
+            await self._journal.fire(ref, fact)
+        except Conflict:
+            log.debug("already_fired", debate=str(ref), step=fact.step)
+        except Unavailable as error:
+            log.warning("deadline_undecided", debate=str(ref), step=fact.step, reason=str(error))
