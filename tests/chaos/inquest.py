@@ -11,10 +11,11 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from typing_extensions import override
 
-from parley.bus.contracts.facts import Abstained
+from parley.bus.contracts.facts import Abstained, Submitted
 from parley.bus.journal import Journal, Logged
 from parley.bus.port import USED_UP, DeadLetter, Record
 from parley.bus.subjects import DebateRef
@@ -23,8 +24,14 @@ from parley.coordinator.state import DebateState
 from tests.chaos.reasons import out_of_place
 
 # What blows may add to the deadlines of a debate: a coordinator is frozen for up to two deadlines,
-# and the other looks into its debates after five seconds; both may be down at once, or the server.
+# and the other looks into its debates after five seconds; both may be down at once.
 BLOWS_S = 40.0
+# Submissions follow each other far more closely: a log that grows no more than that has no server,
+# or a cluster without a leader, and nobody could have gone on.
+STANDSTILL_S = 1.5
+
+# When it began and ended, in ns.
+Standstill = tuple[int, int]
 
 
 @dataclass
@@ -76,13 +83,23 @@ def inquest(
         debates.setdefault(one.ref, []).append(one)
     found.problems += [f"{ref} is not in the log" for ref in submitted if ref not in debates]
     given_up = {(one.queue, one.sequence) for one in dead if one.reason == USED_UP}
+    stood_still = standstills(logged)
     for ref, facts in debates.items():
-        _look_into(ref, facts, found)
+        _look_into(ref, facts, stood_still, found)
         found.problems += [f"{ref}: {problem}" for problem in out_of_place(facts, given_up)]
     return found
 
 
-def _look_into(ref: DebateRef, logged: Sequence[Logged], found: Inquest) -> None:
+def standstills(logged: Sequence[Logged]) -> list[Standstill]:
+    """Up to the last submission; silence after that can be our own."""
+    last = max(one.time_ns for one in logged if isinstance(one.fact, Submitted))
+    moments = sorted(one.time_ns for one in logged if one.time_ns <= last)
+    return [(a, b) for a, b in pairwise(moments) if b - a > STANDSTILL_S * 1e9]
+
+
+def _look_into(
+    ref: DebateRef, logged: Sequence[Logged], stood_still: Sequence[Standstill], found: Inquest
+) -> None:
     report = audit([one.fact for one in logged])
     found.problems += [f"{ref}: fact {one.ordinal}: {one.problem}" for one in report.discrepancies]
     state = report.state
@@ -91,7 +108,9 @@ def _look_into(ref: DebateRef, logged: Sequence[Logged], found: Inquest) -> None
         return
     found.closed += 1
     found.reasons[state.closed.reason] += 1
-    took_s, budget_s = (_closing(logged) - logged[0].time_ns) / 1e9, _budget_s(state)
+    began, ended = logged[0].time_ns, _closing(logged)
+    took_s = (ended - began) / 1e9
+    budget_s = _budget_s(state) + _within(stood_still, began, ended)
     found.durations.append(took_s)
     if took_s > budget_s:
         found.problems.append(f"{ref} took {took_s:.1f} s, and had {budget_s:.1f} s")
@@ -106,6 +125,11 @@ def _look_into(ref: DebateRef, logged: Sequence[Logged], found: Inquest) -> None
 def _budget_s(state: DebateState) -> float:
     """Every step may run into its deadline."""
     return BLOWS_S + sum(step.ask.deadline_s for step in state.steps)
+
+
+def _within(stood_still: Sequence[Standstill], began: int, ended: int) -> float:
+    """How long of the time between the two, in seconds."""
+    return sum(max(0, min(b, ended) - max(a, began)) for a, b in stood_still) / 1e9
 
 
 def _closing(logged: Sequence[Logged]) -> int:

@@ -46,7 +46,7 @@ class Member:
 
     def is_ready(self) -> bool:
         """Whether it has been since its last start."""
-        return b"_ready" in self.log.read_bytes()[self._begun_at :]
+        return b'_ready"' in self.log.read_bytes()[self._begun_at :]
 
     def signal(self, number: signal.Signals) -> None:
         if self.process.poll() is None:

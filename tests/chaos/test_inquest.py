@@ -64,6 +64,30 @@ async def test_a_debate_must_end_within_its_budget() -> None:
     assert f"and had {budget_s:.1f} s" in problem
 
 
+async def test_nobody_can_go_on_while_the_log_stands_still() -> None:
+    """Of two debates the second is submitted after the silence: only then was it the server's."""
+    late_s = 2 * BLOWS_S
+    facts, _ = play_on([*WITHOUT_THE_LAST, DeadlineFired(step="opening")], DEADLOCK)
+    before, after = facts[: len(WITHOUT_THE_LAST)], facts[len(WITHOUT_THE_LAST) :]
+    other = DebateRef("forensic", "d2")
+    said = [*((REF, fact) for fact in before), *((other, fact) for fact in FACTS)]
+    rest = [(REF, fact) for fact in after]
+
+    def at(place: int) -> float:
+        return late_s if place >= len(before) else 0.0
+
+    async with open_memory_server() as server:
+        journal = Journal(server.client(), Subjects())
+        records = [
+            Record(n, Subjects().of(ref, fact), encode(fact), int((at(n) + n / 1000) * 1e9))
+            for n, (ref, fact) in enumerate([*said, *rest])
+        ]
+        assert inquest(journal, records, [REF, other], {}, ()).problems == []
+        alone = [one for one in records if ".d1." in one.subject]
+        (problem,) = inquest(journal, alone, [REF], {}, ()).problems
+        assert "and had" in problem
+
+
 async def test_a_turn_needs_an_ask() -> None:
     turn = WITHOUT_THE_LAST[-1]
     assert isinstance(turn, TurnTaken)
