@@ -54,6 +54,8 @@ def cluster_troubles(trouble: Trouble, bus: JetStreamBus, nodes: list[NatsServer
     one_at_a_time = anyio.Lock()
 
     async def kill_leader() -> bool:
+        if one_at_a_time.locked():
+            return False
         async with one_at_a_time:
             leader = await leader_of(bus, nodes)
             if leader is None:
