@@ -89,5 +89,5 @@ screenshots: $(VENV)/ready | $(CHROMIUM)  ## take the README's pictures of the p
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
-bench: $(VENV)/ready  ## measure against a hand-written floor (15 minutes; wants a quiet machine)
+bench: $(VENV)/ready  ## measure against a hand-written floor (5 minutes; wants a quiet machine)
 	$(BIN)/python -m tests.bench -o bench-results
