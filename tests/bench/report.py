@@ -10,10 +10,10 @@ FLOOR = "floor"
 BEYOND_THE_FLOOR = """\
 Both write the same facts, each known to be stored, de-duplicated and under compare-and-set; every
 ask carries what the others said last, and every turn is read back from the log. Beyond that Parley
-folds and decides by its rules, declares after every round why it goes on, checks every fact
-against its schema, guards all control facts of a debate together, keeps deadlines, can be taken
-over by another coordinator, has a client apart from the coordinator, and lets the server republish
-every fact for viewers with CloudEvents and trace headers. The floor does none of this. The four personas
+folds and decides by its rules, declares after every round why it goes on, checks every fact against
+its schema, guards all control facts of a debate together, keeps deadlines, can be taken over by
+another coordinator, has a client apart from the coordinator, and lets the server republish every
+fact for viewers with CloudEvents and trace headers. The floor does none of this. The four personas
 share a process in both, as with `parley agent PANEL`: Parley then reads an ask once for all of
 them, which it could not if each ran alone.
 """

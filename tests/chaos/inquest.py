@@ -92,7 +92,7 @@ def inquest(
 
 def standstills(logged: Sequence[Logged]) -> list[Standstill]:
     """Up to the last submission; silence after that can be our own."""
-    last = max(one.time_ns for one in logged if isinstance(one.fact, Submitted))
+    last = max((one.time_ns for one in logged if isinstance(one.fact, Submitted)), default=0)
     moments = sorted(one.time_ns for one in logged if one.time_ns <= last)
     return [(a, b) for a, b in pairwise(moments) if b - a > STANDSTILL_S * 1e9]
 
