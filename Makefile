@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo eval-absa eval-forensic test test-model check simulate chaos chaos-cluster bench screenshots clean
+.PHONY: help demo eval-absa eval-forensic test test-model check simulate attack chaos chaos-cluster bench screenshots clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -46,7 +46,7 @@ $(CHROMIUM):
 	$(INSTALL_DEBIAN) chromium-headless-shell fonts-dejavu-core
 
 # What measures time or fills all cores by itself comes last, with nothing beside it.
-ALONE := tests/bench tests/chaos tests/simulation tests/web/test_load.py tests/web/test_slow_viewers.py
+ALONE := tests/attack tests/bench tests/chaos tests/simulation tests/web/test_load.py tests/web/test_slow_viewers.py
 
 test: $(VENV)/ready | $(CHROMIUM)  ## set up, then run all tests
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile $(ALONE:%=--ignore=%)
@@ -73,6 +73,9 @@ check: $(VENV)/ready  ## lint, types, layers
 SEEDS ?= 10000
 simulate: $(VENV)/ready  ## simulate SEEDS=10000 small worlds in virtual time, faults included
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS)
+
+attack: $(VENV)/ready  ## every login, header, subject and field at its extremes, against debates that run
+	$(BIN)/python -m tests.attack
 
 chaos: $(VENV)/ready  ## 500 debates in real processes that are killed, frozen and cut off
 	$(BIN)/python -m tests.chaos

@@ -22,7 +22,7 @@ from parley import __version__
 from parley.agents.brain import Answer, Brain, BrainFailure, NotNow, Task
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import Ask, Failure, FailureReason, RequestByReference, TurnTaken
-from parley.bus.errors import BadInput, BusError, Conflict, DecodeError, NotFound
+from parley.bus.errors import BadInput, BusError, Conflict, DecodeError, Full, NotFound
 from parley.bus.journal import Journal
 from parley.bus.port import Delivery, Presence, Queue
 from parley.bus.subjects import DebateRef
@@ -37,6 +37,9 @@ FAILURES = Metric(
 )
 STALE = Metric("parley_stale_total", "Asks that nobody waited for any more.", ("panel", "persona"))
 REDELIVERED = Metric("parley_redelivered_total", "Asks that came again.", ("panel", "persona"))
+
+# How long an ask may have stood in the log and still be taken for open without a look.
+FRESH_S = 1.0
 
 log = structlog.get_logger()
 
@@ -167,7 +170,7 @@ class Worker:
             return
         if delivery.attempt > 1:
             self.tally.add(REDELIVERED, self._panel, self._persona)
-        if delivery.age_s > ask.deadline_s and await self._is_over(ref, ask):
+        if await self._is_stale(delivery, ref, ask):
             self._log.info("stale", debate=str(ref), step=ask.step)
             self.tally.add(STALE, self._panel, self._persona)
             await delivery.ack()
@@ -177,6 +180,13 @@ class Worker:
         self._thinking[delivery.record.sequence] = thought
         try:
             await self._answer(ref, ask, thought)
+        except BusError as error:
+            # The server may be away: the ask comes again once it is back.
+            self._log.warning(
+                "server_lost_while_thinking", debate=str(ref), step=ask.step, reason=str(error)
+            )
+            self.tally.add(FAILURES, self._panel, self._persona, "server_lost")
+            await delivery.nak(delay_s=float(delivery.attempt))
         except Exception:  # noqa: BLE001
             # A bug in a brain must not take down the debates beside this one: the ask comes
             # again, and after max_deliver the coordinator writes the abstention.
@@ -186,11 +196,19 @@ class Worker:
         finally:
             self._thinking.pop(delivery.record.sequence, None)
 
+    async def _is_stale(self, delivery: Delivery, ref: DebateRef, ask: Ask) -> bool:
+        """An ask that comes at once is open; one that waited or came again may not be."""
+        if delivery.record.imported:
+            return True
+        waited = delivery.age_s > FRESH_S or delivery.attempt > 1
+        return waited and await self._is_over(ref, ask)
+
     async def _is_over(self, ref: DebateRef, ask: Ask) -> bool:
         """
-        An old ask alone says nothing: where everything stood still, the debate waits for it.
+        Whether nobody waits for an answer any more.
 
-        In doubt it is thought about.
+        An old ask alone says nothing: where everything stood still, the debate waits for it. In
+        doubt it is thought about.
         """
         try:
             return await self._journal.is_over(ref, ask.step)
@@ -217,7 +235,7 @@ class Worker:
             usage=answer.usage,
         )
         try:
-            await self._speak(ref, turn)
+            await self._speak(ref, ask, turn)
         except Conflict:
             self._log.debug("already_spoken", debate=str(ref), step=ask.step)
         await thought.delivery.ack()
@@ -227,14 +245,24 @@ class Worker:
         left_s = ask.deadline_s - delivery.age_s
         return delivery.attempt < self._options.max_deliver and again_in_s < left_s
 
-    async def _speak(self, ref: DebateRef, turn: TurnTaken) -> None:
-        try:
-            await self._journal.speak(ref, turn)
-        except BadInput as error:
-            answer = self._failed(FailureReason.UNUSABLE_ANSWER, str(error), attempts=1)
-            turn = turn.model_copy(update={"content": answer.content})
-            await self._journal.speak(ref, turn)
-        self._count(turn)
+    async def _speak(self, ref: DebateRef, ask: Ask, turn: TurnTaken) -> None:
+        """What was thought is not thought again because the log is full: it waits for room."""
+        told = False
+        while True:
+            try:
+                await self._journal.speak(ref, turn)
+            except BadInput as error:
+                answer = self._failed(FailureReason.UNUSABLE_ANSWER, str(error), attempts=1)
+                turn = turn.model_copy(update={"content": answer.content})
+            except Full as error:
+                if not told:
+                    self._log.warning("no_room", debate=str(ref), step=ask.step, reason=str(error))
+                told = True
+                if await self._is_over(ref, ask):
+                    return
+            else:
+                self._count(turn)
+                return
 
     def _count(self, turn: TurnTaken) -> None:
         self.tally.add(TURNS, self._panel, self._persona, turn.content.kind)

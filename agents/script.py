@@ -43,6 +43,7 @@ from parley.agents.absa_script import AbsaScript, play_line
 from parley.agents.brain import Answer, BrainFailure, Task
 from parley.agents.cue import Cue
 from parley.agents.deliberation.script import IterationLines, deliberate, sum_up
+from parley.agents.files import ParsedFiles
 from parley.agents.report import recount
 from parley.bus.contracts.absa.requests import AbsaRequest
 from parley.bus.contracts.base import Contract, Share, Text, Token
@@ -67,8 +68,6 @@ from parley.configs.careful_yaml import parse_yaml
 
 # The name under which a debate's script travels among the blobs of its input.
 SCRIPT_BLOB = "script"
-# Scripts kept parsed between the asks of their debates.
-SCRIPTS_CACHED = 256
 
 
 class Line(Cue):
@@ -282,7 +281,7 @@ class ScriptedBrain:
 
     def __init__(self, script: AnyScript | None = None) -> None:
         self._given = script
-        self._parsed: dict[str, AnyScript] = {}
+        self._scripts = ParsedFiles(parse_any_script)
 
     async def speak(self, task: Task) -> Answer:
         script = self._given or await self._travelling(task)
@@ -301,13 +300,4 @@ class ScriptedBrain:
             raise BrainFailure(
                 FailureReason.UNSUPPORTED_REQUEST, "the debate carries no script to play"
             )
-        if ref.sha256 not in self._parsed:
-            data = await task.fetch(ref)
-            try:
-                script = parse_any_script(data)
-            except BadInput as error:
-                raise BrainFailure(FailureReason.UNSUPPORTED_REQUEST, str(error)) from error
-            while len(self._parsed) >= SCRIPTS_CACHED:
-                del self._parsed[next(iter(self._parsed))]
-            self._parsed[ref.sha256] = script
-        return self._parsed[ref.sha256]
+        return await self._scripts.read(task, ref)

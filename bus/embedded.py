@@ -13,16 +13,18 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from importlib import metadata
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
+from typing import NamedTuple
 
 import anyio
 from anyio.abc import Process
 
 from parley.bus.errors import BadInput, ParleyError, Unreachable, Unsuitable
 from parley.bus.extras import how_to_install
+from parley.bus.store_lock import StoreLock, locked
 
 BINARY = "nats-server"
 READY_WITHIN_S = 10.0
@@ -32,10 +34,12 @@ POLL_S = 0.002
 GRACE_S = 5
 
 # $1 is the scratch directory, the rest the command. Reading ends when our end of the pipe closes.
+# What comes as stderr is the lock of the store: the server keeps it, as nothing else does.
 SUPERVISOR = f"""
 scratch=$1; shift
-exec 3<&0
+exec 3<&0 4>&2 2>/dev/null
 "$@" </dev/null >/dev/null 2>&1 3<&- & server=$!
+exec 4>&-
 {{ while read -r _ <&3; do :; done; kill -TERM $server; sleep {GRACE_S}; kill -KILL $server; }} &
 guard=$!
 exec 3<&-
@@ -45,6 +49,11 @@ tail -n 5 "$scratch/log"
 rm -rf "$scratch"
 exit $status
 """
+
+
+class Ready(NamedTuple):
+    url: str
+    pid: int
 
 
 def find_binary(override: Path | None = None) -> Path:
@@ -76,6 +85,15 @@ async def embedded_server(
     if sys.platform == "win32":
         raise Unsuitable("a private server needs a POSIX shell; start nats-server yourself")
     command = find_binary(binary)
+    async with AsyncExitStack() as stack:
+        lock = await stack.enter_async_context(locked(store)) if store is not None else None
+        yield await stack.enter_async_context(_running(command, port, store, lock))
+
+
+@asynccontextmanager
+async def _running(
+    command: Path, port: int | None, store: Path | None, lock: StoreLock | None
+) -> AsyncIterator[str]:
     scratch = Path(tempfile.mkdtemp(prefix="parley-nats-"))
     process = await anyio.open_process(
         [
@@ -84,21 +102,25 @@ async def embedded_server(
             "--ports_file_dir", str(scratch), "-l", str(scratch / "log"),
             "-js", "-sd", str(store or scratch / "store"),
         ],
-        stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=True,
+        stdin=PIPE, stdout=PIPE, stderr=lock.file if lock else DEVNULL, start_new_session=True,
     )  # fmt: skip
     try:
-        yield await _ready(process, scratch, port)
+        ready = await _ready(process, scratch, port)
+        if lock is not None:
+            lock.tell(ready.url, ready.pid)
+        yield ready.url
     finally:
         with anyio.CancelScope(shield=True):
             await _stop(process)
 
 
-async def _ready(process: Process, scratch: Path, port: int | None) -> str:
+async def _ready(process: Process, scratch: Path, port: int | None) -> Ready:
     with anyio.move_on_after(READY_WITHIN_S):
         while process.returncode is None:
             async for ports in anyio.Path(scratch).glob("*.ports"):
                 with suppress(json.JSONDecodeError, OSError):
-                    return str(json.loads(await ports.read_text())["nats"][0])
+                    url = str(json.loads(await ports.read_text())["nats"][0])
+                    return Ready(url, int(ports.stem.rpartition("_")[2]))
             await anyio.sleep(POLL_S)
     if process.returncode is not None:
         raise await _failure(process, port)
@@ -111,7 +133,10 @@ async def _failure(process: Process, port: int | None) -> ParleyError:
         with suppress(anyio.EndOfStream):
             said = await process.stdout.receive()
     if b"address already in use" in said:
-        return BadInput(f"port {port} is taken; choose another, or connect to the server there")
+        return BadInput(
+            f"port {port} is taken: if Parley runs there, join it with"
+            f" --nats nats://127.0.0.1:{port}; otherwise choose another with --port"
+        )
     return Unsuitable(f"the private nats-server ended at once: {said.decode(errors='replace')}")
 
 

@@ -11,6 +11,7 @@ ParleyError
     │   └── Denied    the person who deployed: our account may not do this
     ├── Conflict      the writer: somebody else wrote first; read the log and decide again
     ├── Unavailable   the writer: still undecided after every retry; try again later
+    │   └── Full      the person who deployed: the log has no room; the writer tries again later
     └── NotFound      the caller: the blob, message or debate is not there
 
 Errors of nats-py never leave the JetStream adapter, errors of openai never leave the model brain:
@@ -55,6 +56,10 @@ class Conflict(BusError):
 
 
 class Unavailable(BusError):
+    pass
+
+
+class Full(Unavailable):
     pass
 
 

@@ -34,7 +34,7 @@ from parley.bus.contracts.facts import (
     Submitted,
     TurnTaken,
 )
-from parley.bus.errors import Conflict, DecodeError
+from parley.bus.errors import Conflict, DecodeError, Full
 from parley.bus.port import LARGEST_RECORD_BYTES, Bus, Entry, Guard, Record
 from parley.bus.subjects import CLOSED, DebateRef, Subjects, tail_of
 
@@ -79,8 +79,15 @@ class Journal:
         self.subjects = subjects
 
     async def submit(self, ref: DebateRef, fact: Submitted) -> None:
-        """Raises Conflict when the debate's id is taken."""
+        """Raises Conflict when the debate's id is taken, and Full when the log nearly is."""
+        await self.check_room()
         await self._write_first(ref, fact)
+
+    async def check_room(self) -> None:
+        """Raises Full for whoever would begin something new in a log that is nearly full."""
+        shortage = await self.bus.shortage()
+        if shortage:
+            raise Full(shortage)
 
     async def cancel(self, ref: DebateRef, fact: CancelRequested) -> None:
         """Raises Conflict when somebody cancelled before."""
@@ -154,6 +161,7 @@ class Journal:
         return logged, undecodable
 
     def decode(self, record: Record) -> Logged:
+        refuse_forged(record)
         address = self.subjects.parse(record.subject)
         if address is None:
             raise DecodeError(f"subject {record.subject} belongs to no debate")
@@ -161,6 +169,7 @@ class Journal:
         return Logged(record.sequence, ref, decode(tail, record.data), record.time_ns)
 
     def decode_ask(self, record: Record) -> tuple[DebateRef, Ask]:
+        refuse_forged(record)
         address = self.subjects.parse_ask(record.subject)
         if address is None:
             raise DecodeError(f"subject {record.subject} belongs to no debate")
@@ -198,6 +207,12 @@ class Journal:
         tail = tail_of(fact)
         headers = envelope(ref, fact, tail)
         return Draft(self.subjects.at(ref, tail), encode(fact), fact, headers)
+
+
+def refuse_forged(record: Record) -> None:
+    """Raises DecodeError for a record whose publisher spoke in the server's name."""
+    if record.forged:
+        raise DecodeError(f"its header {record.forged} is for the server to write")
 
 
 def _entry(draft: Draft, guard: Guard) -> Entry:

@@ -5,6 +5,7 @@ Two buses stand behind it, JetStream and memory, with one behaviour suite (tests
 Nothing here knows what a debate is.
 """
 
+import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -12,13 +13,40 @@ from typing import NamedTuple, Protocol
 import anyio
 
 from parley.bus.contracts.base import BlobRef
+from parley.bus.errors import BadInput, NotFound
 
 # The reason of a dead letter that nobody acknowledged.
 USED_UP = "every delivery is used up"
 
 
-# No bus takes more; headers count towards it. Far below the server's default limit of 1 MiB.
-LARGEST_RECORD_BYTES = 512 * 1024
+# No bus takes more; headers count towards it. Below the server's default limit of 1 MiB, and above
+# the longest text (200,000 characters) in a script of which each takes four bytes.
+LARGEST_RECORD_BYTES = 896 * 1024
+# Three times what an image may have; whoever reads a blob holds it in memory.
+LARGEST_BLOB_BYTES = 64 << 20
+
+
+def reference_to(data: bytes, media_type: str) -> BlobRef:
+    """Raises BadInput for more than a bus takes."""
+    if len(data) > LARGEST_BLOB_BYTES:
+        raise BadInput(f"{len(data)} bytes are too many: at most {LARGEST_BLOB_BYTES}")
+    return BlobRef(sha256=hashlib.sha256(data).hexdigest(), size=len(data), media_type=media_type)
+
+
+def check_size(ref: BlobRef) -> None:
+    """Raises NotFound for what no bus has taken, before anything is read."""
+    if ref.size > LARGEST_BLOB_BYTES:
+        raise NotFound(
+            f"blob {ref.sha256} should have {ref.size} bytes: more than {LARGEST_BLOB_BYTES}"
+        )
+
+
+# Of a subject and of the data, in the trace of a record.
+LONGEST_TRACE = 200
+
+
+# The header line of the entries of a debate that is over before it is written.
+IMPORTED = "Parley-Imported: 1"
 
 
 class Guard(NamedTuple):
@@ -40,12 +68,20 @@ class Entry(NamedTuple):
 
 
 class Record(NamedTuple):
-    """Something that stands in the log. `time_ns` is the server's, since the epoch."""
+    """
+    Something that stands in the log. `time_ns` is the server's, since the epoch.
+
+    `forged` names a header that only the server may write, where the publisher wrote it: such a
+    record counts for nothing, whoever reads it and however. `imported` marks a debate that was over
+    before it was written here; only queues tell.
+    """
 
     sequence: int
     subject: str
     data: bytes
     time_ns: int
+    forged: str = ""
+    imported: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +123,31 @@ class Delivery(Protocol):
         ...
 
 
+class Trace(NamedTuple):
+    """What is still known of a record that was taken out of the log."""
+
+    subject: str
+    size: int
+    sha256: str
+    excerpt: str
+
+
+def trace_of(record: Record) -> Trace:
+    return Trace(
+        subject=record.subject[:LONGEST_TRACE],
+        size=len(record.data),
+        sha256=hashlib.sha256(record.data).hexdigest(),
+        excerpt=record.data[:LONGEST_TRACE].decode("utf-8", "replace"),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
     """
     A record that was given up. `number` is its place among the dead letters, not in the log.
 
     `queue` is empty if a reader of the log could not use it, rather than a worker at a queue.
+    `trace` is there if that reader took the record out of the log.
     """
 
     number: int
@@ -101,6 +156,7 @@ class DeadLetter:
     reason: str
     attempts: int
     time_ns: int
+    trace: Trace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +231,8 @@ class Bus(Protocol):
 
         Repeating an entry that is already stored answers its sequence, while its guard still
         holds. Raises Conflict when a guard fails, and Unavailable when the outcome is still
-        unknown after every retry (the entry may yet be stored, which its msg_id makes harmless).
+        unknown after every retry (the entry may yet be stored, which its msg_id makes harmless);
+        Full if that is because there is no room.
         """
         ...
 
@@ -247,11 +304,19 @@ class Bus(Protocol):
         """(queue, sequence) of every record whose deliveries are used up; best effort."""
         ...
 
-    async def bury(self, sequence: int, reason: str) -> None:
+    async def bury(self, sequence: int, reason: str, trace: Trace | None = None) -> None:
         """
         Make a dead letter of a record that a reader cannot use; once, however often it is read, and
-        not again once it was forgotten.
+        not again once it was forgotten. With a trace the record can be taken out of the log.
         """
+        ...
+
+    async def take_out(self, sequence: int) -> None:
+        """Delete a record of the log for good; idempotent. Raises Denied where only others may."""
+        ...
+
+    async def shortage(self) -> str:
+        """Why nothing new should be begun in the log, which is nearly full; empty while it is not."""
         ...
 
     async def waiting_in(self, queue: str) -> int:
@@ -260,10 +325,12 @@ class Bus(Protocol):
 
     async def count_dead(self) -> int: ...
 
-    async def dead_letters(self) -> list[DeadLetter]:
+    async def dead_letters(
+        self, *, before: int | None = None, newest: int | None = None
+    ) -> list[DeadLetter]:
         """
         Oldest first: what `bury` was told of, what a worker terminated, and every record whose
-        deliveries are used up.
+        deliveries are used up; with `newest` no more than so many, of the numbers below `before`.
         """
         ...
 
@@ -296,9 +363,9 @@ class Bus(Protocol):
         ...
 
     async def put_blob(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
-        """Idempotent: the same content has the same name."""
+        """Idempotent: the same content has the same name. One that is damaged is whole again."""
         ...
 
     async def get_blob(self, ref: BlobRef) -> bytes:
-        """Raises NotFound, also when the content does not match its name."""
+        """Raises NotFound, also when the content has not the size and the hash of the reference."""
         ...

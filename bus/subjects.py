@@ -17,6 +17,8 @@ The only place where a subject is spelled.
     purse.{prefix}.{panel}.batch.{name}.{persona}
     answers.{prefix}.{panel}.{persona}.{hash}         a persona: what its model answered a prompt
 
+    redrive.{prefix}.doctor                           `parley doctor`: whether the log stores
+
 A redrive stands in the same stream, where the persona's queue finds it, but in no debate's log.
 Viewers read the same facts from `live.{prefix}.>`, republished by the server after storage, and
 there, never stored, `live.{prefix}.{panel}.{id}.partial.{step}.{persona}`: a turn being spoken.
@@ -47,7 +49,8 @@ REDRIVE = "redrive"
 CONTROL = "ctl."
 ASKS = "ctl.ask."
 CLOSED = "ctl.closed"
-PARTIAL = "partial."
+TURN = "turn."
+PARTIAL = "partial"
 # Registers: streams of their own, in which only the newest of each subject is kept.
 PURSE = "purse"
 ANSWERS = "answers"
@@ -139,17 +142,30 @@ class Subjects:
 
     def partial(self, ref: DebateRef, step: str, persona: str) -> str:
         """Where a persona says what it has so far of a turn; a signal, not stored."""
-        return f"{LIVE}.{self.at(ref, f'{PARTIAL}{step}.{persona}')}"
+        return f"{LIVE}.{self.at(ref, f'{PARTIAL}.{step}.{persona}')}"
 
     def partials(self, panel: str = "*", debate: str = "*") -> str:
         return self.partial(DebateRef(panel, debate), "*", "*")
 
-    def parse_partial(self, subject: str) -> DebateRef | None:
-        """The debate that a partial turn belongs to; None if the subject is not one of those."""
+    def parse_partial(self, subject: str) -> tuple[DebateRef, str, str] | None:
+        """The debate, step and persona of a partial turn; None if the subject is not one of those."""
         address = self.parse(subject.removeprefix(f"{LIVE}."))
         if address is None or not subject.startswith(f"{LIVE}."):
             return None
-        return address[0] if address[1].startswith(PARTIAL) else None
+        ref, tail = address
+        match tail.split("."):
+            case [kind, step, persona] if kind == PARTIAL:
+                return ref, step, persona
+            case _:
+                return None
+
+    def turns(self) -> str:
+        return f"{self.prefix}.*.*.{TURN}>"
+
+    def is_turn(self, subject: str) -> bool:
+        """Also where the panel or id is no name: whoever may speak chooses the id."""
+        tokens = subject.split(".", 3)
+        return len(tokens) > 3 and tokens[0] == self.prefix and tokens[3].startswith(TURN)  # noqa: PLR2004 - prefix, panel, id
 
     def facts(self, panel: str = "*", debate: str = "*") -> tuple[str, ...]:
         """Filters that match every fact."""
@@ -160,6 +176,9 @@ class Subjects:
 
     def closings(self, panel: str = "*") -> str:
         return f"{self.prefix}.{panel}.*.ctl.closed"
+
+    def every_control(self) -> str:
+        return f"{self.prefix}.*.*.{CONTROL}>"
 
     def every_ask(self) -> str:
         return f"{self.prefix}.*.*.{ASKS}>"
@@ -175,6 +194,10 @@ class Subjects:
 
     def redrives(self) -> str:
         return f"{REDRIVE}.{self.prefix}.>"
+
+    def probe(self) -> str:
+        """In the log's stream, but in no debate: for a write that only shows whether it is stored."""
+        return f"{REDRIVE}.{self.prefix}.doctor"
 
     def parse_ask(self, subject: str) -> tuple[DebateRef, str] | None:
         """Like `parse`; the tail of a redriven ask is that of an ask to its persona."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_network
 from urllib.parse import urlsplit
 
 _HTTP = ("http", "https")
@@ -26,3 +26,11 @@ def http_address(url: str, like: str) -> str:
     if not is_address(url, _HTTP) or not url.isprintable() or " " in url:
         raise ValueError(f"should look like {like}")
     return url.rstrip("/")
+
+
+def networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Addresses and networks, separated by commas. Raises ValueError."""
+    try:
+        return tuple(ip_network(one.strip()) for one in text.split(",") if one.strip())
+    except ValueError as error:
+        raise ValueError("should look like 10.0.0.7,10.1.0.0/16") from error

@@ -12,7 +12,7 @@ import yaml
 from typing_extensions import override
 
 from parley.bus.errors import BadInput
-from parley.configs.careful_yaml import Unusable, construct
+from parley.configs.careful_yaml import Unusable, construct, place_and_problem
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -52,10 +52,10 @@ def read_mapping(path: Path) -> dict[str, object]:
         loader = _StrictLoader(text)
         content = construct(loader)
     except yaml.YAMLError as error:
-        raise BadInput(f"{path}: {_place_and_problem(error)}") from error
+        raise BadInput(f"{path}: {place_and_problem(error)}") from error
     except Unusable as error:
-        place = isinstance(error.__cause__, yaml.YAMLError) and _place_and_problem(error.__cause__)
-        raise BadInput(f"{path}: {place or f'no usable YAML: {error}'}") from error
+        no_yaml = isinstance(error.__cause__, yaml.YAMLError)
+        raise BadInput(f"{path}: {'' if no_yaml else 'no usable YAML: '}{error}") from error
     if loader.repeated:
         raise BadInput("\n".join(f"{path}: {mistake}" for mistake in loader.repeated))
     if content is None:
@@ -63,10 +63,3 @@ def read_mapping(path: Path) -> dict[str, object]:
     if not isinstance(content, dict):
         raise BadInput(f"{path}: should be a mapping of keys to values")
     return {str(key): value for key, value in content.items()}
-
-
-def _place_and_problem(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
-    place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
-    return place + " ".join(str(problem).split())

@@ -25,7 +25,7 @@ def dotted(place: Place) -> str:
 def explain(
     error: ValidationError, schema: type[BaseModel], origin: Callable[[Place], str]
 ) -> list[str]:
-    """Every mistake as `origin: key: problem`; values of fields with `repr=False` are never shown."""
+    """Every mistake as `origin: key: problem`; values that may hold secrets are never shown."""
     lines = []
     items = error.errors(include_url=False, include_context=False)
     for item in items:
@@ -52,11 +52,16 @@ def _has_mistakes_inside(place: Place, items: Sequence[ErrorDetails]) -> bool:
 
 def _problem(message: str, value: object, field: FieldInfo | None) -> str:
     text = message.removeprefix("Value error, ").removeprefix("Input ")
-    if isinstance(value, str | int | float) and (field is None or field.repr):
+    if isinstance(value, str | int | float) and (field is None or _may_be_shown(field)):
         shown = repr(value)
         short = shown if len(shown) <= _SHOWN_LENGTH else shown[:_SHOWN_LENGTH] + "…"
         text = f"{text} (got {short})"
     return text
+
+
+def _may_be_shown(field: FieldInfo) -> bool:
+    """A value in the place of a whole block may be what belongs into a field with `repr=False`."""
+    return field.repr and _model_in(field.annotation) is None
 
 
 def _known_keys(schema: type[BaseModel], place: Place) -> list[str]:

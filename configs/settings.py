@@ -31,7 +31,7 @@ from typing_extensions import override
 
 from parley.bus.contracts.base import Token
 from parley.bus.errors import BadInput
-from parley.configs.addresses import http_address, is_address
+from parley.configs.addresses import http_address, is_address, networks
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import Place, explain
 from parley.configs.model import OPENAI, ModelSettings, endpoint
@@ -55,15 +55,33 @@ def _monitoring_address(url: str) -> str:
     return http_address(url, like="http://host:8222")
 
 
+def _known_networks(text: str) -> str:
+    networks(text)
+    return text
+
+
 def _existing_file(path: Path) -> Path:
     if not path.is_file():
         raise ValueError(f"no such file: {path}")
     return path
 
 
+def _secret_file(path: Path) -> Path:
+    """Raises ValueError that does not repeat what was given: it may be the secret itself."""
+    try:
+        there = path.is_file()
+    except (OSError, ValueError):
+        there = False
+    if not there:
+        raise ValueError("no such file: should be the name of a file, not what stands in it")
+    return path
+
+
 ServerUrl = Annotated[str, AfterValidator(_server_address)]
 MonitorUrl = Annotated[str, AfterValidator(_monitoring_address)]
+Networks = Annotated[str, AfterValidator(_known_networks)]
 ExistingFile = Annotated[Path, AfterValidator(_existing_file)]
+SecretFile = Annotated[Path, AfterValidator(_secret_file)]
 
 
 def _long_enough(token: SecretStr) -> SecretStr:
@@ -88,23 +106,28 @@ class NatsSettings(Block):
     url: ServerUrl | None = Field(default=None, repr=False)
     user: str | None = None
     password: SecretStr | None = Field(default=None, repr=False)
-    creds_file: ExistingFile | None = None
-    nkey_seed_file: ExistingFile | None = None
+    creds_file: SecretFile | None = Field(default=None, repr=False)
+    nkey_seed_file: SecretFile | None = Field(default=None, repr=False)
     tls_ca_file: ExistingFile | None = None
     tls_cert_file: ExistingFile | None = None
-    tls_key_file: ExistingFile | None = None
+    tls_key_file: SecretFile | None = Field(default=None, repr=False)
     stream: Token = "PARLEY"
     prefix: Token = "debate"
     replicas: Annotated[int, Field(ge=1, le=5)] = 1
     # The server's monitoring port, for `parley doctor`: http://host:8222.
-    monitor: MonitorUrl | None = None
+    monitor: MonitorUrl | None = Field(default=None, repr=False)
 
 
 class RetentionSettings(Block):
-    """How long and how much the server keeps before the oldest goes; None sets no limit."""
+    """How long and how much the server keeps; None sets no limit."""
 
+    # Facts go by their own age, whether or not their debate is over: one that is still open loses its
+    # submission first, and then nobody can go on with it. Longer than any debate may last.
     log_days: Annotated[float, Field(gt=0)] | None = 90.0
+    # A full log forgets nothing: it takes nothing more.
     log_mib: Annotated[int, Field(ge=1)] | None = None
+    # Above this share of log_mib no debate is accepted, so that those that are open can close.
+    accept_below: Annotated[float, Field(gt=0, le=1)] = 0.8
     # A blob that is put again in the second half of its life starts anew: the default keeps it as
     # long as any fact that refers to it.
     blob_days: Annotated[float, Field(gt=0)] | None = 180.0
@@ -113,6 +136,7 @@ class RetentionSettings(Block):
     dead_mib: Annotated[int, Field(ge=1)] | None = 64
     # What was taken out of budgets, and the answers of models (kept only where they are shared).
     purse_days: Annotated[float, Field(gt=0)] | None = 30.0
+    purse_mib: Annotated[int, Field(ge=1)] | None = 64
     answer_days: Annotated[float, Field(gt=0)] | None = 7.0
     answer_mib: Annotated[int, Field(ge=1)] | None = 256
 
@@ -160,6 +184,10 @@ class WebSettings(Block):
     read_token: WebToken | None = Field(default=None, repr=False)
     # Lets its bearer act as well: submit, cancel, redrive.
     operator_token: WebToken | None = Field(default=None, repr=False)
+    # Open at once from one address; whoever has more loses the one that was idle for longest.
+    connections_per_address: Annotated[int, Field(ge=1, le=3000)] = 250
+    # Through these come many people: not counted by address, and believed where they name the scheme.
+    proxies: Networks = "127.0.0.0/8,::1"
 
 
 class LogSettings(Block):
@@ -176,6 +204,7 @@ class Settings(BaseSettings):
         env_nested_delimiter=_ENV_DELIMITER,
         nested_model_default_partial_update=True,
         env_parse_none_str="none",
+        hide_input_in_errors=True,
     )
 
     nats: NatsSettings = NatsSettings()

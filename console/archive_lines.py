@@ -16,17 +16,15 @@ from typing import IO, Annotated, Literal, NamedTuple
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from parley.bus.codec import encode
-from parley.bus.contracts.base import BlobRef, Contract, Token
+from parley.bus.contracts.base import BlobRef, Contract, Token, Whole
 from parley.bus.contracts.facts import Fact
 from parley.bus.errors import DecodeError
-from parley.bus.port import LARGEST_RECORD_BYTES
+from parley.bus.port import LARGEST_BLOB_BYTES, LARGEST_RECORD_BYTES
 from parley.bus.subjects import DebateRef
 from parley.console.story import name_of
 
 # The usual name of a file of such lines.
 DEBATES = "debates.jsonl"
-# Three times what an image may have.
-LARGEST_BLOB_BYTES = 64 << 20
 # A fact with its address and digest; escapes may have made it longer than it was in the log.
 LONGEST_FACT_LINE = 2 * LARGEST_RECORD_BYTES
 # In base64, with its name.
@@ -37,9 +35,9 @@ class FactLine(Contract):
     kind: Literal["fact"] = "fact"
     panel: Token
     debate_id: Token
-    ordinal: Annotated[int, Field(ge=0)]
+    ordinal: Whole
     # When the server stored it, since the epoch; nothing depends on it.
-    time_ns: int
+    time_ns: Annotated[int, Field(ge=0, lt=2**63)]
     fact: Annotated[Fact, Field(discriminator="type")]
     chain: str
 
@@ -70,7 +68,13 @@ class Numbered(NamedTuple):
 
     number: int
     line: FactLine
-    raw: JsonValue
+    # Whether its digest follows from the fact as it was written and the digest before it.
+    linked: bool
+
+
+class Bounds(NamedTuple):
+    lines: int
+    size_bytes: int
 
 
 class Content(NamedTuple):
@@ -112,14 +116,24 @@ def blob_line(ref: BlobRef, data: bytes) -> str:
     return BlobLine(ref=ref, base64=base64.b64encode(data).decode()).model_dump_json()
 
 
-def read_content(file: IO[bytes], source: str, longest: int) -> Content:
-    """Raises DecodeError for a line that is neither a fact nor a blob, or longer than `longest`."""
+def read_content(
+    file: IO[bytes], source: str, longest: int, bounds: Bounds | None = None
+) -> Content:
+    """
+    Raises DecodeError for a line that is neither a fact nor a blob, or longer than `longest`.
+
+    `bounds` are for what was compressed, and may be far larger than the file it came from.
+    """
     content = Content({}, {})
-    for number, line in enumerate(_lines(file, source, longest), start=1):
+    lines = _lines(file, source, longest)
+    for number, line in enumerate(_within(lines, bounds, source) if bounds else lines, start=1):
         place = f"{source}: line {number}"
         decoded, raw = _decode(line, place)
         if isinstance(decoded, FactLine):
-            content.facts.setdefault(decoded.ref, []).append(Numbered(number, decoded, raw["fact"]))
+            before = content.facts.setdefault(decoded.ref, [])
+            chain = before[-1].line.chain if before else str(decoded.ref)
+            linked = _link(chain, raw["fact"]) == decoded.chain
+            before.append(Numbered(number, decoded, linked))
         else:
             content.blobs[decoded.ref] = _blob(decoded, place)
     return content
@@ -127,7 +141,7 @@ def read_content(file: IO[bytes], source: str, longest: int) -> Content:
 
 def archived(ref: DebateRef, lines: list[Numbered]) -> Archived:
     recorded = tuple(Recorded(one.line.fact, one.line.time_ns) for one in lines)
-    return Archived(ref, recorded, tuple(_breaks(ref, lines)))
+    return Archived(ref, recorded, tuple(_breaks(lines)))
 
 
 def check_blob(ref: BlobRef, data: bytes, place: str) -> bytes:
@@ -144,6 +158,19 @@ def _lines(file: IO[bytes], source: str, longest: int) -> Iterator[bytes]:
         if len(line) > longest:
             raise DecodeError(f"{source}: line {number}: longer than {longest} bytes")
         yield line.removesuffix(b"\n")
+
+
+def _within(lines: Iterable[bytes], bounds: Bounds, source: str) -> Iterator[bytes]:
+    size = 0
+    for number, line in enumerate(lines, start=1):
+        size += len(line) + 1
+        if number > bounds.lines:
+            raise DecodeError(f"{source}: line {number}: more than {bounds.lines} lines")
+        if size > bounds.size_bytes:
+            raise DecodeError(
+                f"{source}: line {number}: more than {bounds.size_bytes} bytes when unpacked"
+            )
+        yield line
 
 
 def _decode(line: bytes, place: str) -> tuple[FactLine | BlobLine, dict[str, JsonValue]]:
@@ -166,16 +193,14 @@ def _blob(line: BlobLine, place: str) -> bytes:
     return check_blob(line.ref, data, place)
 
 
-def _breaks(ref: DebateRef, lines: list[Numbered]) -> Iterator[str]:
+def _breaks(lines: list[Numbered]) -> Iterator[str]:
     """Each link is checked against the one recorded before it, so that one change is one break."""
-    chain = str(ref)
-    for expected, (number, line, raw) in enumerate(lines):
+    for expected, (number, line, linked) in enumerate(lines):
         what = f"line {number}, fact {line.ordinal} ({name_of(line.fact)})"
         if line.ordinal != expected:
             yield f"{what}: fact {expected} should stand here"
-        if _link(chain, raw) != line.chain:
+        if not linked:
             yield f"{what}: altered, or moved, or a line before it is lost"
-        chain = line.chain
 
 
 def _link(chain: str, fact: JsonValue) -> str:

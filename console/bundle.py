@@ -7,13 +7,14 @@ Debates with their images in one file: a zip archive.
 
 Nothing is ever unpacked to a disk. Names other than these are refused, and every size is bounded
 before it is read: a blob is stored uncompressed, so that it is no larger than the file itself, and
-a line of facts has its limit.
+facts have their limits in lines, in bytes, and in the bytes of a line.
 """
 
 import json
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +24,13 @@ from pydantic import ValidationError
 
 from parley.bus.contracts.base import BlobRef, Contract, Token
 from parley.bus.errors import BadInput, DecodeError
+from parley.bus.port import LARGEST_BLOB_BYTES
 from parley.bus.subjects import DebateRef
 from parley.console.archive_lines import (
     DEBATES,
-    LARGEST_BLOB_BYTES,
     LONGEST_FACT_LINE,
     Archived,
+    Bounds,
     Content,
     Recorded,
     archived,
@@ -39,8 +41,11 @@ from parley.console.archive_lines import (
 
 SUFFIX = ".zip"
 MANIFEST, BLOBS = "manifest.json", "blobs/"
-LARGEST_MANIFEST_BYTES = 64 << 20
+LARGEST_MANIFEST_BYTES = 32 << 20
 MOST_ENTRIES = 200_000
+# A packed line can be a thousand times smaller than what it takes in memory.
+MOST_LINES = 250_000
+LARGEST_DEBATES_BYTES = 256 << 20
 # What zipfile raises for files that are not as they should be.
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -87,6 +92,7 @@ class BundleWriter:
     def __init__(self, path: Path) -> None:
         self._zip = zipfile.ZipFile(path, "w")
         self._lines = self._zip.open(_entry(DEBATES, zipfile.ZIP_DEFLATED), "w", force_zip64=True)
+        self._written = Bounds(0, 0)
         self._debates: list[BundledDebate] = []
         self._blobs: list[BlobRef] = []
 
@@ -94,11 +100,22 @@ class BundleWriter:
         count, line = 0, ""
         for line in fact_lines(ref, recorded):
             count += 1
-            self._lines.write(f"{line}\n".encode())
+            self._write(f"{line}\n".encode())
         chain = str(json.loads(line)["chain"]) if line else str(ref)
         self._debates.append(
             BundledDebate(panel=ref.panel, debate_id=ref.id, facts=count, chain=chain)
         )
+
+    def _write(self, line: bytes) -> None:
+        """Raises BadInput for more than can be read again."""
+        lines, size = self._written.lines + 1, self._written.size_bytes + len(line)
+        if lines > MOST_LINES or size > LARGEST_DEBATES_BYTES:
+            raise BadInput(
+                f"too much for one bundle ({MOST_LINES} facts, {LARGEST_DEBATES_BYTES} bytes):"
+                " export fewer debates at a time, or a .jsonl file"
+            )
+        self._written = Bounds(lines, size)
+        self._lines.write(line)
 
     def blob(self, ref: BlobRef, data: bytes) -> None:
         if len(data) > LARGEST_BLOB_BYTES:
@@ -132,12 +149,13 @@ class BundledBlobs:
 
 def read_bundle(path: Path) -> tuple[tuple[Archived, ...], BundledBlobs]:
     """Raises DecodeError for whatever does not belong, with its place; contents of blobs excepted."""
+    bounds = Bounds(MOST_LINES, LARGEST_DEBATES_BYTES)
     try:
         with zipfile.ZipFile(path) as file:
             _check_entries(path, file)
             manifest = _manifest(path, file)
             with file.open(DEBATES) as lines:
-                content = read_content(lines, f"{path}: {DEBATES}", LONGEST_FACT_LINE)
+                content = read_content(lines, f"{path}: {DEBATES}", LONGEST_FACT_LINE, bounds)
     except _DAMAGE as error:
         raise DecodeError(f"{path}: a damaged bundle: {error}") from error
     except OSError as error:
@@ -169,7 +187,7 @@ def _check_entries(path: Path, file: zipfile.ZipFile) -> None:
     if len(names) > MOST_ENTRIES:
         raise DecodeError(f"{path}: {len(names)} entries, more than {MOST_ENTRIES}")
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, times in Counter(names).items() if times > 1)
         raise DecodeError(f"{path}: {twice!r} stands twice")
     for entry in file.infolist():
         _check_entry(path, entry)

@@ -56,21 +56,30 @@ class Letter:
     ask: Ask | None = None
 
     @property
+    def subject(self) -> str | None:
+        if self.record is not None:
+            return self.record.subject
+        return self.dead.trace.subject if self.dead.trace is not None else None
+
+    @property
     def persona(self) -> str | None:
         if self.ref is None or not self.dead.queue:
             return None
         return self.dead.queue.removeprefix(f"{self.ref.panel}-")
 
 
-async def letters(journal: Journal) -> list[Letter]:
-    return [await _opened(journal, dead) for dead in await journal.bus.dead_letters()]
+async def letters(
+    journal: Journal, *, before: int | None = None, newest: int | None = None
+) -> list[Letter]:
+    dead = await journal.bus.dead_letters(before=before, newest=newest)
+    return [await _opened(journal, one) for one in dead]
 
 
 async def letter(journal: Journal, number: int) -> Letter:
     """Raises NotFound."""
-    for dead in await journal.bus.dead_letters():
-        if dead.number == number:
-            return await _opened(journal, dead)
+    for one in await letters(journal, before=number + 1, newest=1):
+        if one.dead.number == number:
+            return one
     raise NotFound(f"no dead letter {number} (parley dlq list shows them)")
 
 
@@ -78,7 +87,8 @@ async def _opened(journal: Journal, dead: DeadLetter) -> Letter:
     try:
         record = await journal.bus.record(dead.sequence)
     except NotFound:
-        return Letter(dead)
+        address = journal.subjects.parse(dead.trace.subject) if dead.trace is not None else None
+        return Letter(dead, ref=address[0] if address is not None else None)
     address = journal.subjects.parse_ask(record.subject)
     ref = address[0] if address is not None else None
     try:
@@ -89,7 +99,7 @@ async def _opened(journal: Journal, dead: DeadLetter) -> Letter:
 
 async def fate(journal: Journal, one: Letter) -> Fate:
     """What redriving would come to at this moment."""
-    if one.record is None:
+    if one.record is None and one.dead.trace is None:
         return Fate.GONE
     if one.persona is None:
         return Fate.NO_ASK

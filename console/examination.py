@@ -7,6 +7,7 @@ What `parley doctor` looks at, and what it makes of it.
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -14,6 +15,7 @@ from urllib.request import urlopen
 
 import anyio
 import anyio.to_thread
+from pydantic import ValidationError
 
 from parley.bus.errors import BusError, DecodeError, Denied
 from parley.bus.jetstream.bus import JetStreamBus
@@ -22,6 +24,7 @@ from parley.bus.jetstream.inspect import QueueState, ServerState, StreamState
 from parley.bus.journal import Journal
 from parley.bus.port import Presence, Queue
 from parley.bus.subjects import Subjects
+from parley.coordinator.peers import SILENCE_S, Beacon
 
 ROLL_CALL_S = 1.0
 MONITOR_WITHIN_S = 3.0
@@ -59,6 +62,8 @@ class Disk:
 class Waiting:
     for_s: float
     deadline_s: float
+    # An ask to several stands in the queue of everybody on the panel, seated in the debate or not.
+    asked: bool = True
 
     @property
     def in_vain(self) -> bool:
@@ -75,6 +80,8 @@ class Examination:
     streams: Sequence[StreamState]
     queues: Sequence[QueueState]
     present: Sequence[Presence]
+    # By their beacons, which only a coordinator's login may send; None if this login may not listen.
+    coordinators: frozenset[str] | None
     dead_letters: int
     # The server's clock against ours; None while there is no stream to ask.
     ahead_s: float | None
@@ -82,6 +89,8 @@ class Examination:
     refusal: str | None
     # By queue, the oldest ask that waits there.
     oldest: Mapping[str, Waiting]
+    # Why no debate is accepted; empty if one is.
+    shortage: str = ""
 
 
 async def examine(bus: JetStreamBus, monitor: str | None, queues: Sequence[Queue]) -> Examination:
@@ -96,9 +105,11 @@ async def examine(bus: JetStreamBus, monitor: str | None, queues: Sequence[Queue
         streams=streams,
         queues=found,
         present=[one for one in await bus.roll_call(ROLL_CALL_S) if "role" in one.labels],
+        coordinators=await _coordinating(bus),
         dead_letters=len(await bus.dead_letters()) if bus.layout.dead in names else 0,
         ahead_s=ahead_s,
         refusal=await _refusal(bus),
+        shortage=await bus.shortage() if bus.layout.stream in names else "",
         oldest={
             queue.name: waiting
             for queue in found
@@ -116,16 +127,33 @@ async def _refusal(bus: JetStreamBus) -> str | None:
         return str(error)
 
 
+async def _coordinating(bus: JetStreamBus) -> frozenset[str] | None:
+    heard: dict[str, bool] = {}
+
+    def note(_subject: str, data: bytes) -> None:
+        with suppress(ValidationError):
+            beacon = Beacon.model_validate_json(data)
+            heard[beacon.name] = not beacon.leaving
+
+    try:
+        with anyio.move_on_after(SILENCE_S):
+            await bus.listen(Subjects(bus.layout.prefix).beacons(), note)
+    except Denied:
+        return None
+    return frozenset(name for name, stays in heard.items() if stays)
+
+
 async def _oldest(bus: JetStreamBus, queue: QueueState, ahead_s: float) -> Waiting | None:
     """None if it was taken meanwhile, or is no ask."""
     record = await bus.oldest_waiting(queue)
     if record is None:
         return None
     try:
-        _, ask = Journal(bus, Subjects(bus.layout.prefix)).decode_ask(record)
+        ref, ask = Journal(bus, Subjects(bus.layout.prefix)).decode_ask(record)
     except DecodeError:
         return None
-    return Waiting(time.time() + ahead_s - record.time_ns / 1e9, ask.deadline_s)
+    asked = any(queue.name == f"{ref.panel}-{persona}" for persona in ask.personas)
+    return Waiting(time.time() + ahead_s - record.time_ns / 1e9, ask.deadline_s, asked)
 
 
 async def _disk(monitor: str) -> Disk | OSError:
@@ -152,11 +180,12 @@ def findings(seen: Examination) -> list[Finding]:
         _durability(seen),
         *_layout(seen.differences),
         *(_storage(stream) for stream in seen.streams),
+        *([Finding("storage", State.WRONG, seen.shortage)] if seen.shortage else []),
         _whole_storage(seen),
         *_room(seen.disk),
         *_replicas(seen.streams),
         _clock(seen.ahead_s),
-        _coordinators(seen.present),
+        _coordinators(seen.coordinators),
         *_agents(seen),
         *_versions(seen.present),
         _dead_letters(seen.dead_letters),
@@ -248,12 +277,13 @@ def _clock(ahead_s: float | None) -> Finding:
     return Finding("clock", state, f"the server's is {ahead_s:+.3f} s from ours")
 
 
-def _coordinators(present: Sequence[Presence]) -> Finding:
-    count = sum(one.labels["role"] == "coordinator" for one in present)
-    if count == 0:
+def _coordinators(names: frozenset[str] | None) -> Finding:
+    if names is None:
+        return Finding("coordinators", State.UNKNOWN, "this login may not listen for them")
+    if not names:
         text = "none is alive: no debate goes on (parley coordinator)"
         return Finding("coordinators", State.WRONG, text)
-    return Finding("coordinators", State.OK, f"{count} alive")
+    return Finding("coordinators", State.OK, f"{len(names)} alive")
 
 
 def _agents(seen: Examination) -> Iterator[Finding]:
@@ -264,7 +294,9 @@ def _agents(seen: Examination) -> Iterator[Finding]:
             f" {queue.in_flight} in flight, {queue.redelivered} handed out again"
         )
         oldest = seen.oldest.get(queue.name)
-        if oldest is not None and oldest.in_vain:
+        if oldest is not None and not oldest.asked and alive == 0:
+            yield Finding("agents", State.NOTE, f"{text}; not seated in the oldest one's debate")
+        elif oldest is not None and oldest.in_vain:
             text += (
                 f"; the oldest waits for {oldest.for_s:.0f} s and had {oldest.deadline_s:g} s:"
                 " debates go on without this persona (start more agents)"

@@ -9,6 +9,7 @@ How a command ends: its exit code, and errors as lines that a person can read.
 """
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -42,14 +43,22 @@ _CODES: tuple[tuple[type[ParleyError], int], ...] = (
 )
 
 
+# In an address, up to its last @: a password may hold any other sign.
+_LOGIN = re.compile(r"(?<=://)\S*@")
+
+
 def code_of(error: ParleyError) -> int:
     return next((code for kind, code in _CODES if isinstance(error, kind)), FAILED)
 
 
 def complain(message: str) -> None:
     """On stderr, one line for each line of the message."""
-    for line in clean(message).splitlines():
+    for line in _without_logins(clean(message)).splitlines():
         print(f"parley: {line}", file=sys.stderr)
+
+
+def _without_logins(text: str) -> str:
+    return _LOGIN.sub("…@", text)
 
 
 def warn(messages: Iterable[str]) -> None:
@@ -95,7 +104,7 @@ class Ending:
         if len(expected) < len(leaves):
             raise error
         if self.verbose:
-            traceback.print_exception(error)
+            print(_without_logins("".join(_traced(error))), end="", file=sys.stderr)
         for message in dict.fromkeys(str(leaf) or type(leaf).__name__ for leaf in expected):
             complain(message)
         return max(map(code_of, expected))
@@ -108,6 +117,25 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
             yield from _leaves(inner)
     else:
         yield error
+
+
+def _traced(error: BaseException) -> Iterator[str]:
+    """
+    A traceback in which only our own errors and the system's speak: the others, above all those
+    of pydantic and YAML, quote the values that they complain about, passwords among them.
+    """
+    before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if before is not None:
+        yield from _traced(before)
+        yield "\nwhich led to:\n\n"
+    yield "Traceback (most recent call last):\n"
+    yield from traceback.format_tb(error.__traceback__)
+    said = f": {clean(str(error))}" if isinstance(error, ParleyError | OSError) else ""
+    yield f"{type(error).__qualname__}{said}\n"
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield "\nin this group:\n\n"
+            yield from _traced(inner)
 
 
 def _silence_stdout() -> None:

@@ -25,7 +25,9 @@ BEAT_S = 1.0
 STALE_S = 5.0
 PATIENCE_S = 5.0
 LARGEST_REQUEST = 8192
-ANSWERS_AT_ONCE = 32
+# Connections that say nothing keep no probe out: beyond so many, the longest silent one is closed.
+MOST_WAITING = 128
+SCRAPES_AT_ONCE = 4
 
 UP = Metric("parley_bus_up", "Whether the server is reached.", gauge=True)
 LOSSES = Metric("parley_bus_disconnections_total", "How often the connection broke.")
@@ -75,6 +77,9 @@ class Vitals:
     staff: Sequence[Member]
     stop: anyio.Event
     beat: float = field(default_factory=anyio.current_time)
+    scrapes: anyio.CapacityLimiter = field(
+        default_factory=lambda: anyio.CapacityLimiter(SCRAPES_AT_ONCE)
+    )
 
     async def keep_beating(self) -> None:
         while True:
@@ -95,6 +100,10 @@ class Vitals:
 
     async def metrics(self) -> str:
         """One request for each persona of this process, and one for its coordinator."""
+        async with self.scrapes:
+            return await self._figures()
+
+    async def _figures(self) -> str:
         now = Tally()
         now.put(UP, float(self.bus.link.up))
         now.put(LOSSES, self.bus.link.losses)
@@ -131,15 +140,25 @@ async def _answering(host: str, port: int, vitals: Vitals) -> AsyncIterator[None
         listener = await anyio.create_tcp_listener(local_host=host, local_port=port)
     except OSError as error:
         raise BadInput(f"health: cannot listen at {host}:{port}: {error.strerror}") from error
-    limit = anyio.CapacityLimiter(ANSWERS_AT_ONCE)
+    # Whose request has not arrived, the one that waits longest first.
+    waiting: dict[anyio.CancelScope, None] = {}
 
     async def answer(stream: SocketStream) -> None:
-        async with limit, stream:
-            with anyio.move_on_after(PATIENCE_S):
+        if len(waiting) >= MOST_WAITING:
+            longest = next(iter(waiting))
+            del waiting[longest]
+            longest.cancel()
+        async with stream:
+            with anyio.move_on_after(PATIENCE_S) as patience:
+                waiting[patience] = None
                 try:
-                    await stream.send(await _answer(await _request_line(stream), vitals))
+                    request = await _request_line(stream)
+                    waiting.pop(patience, None)
+                    await stream.send(await _answer(request, vitals))
                 except (anyio.BrokenResourceError, anyio.EndOfStream):
                     return
+                finally:
+                    waiting.pop(patience, None)
 
     async with listener, anyio.create_task_group() as tasks:
         tasks.start_soon(vitals.keep_beating)

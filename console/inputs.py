@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from parley.agents.deliberation.question import QUESTION_BLOB, Question
+from parley.agents.files import check_file_size
 from parley.agents.script import SCRIPT_BLOB
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import BadInput
@@ -16,6 +17,7 @@ from parley.bus.port import Bus
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import explain
 from parley.console.debates import ScriptFile
+from parley.console.text import one_line
 
 IMAGE_BLOB = "image"
 LONGEST_TEXT = 200_000
@@ -26,7 +28,7 @@ _LOOKS_LIKE_A_FILE = re.compile(r"^\S*/\S*$|^\S+\.[A-Za-z0-9]{2,5}$")
 @dataclass(frozen=True, slots=True)
 class Material:
     """
-    Either a text or an image's bytes; neither for a debate that only follows its script.
+    Either a text or an image's bytes with its file's name as the text; neither for a debate that only follows its script.
 
     A question file comes whole, with its question as the text.
     """
@@ -74,7 +76,7 @@ def read_material(given: str) -> Material:
     if not data:
         raise BadInput(f"{path}: is empty")
     if media_type.startswith("image/"):
-        return Material(image=data, media_type=media_type)
+        return Material(text=one_line(path.name), image=data, media_type=media_type)
     return _text(data, str(path))
 
 
@@ -89,8 +91,10 @@ async def upload(bus: Bus, material: Material, script: ScriptFile | None) -> Deb
     if material.image is not None:
         blobs[IMAGE_BLOB] = await bus.put_blob(material.image, material.media_type)
     if material.question is not None:
+        check_file_size(material.question, "the question")
         blobs[QUESTION_BLOB] = await bus.put_blob(material.question, "application/yaml")
     if script is not None:
+        check_file_size(script.data, str(script.path))
         blobs[SCRIPT_BLOB] = await bus.put_blob(script.data, "application/yaml")
     return DebateInput(text=material.text, blobs=blobs)
 

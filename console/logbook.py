@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from parley.bus.contracts.facts import Fact, Submitted
-from parley.bus.errors import BadInput
+from parley.bus.errors import BadInput, Unsuitable
 from parley.bus.journal import Journal, Undecodable
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings
@@ -23,11 +23,15 @@ _LOOKS_LIKE_A_FILE = re.compile(r"\.[A-Za-z]+$|^[./~]")
 
 @dataclass(frozen=True)
 class Log:
-    """`broken` says where an exported file is not what was exported."""
+    """
+    `broken` says where an exported file is not what was exported, `left_out` what stands among the
+    debate's records on a server, or stood there, and is no fact.
+    """
 
     ref: DebateRef
     recorded: tuple[Recorded, ...]
     broken: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -79,7 +83,31 @@ async def read_log(settings: Settings, debate: str) -> Log:
 async def log_of(journal: Journal, ref: DebateRef) -> Log:
     logged, undecodable = await journal.read(ref)
     _report(undecodable)
-    return Log(ref, tuple(Recorded(one.fact, one.time_ns) for one in logged))
+    return Log(
+        ref,
+        tuple(Recorded(one.fact, one.time_ns) for one in logged),
+        left_out=tuple(
+            f"record {one.record.sequence} on {one.record.subject}: {one.reason}"
+            for one in undecodable
+        )
+        + await _taken_out(journal, ref, {one.record.sequence for one in undecodable}),
+    )
+
+
+async def _taken_out(journal: Journal, ref: DebateRef, known: set[int]) -> tuple[str, ...]:
+    """What a coordinator took out of the debate, as far as this login may know."""
+    root = journal.subjects.at(ref, "")
+    try:
+        dead = await journal.bus.dead_letters()
+    except Unsuitable:
+        return ()
+    return tuple(
+        f"record {one.sequence} on {one.trace.subject}, taken out of the log: {one.reason}"
+        for one in dead
+        if one.trace is not None
+        and one.trace.subject.startswith(root)
+        and one.sequence not in known
+    )
 
 
 async def every_log(journal: Journal, panel: str = "*") -> list[Log]:

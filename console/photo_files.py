@@ -1,7 +1,7 @@
 """Which image files were meant: those named, and those in the directories that were named."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from parley.agents.forensic import looking_at_images
@@ -10,6 +10,7 @@ from parley.bus.errors import BadInput
 from parley.bus.extras import MissingPackage
 from parley.configs.settings import Settings
 from parley.console.brains import BrainChoice
+from parley.console.debates import Wishes
 from parley.console.submitting import check_id
 
 # Only these are taken from a directory; a file named outright is looked at whatever its name.
@@ -25,8 +26,8 @@ class Job:
     given_id: str | None = None
     out: Path | None = None
     as_json: bool = False
-    # What was set by hand.
-    sets: tuple[str, ...] = ()
+    # What the panel was made from.
+    wishes: Wishes = field(default_factory=Wishes)
 
     @property
     def several(self) -> bool:

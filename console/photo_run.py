@@ -22,7 +22,8 @@ from parley.console.logbook import log_of
 from parley.console.photo_check import Photo, check
 from parley.console.photo_desk import Desk
 from parley.console.photo_files import Job
-from parley.console.seated import as_seated
+from parley.console.seated import models_at, suited
+from parley.console.submitting import DebateRequest
 from parley.console.system import open_journal, private_server, somebody_coordinates, staffed
 from parley.console.text import one_line
 from parley.console.views import Silence, view_for
@@ -64,8 +65,9 @@ async def _at_work(
         seats = [(job.panel.name, persona) for persona in job.panel.everybody]
         await stack.enter_async_context(staffed(journal, settings, seats, make_brain(choice)))
         return journal, job
-    (panel,) = await as_seated(journal, [job.panel], job.sets)
-    return journal, replace(job, panel=panel)
+    wanted = DebateRequest(job.panel.name, (), (), job.wishes)
+    suiting = suited(wanted.resolve, await models_at(journal, wanted.panel), job.wishes.sets)
+    return journal, replace(job, panel=suiting.panel)
 
 
 async def _debate_all(

@@ -7,35 +7,61 @@ from parley.agents.absa.text import detect_language
 from parley.agents.absa_script import AbsaScript
 from parley.bus.contracts.absa.record import SampleIdentity
 from parley.bus.contracts.facts import Submitted
-from parley.bus.contracts.panel import AbsaPanel, DeliberationPanel, Panel
+from parley.bus.contracts.panel import AbsaPanel, DeliberationPanel, Panel, VerdictPanel
 from parley.bus.errors import BadInput, Conflict
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.absa_panel import localised
-from parley.configs.panels import panel_path
-from parley.console.brains import MODEL, SCRIPT, BrainChoice, with_patience
+from parley.configs.panels import Resolution, panel_path, read_panel
+from parley.console.brains import AUTO, MODEL, SCRIPT, BrainChoice, with_patience
 from parley.console.budgets import UNLIMITED, Limits
 from parley.console.debates import ScriptFile, Wishes, new_id, scripted_panel, wished_panel
 from parley.console.inputs import Material, read_lines, read_material, read_question, upload
-from parley.console.seated import as_seated
+from parley.console.seated import models_at, suited
 from parley.console.text import is_token
+
+# Whoever sits there thinks as they do.
+AS_SEATED = BrainChoice(AUTO)
+
+
+@dataclass(frozen=True, slots=True)
+class DebateRequest:
+    """What somebody asks for, whoever will think about it."""
+
+    panel: str
+    materials: tuple[Material, ...]
+    ids: tuple[str, ...]
+    wishes: Wishes
+    brain: BrainChoice = AS_SEATED
+    limits: Limits = UNLIMITED
+
+    def resolve(self, models: bool) -> Resolution:
+        wishes = replace(self.wishes, models=models)
+        script = self.brain.script
+        return (
+            wished_panel(self.panel, wishes) if script is None else scripted_panel(script, wishes)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """One debate for each material, on the panel as it suits that material."""
 
+    request: DebateRequest
     panels: tuple[Panel, ...]
-    materials: tuple[Material, ...]
-    script: ScriptFile | None
-    ids: tuple[str, ...]
     warnings: tuple[str, ...]
-    # What was set by hand.
-    sets: tuple[str, ...] = ()
 
     @property
     def panel(self) -> Panel:
         return self.panels[0]
+
+    @property
+    def materials(self) -> tuple[Material, ...]:
+        return self.request.materials
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return self.request.ids
 
     @property
     def refs(self) -> list[DebateRef]:
@@ -50,22 +76,30 @@ def plan(  # noqa: PLR0913, PLR0917  one argument for each thing a person says
     given_id: str | None,
     limits: Limits = UNLIMITED,
 ) -> Plan:
-    """Raises BadInput with one line for each mistake."""
+    """For agents that think as `brain` says. Raises BadInput with one line for each mistake."""
     script = brain.script
-    wishes = replace(wishes, models=brain.kind == MODEL)
-    panel_path(panel, wishes.panels_dir)
+    path = panel_path(panel, wishes.panels_dir)
     if script is not None and script.content.panel != panel:
         raise BadInput(f"{script.path}: panel: is {script.content.panel!r}, not {panel!r}")
-    resolution = wished_panel(panel, wishes) if script is None else scripted_panel(script, wishes)
-    chosen = resolution.panel
-    read = READERS.get(chosen.protocol, one_material)
+    read = READERS.get(read_panel(path)[0].protocol, one_material)
     materials = _materials(inputs, read) if inputs else _nothing_but(script)
     check_id(given_id, len(materials))
     ids = (given_id,) if given_id is not None else tuple(new_id() for _ in materials)
-    patient = with_patience(chosen, wishes.sets) if brain.kind == MODEL else chosen
-    limited = limits.on(patient)
-    panels = tuple(panel_for(limited, one.text, wishes.language) for one in materials)
-    return Plan(panels, materials, script, ids, resolution.warnings, tuple(wishes.sets))
+    return planned(DebateRequest(panel, materials, ids, wishes, brain, limits), frozenset())
+
+
+def planned(request: DebateRequest, models: frozenset[str]) -> Plan:
+    """For the personas for whom models think; with `--brain model` these are all."""
+    wishes = request.wishes
+    if request.brain.kind == MODEL:
+        resolution = request.resolve(models=True)
+        chosen = with_patience(resolution.panel, wishes.sets)
+    else:
+        resolution = suited(request.resolve, models, wishes.sets)
+        chosen = resolution.panel
+    limited = request.limits.on(chosen)
+    panels = tuple(panel_for(limited, one.text, wishes.language) for one in request.materials)
+    return Plan(request, panels, resolution.warnings)
 
 
 def panel_for(
@@ -78,15 +112,29 @@ def panel_for(
     return localised(panel, code, sample or panel.sample)
 
 
-def check_answerable(wanted: Plan, brain: BrainChoice) -> None:
-    """Raises BadInput for what nobody here could think about."""
-    if not isinstance(wanted.panel, DeliberationPanel) or brain.kind in {MODEL, SCRIPT}:
+def check_answerable(wanted: Plan, models: frozenset[str] = frozenset()) -> None:
+    """
+    Raises BadInput for what those who will answer could not think about: the one check of
+    everything that submits a debate. Whoever sends a script knows what it answers.
+    """
+    brain = wanted.request.brain
+    if brain.kind == SCRIPT:
         return
-    if any(one.question is None for one in wanted.materials):
+    by_model = brain.kind == MODEL or not models.isdisjoint(wanted.panel.everybody)
+    for material in wanted.materials:
+        _check_material(wanted.panel, material, by_model=by_model)
+
+
+def _check_material(panel: Panel, material: Material, *, by_model: bool) -> None:
+    if isinstance(panel, VerdictPanel):
+        if material.image is None and not by_model:
+            raise BadInput(f"image: the panel {panel.name} looks at an image, and none was sent")
+    elif material.image is not None:
+        raise BadInput(f"image: the panel {panel.name} reads a text")
+    elif isinstance(panel, DeliberationPanel) and material.question is None and not by_model:
         raise BadInput(
             "a question in free text needs a model: ask one with --brain model, give a question file"
-            " with options, criteria and evidence (see parley run --help),"
-            " or play a script with --brain script:FILE"
+            " with options, criteria and evidence (see parley run --help), or play a script with --brain script:FILE"
         )
 
 
@@ -98,8 +146,14 @@ def check_id(given_id: str | None, inputs: int) -> None:
 
 
 async def for_those_seated(journal: Journal, wanted: Plan) -> Plan:
-    """Of debates that are left to agents elsewhere, who may need more time than the panel gives."""
-    return replace(wanted, panels=await as_seated(journal, wanted.panels, wanted.sets))
+    """
+    Of debates that are left to agents elsewhere, who may need a manager, and more time than the
+    panel gives. Raises BadInput for what they could not think about.
+    """
+    models = await models_at(journal, wanted.panel.name)
+    suiting = planned(wanted.request, models)
+    check_answerable(suiting, models)
+    return suiting
 
 
 async def submit(journal: Journal, wanted: Plan) -> None:
@@ -107,7 +161,7 @@ async def submit(journal: Journal, wanted: Plan) -> None:
     for ref, panel, material in zip(wanted.refs, wanted.panels, wanted.materials, strict=True):
         if await journal.submissions(debate=ref.id):
             raise BadInput(f"the id {ref.id!r} is taken")
-        about = await upload(journal.bus, material, wanted.script)
+        about = await upload(journal.bus, material, wanted.request.brain.script)
         try:
             await journal.submit(ref, Submitted(panel=panel, input=about))
         except Conflict as error:

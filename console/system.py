@@ -223,8 +223,9 @@ def layout_of(settings: Settings) -> Layout:
         keep_log=_keep(kept.log_days, kept.log_mib),
         keep_blobs=_keep(kept.blob_days, kept.blob_mib),
         keep_dead=_keep(kept.dead_days, kept.dead_mib),
-        keep_purse=_keep(kept.purse_days, None),
+        keep_purse=_keep(kept.purse_days, kept.purse_mib),
         keep_answers=_keep(kept.answer_days, kept.answer_mib),
+        accept_below=kept.accept_below,
     )
 
 

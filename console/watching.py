@@ -11,7 +11,7 @@ from parley.bus.contracts.partial import Partial
 from parley.bus.errors import BadInput, DecodeError, Denied, NotFound, ProtocolError
 from parley.bus.journal import Journal, Logged
 from parley.bus.port import Record
-from parley.bus.subjects import DebateRef
+from parley.bus.subjects import DebateRef, Subjects
 from parley.console.exits import complain
 from parley.console.system import follow
 from parley.console.text import is_token
@@ -60,6 +60,19 @@ class Audience:
         return self.states.get(logged.ref, DebateState())
 
 
+def partial_of(subjects: Subjects, subject: str, data: bytes) -> tuple[DebateRef, Partial] | None:
+    """None where the content names another author than the subject, which the server checks."""
+    address = subjects.parse_partial(subject)
+    if address is None:
+        return None
+    try:
+        said = Partial.model_validate_json(data)
+    except ValidationError:
+        return None
+    ref, step, persona = address
+    return (ref, said) if (said.step, said.persona) == (step, persona) else None
+
+
 @asynccontextmanager
 async def overhearing(
     journal: Journal, ref: DebateRef | None, on: Callable[[DebateRef, Partial], None]
@@ -67,13 +80,9 @@ async def overhearing(
     """While the context lasts, `on` is told what is being said; whatever is no partial is left out."""
 
     def hear(subject: str, data: bytes) -> None:
-        said_in = journal.subjects.parse_partial(subject)
-        try:
-            partial = Partial.model_validate_json(data)
-        except ValidationError:
-            return
-        if said_in is not None and subject.endswith(f".{partial.step}.{partial.persona}"):
-            on(said_in, partial)
+        said = partial_of(journal.subjects, subject, data)
+        if said is not None:
+            on(*said)
 
     subjects = journal.subjects
     where = subjects.partials(ref.panel, ref.id) if ref is not None else subjects.partials()

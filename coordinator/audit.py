@@ -27,6 +27,7 @@ from parley.bus.contracts.facts import (
 )
 from parley.bus.errors import ProtocolError
 from parley.bus.journal import externalise, fits
+from parley.coordinator.misplaced import stray_reason
 from parley.coordinator.policy import FLOWS, Flow, Impasse, decide, give_up
 from parley.coordinator.reducer import apply, pass_over
 from parley.coordinator.state import DebateState
@@ -43,9 +44,12 @@ class Discrepancy:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
+    """`foreign` are facts that have no place in the debate and change nothing in it."""
+
     state: DebateState
     checked: int
     discrepancies: tuple[Discrepancy, ...]
+    foreign: tuple[Discrepancy, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -56,6 +60,7 @@ def audit(facts: Sequence[Fact], flows: Mapping[str, Flow] = FLOWS) -> Audit:
     # The n-th state is what the first n facts of the debate amount to.
     states = [DebateState()]
     found: list[Discrepancy] = []
+    foreign: list[Discrepancy] = []
     checked, last_control = 0, 0
     for ordinal, fact in enumerate(facts):
         problem, state = None, states[-1]
@@ -69,9 +74,11 @@ def audit(facts: Sequence[Fact], flows: Mapping[str, Flow] = FLOWS) -> Audit:
             problem, state = str(error), pass_over(state)
         if problem:
             found.append(Discrepancy(ordinal, fact.type, problem))
+        elif (stray := stray_reason(states[-1], state, fact)) is not None:
+            foreign.append(Discrepancy(ordinal, fact.type, stray))
         if state.facts == len(states):
             states.append(state)
-    return Audit(states[-1], checked, tuple(found))
+    return Audit(states[-1], checked, tuple(found), tuple(foreign))
 
 
 def _problem(
@@ -123,7 +130,10 @@ def expected_decision(state: DebateState, flows: Mapping[str, Flow] = FLOWS) -> 
 
 
 def carried_alike(expected: Asked, recorded: Asked) -> Asked:
-    """The expected ask with its request by value or by reference, as the recorded one has it."""
+    """The expected ask with its request and its budget in the form that the recorded one has."""
+    if expected.budget is not None and recorded.budget is not None and not recorded.budget.personas:
+        unnamed = expected.budget.model_copy(update={"personas": ()})
+        expected = expected.model_copy(update={"budget": unnamed})
     if isinstance(recorded.request, RequestByReference):
         return externalise(expected)[0]
     return expected

@@ -84,8 +84,12 @@ def refused(state: DebateState) -> bool:
     """
     Whether somebody could not speak in the last step for want of budget.
 
-    What the others said then is no ground for a rule to end the debate by.
+    What the others said then is no ground for a rule to end the debate by. Where nothing limits the
+    debate, whoever says so failed like any other.
     """
+    panel = state.running_panel
+    if budget_of(panel) is None and panel.batch is None:
+        return False
     for _, said in state.steps[-1].heard if state.steps else ():
         content = said.content if isinstance(said, TurnTaken) else None
         if isinstance(content, Failure) and content.reason is FailureReason.BUDGET_EXHAUSTED:
@@ -100,7 +104,8 @@ def with_allowance(fact: ControlFact, panel: Panel) -> ControlFact:
     own = budget_of(panel)
     if own is None and panel.batch is None:
         return fact
-    return fact.model_copy(update={"budget": Allowance(debate=own, batch=panel.batch)})
+    allowance = Allowance(debate=own, batch=panel.batch, personas=panel.everybody)
+    return fact.model_copy(update={"budget": allowance})
 
 
 def _smaller(one: float | None, other: float | None) -> float | None:
@@ -109,8 +114,8 @@ def _smaller(one: float | None, other: float | None) -> float | None:
 
 
 def _waited(step: Step) -> float:
-    """A step that ran into its deadline took all of it."""
+    """A step that ran into its deadline took all of it; no turn can have taken longer."""
     if step.fired:
         return step.ask.deadline_s
     turns = [one.said.seconds for one in step.heard if isinstance(one.said, TurnTaken)]
-    return max(turns, default=0.0)
+    return min(step.ask.deadline_s, max(turns, default=0.0))

@@ -8,7 +8,7 @@ import structlog
 from anyio.abc import TaskGroup
 
 from parley.bus.contracts.facts import DeadlineFired
-from parley.bus.errors import Conflict, Unavailable
+from parley.bus.errors import Conflict, Full, Unavailable
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.coordinator.state import DebateState
@@ -33,6 +33,7 @@ class Deadlines:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._tasks: TaskGroup
+        self._writing: set[tuple[DebateRef, str]] = set()
 
     def start(self, tasks: TaskGroup) -> None:
         self._tasks = tasks
@@ -43,12 +44,26 @@ class Deadlines:
             watched.deadline = None
             return
         watched.deadline = now + OVERDUE_S
-        self._tasks.start_soon(self._write, ref, DeadlineFired(step=step.name))
+        if (ref, step.name) not in self._writing:
+            self._writing.add((ref, step.name))
+            self._tasks.start_soon(self._write, ref, DeadlineFired(step=step.name))
 
     async def _write(self, ref: DebateRef, fact: DeadlineFired) -> None:
-        try:
-            await self._journal.fire(ref, fact)
-        except Conflict:
-            log.debug("already_fired", debate=str(ref), step=fact.step)
-        except Unavailable as error:
-            log.warning("deadline_undecided", debate=str(ref), step=fact.step, reason=str(error))
+        told = False
+        while True:
+            try:
+                await self._journal.fire(ref, fact)
+            except Conflict:
+                log.debug("already_fired", debate=str(ref), step=fact.step)
+            except Unavailable as error:
+                if not told:
+                    log.warning(
+                        "deadline_undecided", debate=str(ref), step=fact.step, reason=str(error)
+                    )
+                told = True
+                if isinstance(error, Full):
+                    continue
+            except Exception:
+                log.exception("deadline_failed", debate=str(ref), step=fact.step)
+            self._writing.discard((ref, fact.step))
+            return

@@ -24,7 +24,11 @@ def decision(ref: DebateRef, state: DebateState, flows: Mapping[str, Flow]) -> C
 
 def drafted(journal: Journal, ref: DebateRef, state: DebateState, fact: ControlFact) -> Draft:
     """A decision in this state, as it can be written."""
-    draft = journal.draft(ref, fact)
+    try:
+        draft = journal.draft(ref, fact)
+    except Exception:
+        log.exception("unwritable", debate=str(ref), fact=fact.type)
+        return journal.draft(ref, give_up(state, Impasse.UNDECIDABLE))
     if fits(fact, len(draft.data)):
         return draft
     log.error("too_large", debate=str(ref), fact=fact.type, bytes=len(draft.data))

@@ -18,7 +18,7 @@ from parley.bus.journal import Draft, Journal
 from parley.bus.subjects import DebateRef
 from parley.coordinator.deciding import decision, drafted
 from parley.coordinator.memory import memory_of
-from parley.coordinator.policy import Flow
+from parley.coordinator.policy import Flow, Impasse, give_up
 from parley.coordinator.state import DebateState
 from parley.coordinator.watched import Sent, Watched
 
@@ -62,6 +62,14 @@ class Decisions:
             self._insist(ref, watched, watched.sent)
         return True
 
+    def give_up(self, ref: DebateRef, watched: Watched, state: DebateState) -> None:
+        """Close a debate as failed whose state is the last one that could be arrived at."""
+        if watched.is_writing or self._closed:
+            return
+        watched.acting_after = watched.control
+        draft = self._journal.draft(ref, give_up(state, Impasse.UNDECIDABLE))
+        self._insist(ref, watched, Sent(draft, watched.control))
+
     def look_after(self, debates: Mapping[DebateRef, Watched], now: float) -> None:
         """Insist on what was offered and is in doubt."""
         losses = self._journal.bus.link.losses
@@ -93,16 +101,21 @@ class Decisions:
             await self._write(ref, watched, draft, after)
 
     async def _write(self, ref: DebateRef, watched: Watched, draft: Draft, after: int) -> None:
+        told = ""
         while watched.control == after:
             try:
                 async with self._at_once:
                     await self._journal.control(ref, draft, after=after)
             except Unavailable as error:
-                log.warning("control_write_undecided", debate=str(ref), reason=str(error))
+                if str(error) != told:
+                    log.warning("control_write_undecided", debate=str(ref), reason=str(error))
+                told = str(error)
                 continue
             except Conflict:
                 log.debug("decided_already", debate=str(ref))
             except BadInput as error:
                 log.error("control_write_refused", debate=str(ref), reason=str(error))  # noqa: TRY400
+            except Exception:
+                log.exception("control_write_failed", debate=str(ref))
             watched.answered_after = after
             return

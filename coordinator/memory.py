@@ -26,6 +26,7 @@ from parley.coordinator.state import DebateState
 MEMORY_SHELF = "memory"
 UNREACHABLE = "store_unreachable"
 FORBIDDEN = "store_holds_forbidden_content"
+UNUSABLE = "store_unusable"
 
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
@@ -55,6 +56,9 @@ class EpisodicMemory:
         except (BusError, ForbiddenMemory) as error:
             log.warning("no_memory", debate=str(ref), reason=str(error))
             why = FORBIDDEN if isinstance(error, ForbiddenMemory) else UNREACHABLE
+        except Exception:
+            log.exception("memory_failed", debate=str(ref))
+            why = UNUSABLE
         if isinstance(fact, Remembered):
             return fact
         return fact.model_copy(update={"found": Recollection(block_reason=why)})

@@ -1,11 +1,17 @@
-"""What has no place in the log: named in ours, counted, and kept as dead letters."""
+"""
+What has no place in the log: named in ours, counted, and kept as dead letters.
+
+A turn of that kind is taken out of the log once its dead letter stands: whoever may speak could
+otherwise fill the log for good. A turn that is merely late stays.
+"""
 
 import anyio
 import structlog
 from anyio.abc import TaskGroup
 
 from parley.bus.errors import Unavailable, Unsuitable
-from parley.bus.port import Bus, Record
+from parley.bus.port import Bus, Record, Trace, trace_of
+from parley.bus.subjects import Subjects
 from parley.bus.tally import QUARANTINED, Tally
 
 # Dead letters on their way at the same time.
@@ -17,8 +23,9 @@ log = structlog.get_logger()
 
 
 class Quarantine:
-    def __init__(self, bus: Bus, tally: Tally) -> None:
+    def __init__(self, bus: Bus, subjects: Subjects, tally: Tally) -> None:
         self._bus = bus
+        self._subjects = subjects
         self._tally = tally
         self._known: dict[int, None] = {}
         self._at_once = anyio.CapacityLimiter(BURIALS_AT_ONCE)
@@ -35,12 +42,16 @@ class Quarantine:
             del self._known[next(iter(self._known))]
         log.warning("quarantined", subject=record.subject, sequence=record.sequence, reason=reason)
         self._tally.add(QUARANTINED, "coordinator")
-        self._tasks.start_soon(self._bury, record.sequence, reason)
+        # Not the record itself: thousands may wait here.
+        trace = trace_of(record) if self._subjects.is_turn(record.subject) else None
+        self._tasks.start_soon(self._bury, record.sequence, reason, trace)
 
-    async def _bury(self, sequence: int, reason: str) -> None:
+    async def _bury(self, sequence: int, reason: str, trace: Trace | None) -> None:
         try:
             async with self._at_once:
-                await self._bus.bury(sequence, reason)
+                await self._bus.bury(sequence, reason, trace)
+                if trace is not None:
+                    await self._bus.take_out(sequence)
         except (Unavailable, Unsuitable) as error:
             self._known.pop(sequence, None)
             log.warning("not_buried", sequence=sequence, reason=str(error))

@@ -8,7 +8,8 @@ Rule 3: what others write (turns, deadlines, cancellations) can come late, twice
         place, and then counts for nothing; what the coordinator writes must be legal.
 Rule 4: a control fact that is illegal where it stands was written by no coordinator. It is
         reported and passed over: it keeps its place in the debate, but changes nothing.
-Rule 5: a debate begins with its submission; what stands before it has no place in it.
+Rule 5: a debate begins with its submission; what stands before it has no place in it. Nor has a
+        turn that nobody asked for, or a second one: the log may forget it, and nothing changes.
 """
 
 from collections.abc import Iterable
@@ -34,6 +35,7 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.errors import ProtocolError
+from parley.coordinator.misplaced import unasked
 from parley.coordinator.state import DebateState, Heard, Margin, Phase, Step
 
 # A conclusion that stands once in a debate.
@@ -161,12 +163,21 @@ def _with_heard(state: DebateState, said: TurnTaken | Abstained) -> DebateState:
     """Spelled out, without `_replace`: nearly all facts pass here."""
     phase, facts, panel, input_, steps, *rest = state
     if not steps:
-        return pass_over(state)
+        return _unheard(state, said)
     ask, ordinal, margin, heard, *marks = steps[-1]
     if ask.step != said.step or not steps[-1].awaits(said.persona):
-        return pass_over(state)
+        return _unheard(state, said)
     step = Step(ask, ordinal, margin, (*heard, Heard(facts, said)), *marks)
     return DebateState._make((phase, facts + 1, panel, input_, (*steps[:-1], step), *rest))
+
+
+def _unheard(state: DebateState, said: TurnTaken | Abstained) -> DebateState:
+    """What comes too late keeps its place; a turn that nobody asked for has none."""
+    if isinstance(said, Abstained):
+        return pass_over(state)
+    if unasked(state, said) is not None:
+        return state
+    return _after(state, late=state.late | {(said.step, said.persona)})
 
 
 def _ended(state: DebateState, **changes: Any) -> DebateState:

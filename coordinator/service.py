@@ -7,7 +7,8 @@ Whatever two replicas do at the same time, the guard on the control facts lets o
 and the loser learns of it from the log like everybody else.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import anyio
 import structlog
@@ -16,7 +17,7 @@ from anyio.abc import TaskGroup
 from parley.bus.codec import decode
 from parley.bus.contracts.facts import Asked, Closed, Fact
 from parley.bus.errors import DecodeError, ProtocolError, Unavailable
-from parley.bus.journal import Journal
+from parley.bus.journal import Journal, refuse_forged
 from parley.bus.port import Presence, Record
 from parley.bus.subjects import ASKS, CLOSED, DebateRef
 from parley.bus.tally import Tally
@@ -24,13 +25,13 @@ from parley.coordinator.abstaining import abstain_for
 from parley.coordinator.deadlines import Deadlines, has_passed, is_neglected
 from parley.coordinator.decisions import Decisions
 from parley.coordinator.figures import count, presence
-from parley.coordinator.misplaced import HEARD, NOT_SUBMITTED, misplaced
+from parley.coordinator.misplaced import NOT_ASKED, NOT_SUBMITTED, stray_reason
 from parley.coordinator.policy import FLOWS, Flow
 from parley.coordinator.pulse import Pulse
 from parley.coordinator.quarantine import Quarantine
 from parley.coordinator.reducer import apply, pass_over
 from parley.coordinator.state import DebateState, Phase
-from parley.coordinator.survey import beheaded, falsely_closed, not_closed
+from parley.coordinator.survey import beheaded, falsely_closed, not_closed, unasked_turns
 from parley.coordinator.watched import News, Watched
 
 # A debate of somebody else's that shows no decision for this long after a fact is looked into.
@@ -76,7 +77,7 @@ class Coordinator:
         self.tally = Tally()
         self._decisions = Decisions(journal, flows, writes_at_once)
         self._deadlines = Deadlines(journal)
-        self._quarantine = Quarantine(journal.bus, self.tally)
+        self._quarantine = Quarantine(journal.bus, self._subjects, self.tally)
 
     @property
     def open_debates(self) -> int:
@@ -135,6 +136,8 @@ class Coordinator:
             found = await falsely_closed(self._journal)
             for ref in await beheaded(self._journal):
                 log.error("submission_gone", debate=str(ref), hint="the log keeps too little")
+            for record in await unasked_turns(self._journal):
+                self._quarantine.put(record, NOT_ASKED)
         except Unavailable as error:
             log.warning("closings_unread", reason=str(error))
             return
@@ -151,13 +154,44 @@ class Coordinator:
         """First all are read, then folded, then decided on: what was just in use runs faster."""
         # Who was stopped for a while must not take that for time that a step has had.
         self._now = anyio.current_time()
-        news = [read for record in records if (read := self._read(record)) is not None]
-        moved = {one.ref: one.watched for one in news if self._take(one)}
+        news = [read for record in records if (read := self._read_alone(record)) is not None]
+        moved = {
+            one.ref: one.watched
+            for one in news
+            if self._alone(one.ref, one.watched, partial(self._take, one))
+        }
         for ref, watched in moved.items():
-            self._decisions.make_if_due(ref, watched, self._now)
-            if watched.state is not None and watched.state.phase in OVER:
-                self._debates.pop(ref, None)
+            self._alone(ref, watched, partial(self._decide, ref, watched))
         self._stop_following_if_done()
+
+    def _read_alone(self, record: Record) -> News | None:
+        try:
+            return self._read(record)
+        except Exception:
+            log.exception("record_failed", subject=record.subject, sequence=record.sequence)
+            self._quarantine.put(record, "it cannot be read")
+            return None
+
+    def _alone(self, ref: DebateRef, watched: Watched, work: Callable[[], object]) -> bool:
+        """
+        Work on one debate, which stops no other: what it raises closes this debate as failed.
+
+        A debate whose state is not known is left alone; whoever restarts reads it anew.
+        """
+        try:
+            return bool(work())
+        except Exception:
+            log.exception("debate_failed", debate=str(ref))
+        self._debates.pop(ref, None)
+        state, watched.state = watched.state, None
+        if state is not None and state.phase not in OVER:
+            self._decisions.give_up(ref, watched, state)
+        return False
+
+    def _decide(self, ref: DebateRef, watched: Watched) -> None:
+        self._decisions.make_if_due(ref, watched, self._now)
+        if watched.state is not None and watched.state.phase in OVER:
+            self._debates.pop(ref, None)
 
     def _read(self, record: Record) -> News | None:
         """None for what concerns no debate that is watched."""
@@ -216,11 +250,9 @@ class Coordinator:
             unknown = state.phase is Phase.UNKNOWN
             self._quarantine.put(record, NOT_SUBMITTED if unknown else str(error))
             return pass_over(state)
-        # A turn that counts changes its step: it need not be looked at again.
-        if after.steps is state.steps and type(fact) in HEARD:
-            reason = misplaced(state, fact)
-            if reason is not None:
-                self._quarantine.put(record, reason)
+        reason = stray_reason(state, after, fact)
+        if reason is not None:
+            self._quarantine.put(record, reason)
         if isinstance(fact, Asked):
             seen = watched.see_ask(record.sequence, self._now)
             watched.deadline = seen + fact.deadline_s + TICK_S
@@ -228,6 +260,11 @@ class Coordinator:
 
     def _fact(self, ref: DebateRef, watched: Watched, record: Record, tail: str) -> Fact | None:
         """None if it is none: it is put aside then."""
+        try:
+            refuse_forged(record)
+        except DecodeError as error:
+            self._quarantine.put(record, str(error))
+            return None
         sent = watched.sent and watched.sent.draft
         if sent is not None and sent.subject == record.subject and sent.data == record.data:
             watched.sent = None
@@ -256,6 +293,9 @@ class Coordinator:
             watched.loading, watched.state, watched.looked_into = False, None, -1
             watched.arrived.clear()
             return
+        self._alone(ref, watched, partial(self._fold, ref, watched, records))
+
+    def _fold(self, ref: DebateRef, watched: Watched, records: Sequence[Record]) -> None:
         self._now = anyio.current_time()
         state, watched.sequence = DebateState(), 0
         for record in (*records, *watched.arrived):
@@ -298,15 +338,17 @@ class Coordinator:
             self._now = anyio.current_time()
             self._decisions.look_after(self._debates, self._now)
             for ref, watched in list(self._debates.items()):
-                if watched.loading:
-                    continue
-                if watched.state is None:
-                    self._look_into_stalled(ref, watched)
-                elif self._is_unheard_of(watched):
-                    log.warning("reading_again", debate=str(ref))
-                    self._load(ref, watched)
-                elif has_passed(watched, self._now):
-                    self._deadlines.fire(ref, watched, watched.state, self._now)
+                if not watched.loading:
+                    self._alone(ref, watched, partial(self._sweep_one, ref, watched))
+
+    def _sweep_one(self, ref: DebateRef, watched: Watched) -> None:
+        if watched.state is None:
+            self._look_into_stalled(ref, watched)
+        elif self._is_unheard_of(watched):
+            log.warning("reading_again", debate=str(ref))
+            self._load(ref, watched)
+        elif has_passed(watched, self._now):
+            self._deadlines.fire(ref, watched, watched.state, self._now)
 
     def _look_into_stalled(self, ref: DebateRef, watched: Watched) -> None:
         silent = self._is_silent(watched) and watched.looked_into != watched.sequence
@@ -326,7 +368,11 @@ class Coordinator:
         self._tasks.start_soon(self._abstain_for, queue, sequence)
 
     async def _abstain_for(self, queue: str, sequence: int) -> None:
-        written = await abstain_for(self._journal, self._debates, queue, sequence)
+        try:
+            written = await abstain_for(self._journal, self._debates, queue, sequence)
+        except Exception:
+            log.exception("abstention_failed", queue=queue, sequence=sequence)
+            return
         if written is not None:
             ref, fact = written
             count(self.tally, ref.panel, fact)

@@ -119,6 +119,8 @@ class DebateState(NamedTuple):
     recalled: Recalled | None = None
     remembered: Remembered | None = None
     closed: Closed | None = None
+    # (step, persona) of turns that came when nobody waited for them any more.
+    late: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def open_step(self) -> Step | None:

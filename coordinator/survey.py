@@ -5,7 +5,7 @@ import anyio.lowlevel
 from parley.bus.errors import DecodeError
 from parley.bus.journal import Journal
 from parley.bus.port import Record
-from parley.bus.subjects import DebateRef
+from parley.bus.subjects import ASKS, TURN, DebateRef
 
 # Records looked at before others get a turn.
 AT_A_TIME = 200
@@ -38,6 +38,34 @@ async def beheaded(journal: Journal) -> list[DebateRef]:
     closed = await _refs(journal, journal.subjects.closings())
     submitted = await _refs(journal, journal.subjects.submissions())
     return [ref for ref in asked if ref not in closed and ref not in submitted]
+
+
+async def unasked_turns(journal: Journal) -> list[Record]:
+    """
+    Those that came while no coordinator ran, for a step or a debate that does not exist.
+
+    A debate that grows old loses its submission and asks before its turns: those stay.
+    """
+    begun = await _refs(journal, journal.subjects.submissions())
+    known = {**begun, **await _refs(journal, journal.subjects.every_control())}
+    asked = set[tuple[DebateRef, str]]()
+    for subject in await journal.bus.subjects(journal.subjects.every_ask()):
+        address = journal.subjects.parse(subject)
+        if address is not None:
+            asked.add((address[0], _step_of(address[1].removeprefix(ASKS))))
+    found: list[Record] = []
+    for subject in await journal.bus.subjects(journal.subjects.turns()):
+        address = journal.subjects.parse(subject)
+        if address is not None:
+            ref, step = address[0], _step_of(address[1].removeprefix(TURN))
+            if (ref, step) in asked or (ref in known and ref not in begun):
+                continue
+        found += await journal.bus.read(subject)
+    return found
+
+
+def _step_of(tail: str) -> str:
+    return tail.partition(".")[0]
 
 
 async def _refs(journal: Journal, filter_subject: str) -> dict[DebateRef, None]:

@@ -54,7 +54,7 @@ REFUSED = Failure(reason=FailureReason.BUDGET_EXHAUSTED, detail="the budget is u
 
 def play_out_of_budget() -> tuple[list[Fact], DebateState]:
     """A stalemate that stops in its first round, as noise is refused a call."""
-    facts, _ = play(panel(), STALEMATE)
+    facts, _ = play(panel(budget_calls=1000), STALEMATE)
     refused = TurnTaken(step="round-1", persona="noise", content=REFUSED)
     asks = [isinstance(fact, Asked) and fact.step == refused.step for fact in facts]
     return play_on([*facts[: asks.index(True) + 1], refused], STALEMATE)

@@ -107,6 +107,8 @@ class ModelServer:
     latency_s: float = 0.0
     # Until it is set nobody gets an answer.
     gate: asyncio.Event | None = None
+    # Sends everybody there instead of answering.
+    moved_to: str | None = None
     # Quotes the key in its errors and in its answers.
     indiscreet: bool = False
     calls: list[Body] = field(default_factory=list)
@@ -162,7 +164,12 @@ class ModelServer:
         else:
             body = json.loads(content)
             self.calls.append(body)
-            reply = self._refusal(lines[0].split()[1], key, body) or await self._answer(key, body)
+            moved = Reply(307, b"{}") if self.moved_to is not None else None
+            reply = (
+                moved
+                or self._refusal(lines[0].split()[1], key, body)
+                or await self._answer(key, body)
+            )
         if reply.status == 0:
             return False
         if reply.events:
@@ -173,6 +180,8 @@ class ModelServer:
             f"Content-Type: {kind}",
             f"Content-Length: {len(reply.payload) * (2 if reply.cut else 1)}",
         ]
+        if reply.status == 307:
+            fields.append(f"Location: {self.moved_to}")
         if reply.status == 429:
             fields.append(f"Retry-After: {self.retry_after}")
         writer.write("\r\n".join([*fields, "", ""]).encode() + reply.payload)

@@ -67,7 +67,7 @@ class Role:
     def stop(self) -> int:
         if self.process.poll() is None:
             self.process.terminate()
-        return self.process.wait(timeout=20)
+        return self.process.wait(timeout=60)
 
 
 @dataclass

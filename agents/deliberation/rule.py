@@ -8,6 +8,7 @@ it nothing, and it says so instead of inventing an answer.
 from parley.agents.brain import Answer, BrainFailure, Task
 from parley.agents.deliberation import debater, facilitator, judge
 from parley.agents.deliberation.question import QUESTION_BLOB, Question, parse_question
+from parley.agents.files import ParsedFiles
 from parley.bus.contracts.deliberation import (
     AxesRequest,
     DeliberateRequest,
@@ -20,14 +21,13 @@ from parley.bus.contracts.deliberation import (
 )
 from parley.bus.contracts.facts import FailureReason
 from parley.bus.contracts.panel import Persona
-from parley.bus.errors import BadInput
 
 
 class DeliberatingBrain:
     name = "rule: question file"
 
     def __init__(self) -> None:
-        self._parsed: dict[str, Question] = {}
+        self._questions = ParsedFiles(parse_question)
 
     async def speak(self, task: Task) -> Answer:
         question = await self._question(task)
@@ -45,12 +45,7 @@ class DeliberatingBrain:
                 FailureReason.UNSUPPORTED_REQUEST,
                 "a free text can be deliberated by a model only; the rules need a question file",
             )
-        if ref.sha256 not in self._parsed:
-            try:
-                self._parsed[ref.sha256] = parse_question(await task.fetch(ref))
-            except BadInput as error:
-                raise BrainFailure(FailureReason.UNSUPPORTED_REQUEST, str(error)) from error
-        return self._parsed[ref.sha256]
+        return await self._questions.read(task, ref)
 
 
 def answer(question: Question, request: DeliberationRequest, persona: str) -> DeliberationContent:

@@ -20,6 +20,7 @@ class FaultKind(StrEnum):
     KEY = "key"
     MODEL = "model"
     QUOTA = "quota"
+    REDIRECTED = "redirected"
     # Asked to stream, the endpoint did something else.
     NO_STREAM = "no_stream"
 

@@ -12,6 +12,7 @@ What is held by somebody who crashed is free again after `until_ns`, too.
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import Field
 
@@ -20,6 +21,8 @@ from parley.bus.contracts.budget import Budget
 
 # Attempts that are over and still known by name; older ones are added up.
 _REMEMBERED = 64
+# More than all replicas of one persona can think about at once.
+_MOST_ATTEMPTS = 10_000
 _SECOND_NS = 1_000_000_000
 _MARK = "#"
 
@@ -33,19 +36,25 @@ def ask_of(attempt: str) -> str:
     return attempt.partition(_MARK)[0]
 
 
+# Since the epoch; as far as nanoseconds of 64 bits go.
+Moment = Annotated[int, Field(ge=0, lt=2**63)]
+
+
 class Charge(Contract):
     used: Usage = NOTHING_USED
     held: Usage = NOTHING_USED
-    until_ns: int = 0
+    until_ns: Moment = 0
 
 
 class Account(Contract):
     """One persona's part of a purse. `began_ns` is when it first drew on it."""
 
-    began_ns: int
+    began_ns: Moment
     # Of attempts that are not known by name any more.
     spent: Usage = NOTHING_USED
-    attempts: dict[str, Charge] = Field(default_factory=dict)
+    attempts: Annotated[dict[str, Charge], Field(max_length=_MOST_ATTEMPTS)] = Field(
+        default_factory=dict
+    )
 
     def taken_over(self, attempt: str) -> "Account":
         """Without what other attempts at the same ask hold: whoever was handed it before is gone."""

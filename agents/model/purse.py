@@ -3,7 +3,8 @@ Budgets that all replicas share: reserved before a call, settled after it.
 
 Every persona keeps an account of its own in the register, so that none can touch another's, and
 writes it only while no other account of the same purse has changed since: of two who want the last
-call one wins and the other looks again.
+call one wins and the other looks again. In a debate's purse only the accounts of its own personas
+count. A batch has no roster of its own: whoever may write there is on its panel.
 
 When a reservation is over says the clock of whoever looks; `parley doctor` compares clocks.
 """
@@ -105,11 +106,18 @@ class Purse:
     """
 
     def __init__(
-        self, register: Register, key: str, persona: str, now_ns: Now = time.time_ns
+        self,
+        register: Register,
+        key: str,
+        persona: str,
+        now_ns: Now = time.time_ns,
+        drawn_by: Sequence[str] = (),
     ) -> None:
+        """Without `drawn_by` everybody's account counts."""
         self._register = register
         self._everybody = f"{key}.>"
         self._own = f"{key}.{persona}"
+        self._counted = frozenset(f"{key}.{one}" for one in drawn_by)
         self._now_ns = now_ns
         self._accounts: dict[str, Account] = {}
         # Of the newest change of any account; what is written holds only while it is.
@@ -191,6 +199,9 @@ class Purse:
             self._seen = 0
         for record in news:
             self._seen = max(self._seen, record.sequence)
+            if self._counted and record.subject not in self._counted:
+                log.warning("account_of_a_stranger", key=record.subject, sequence=record.sequence)
+                continue
             try:
                 self._accounts[record.subject] = Account.model_validate_json(record.data)
             except ValidationError:
@@ -203,7 +214,7 @@ class Treasury:
     def __init__(self, bus: Bus, now_ns: Now = time.time_ns) -> None:
         self._register = bus.register(PURSE)
         self._now_ns = now_ns
-        self._open: OrderedDict[tuple[str, str], Purse] = OrderedDict()
+        self._open: OrderedDict[tuple[str, str, tuple[str, ...]], Purse] = OrderedDict()
 
     def meter(self, task: Task) -> "AskMeter":
         allowance = task.budget
@@ -216,12 +227,13 @@ class Treasury:
         return AskMeter(self, task, drawn)
 
     def of_debate(self, task: Task) -> Purse:
-        return self._purse(debate_purse(task.ref), task.persona)
+        drawn_by = task.budget.personas if task.budget is not None else ()
+        return self._purse(debate_purse(task.ref), task.persona, drawn_by)
 
-    def _purse(self, key: str, persona: str) -> Purse:
-        found = self._open.pop((key, persona), None)
-        self._open[key, persona] = purse = found or Purse(
-            self._register, key, persona, self._now_ns
+    def _purse(self, key: str, persona: str, drawn_by: tuple[str, ...] = ()) -> Purse:
+        name = (key, persona, drawn_by)
+        self._open[name] = purse = self._open.pop(name, None) or Purse(
+            self._register, key, persona, self._now_ns, drawn_by
         )
         while len(self._open) > _PURSES_OPEN:
             self._open.popitem(last=False)

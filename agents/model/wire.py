@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol, TypeAlias, cast
+from urllib.parse import urlsplit
 
 import anyio
 import httpx2
@@ -211,6 +212,8 @@ class Wire:
 
     def _refusal(self, error: openai.APIStatusError) -> Fault:
         status, host = error.status_code, self._choice.host
+        if error.response.is_redirect:
+            return Fault(FaultKind.REDIRECTED, f"{host} {_redirection(error)}")
         kind = _kind_of(error)
         match kind:
             case FaultKind.KEY:
@@ -254,7 +257,10 @@ async def open_wire(
 
     # A compressed body could grow past any limit after it was read.
     http = openai.DefaultAsyncHttpxClient(
-        event_hooks={"response": [bound]}, headers={"Accept-Encoding": "identity"}
+        event_hooks={"response": [bound]},
+        headers={"Accept-Encoding": "identity"},
+        # Nobody but the endpoint that was named gets to see the key and the question.
+        follow_redirects=False,
     )
     client = openai.AsyncOpenAI(
         api_key=choice.api_key.get_secret_value(),
@@ -273,6 +279,16 @@ def _kind_of(error: openai.APIStatusError) -> FaultKind:
     if error.status_code in _KIND_OF_STATUS:
         return _KIND_OF_STATUS[error.status_code]
     return FaultKind.SERVER_ERROR if error.status_code >= _SERVER_ERROR else FaultKind.REFUSED
+
+
+def _redirection(error: openai.APIStatusError) -> str:
+    """The host only: the rest of the address may hold anything."""
+    try:
+        target = urlsplit(error.response.headers.get("location", "")).hostname
+    except ValueError:
+        target = None
+    where = f"to {target[:_SHOWN_CHARS]}" if target and target.isprintable() else "elsewhere"
+    return f"redirects {where} ({error.status_code}), which is not followed"
 
 
 def _count(tokens: Any) -> int | None:

@@ -1,10 +1,12 @@
 """The ground all contracts stand on: frozen, closed to unknown fields, finite numbers only."""
 
+import sys
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -41,6 +43,14 @@ Token = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 # A confidence, score or trust: a share of one.
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
+# Numbers have bounds, so that any sum of them is finite and can be written down.
+MOST = 10**12
+Whole = Annotated[int, Field(ge=0, le=MOST)]
+Amount = Annotated[float, Field(ge=0, le=MOST)]
+Real = Annotated[float, Field(ge=-MOST, le=MOST)]
+# Thirty years.
+Seconds = Annotated[float, Field(ge=0, le=10**9)]
+
 # Free text somebody wrote; the bound keeps a fact far below the server's payload limit.
 Text = Annotated[str, StringConstraints(max_length=20_000)]
 
@@ -50,8 +60,35 @@ def _written_as_it_is(source: type, handler: GetCoreSchemaHandler) -> CoreSchema
     return {**handler(source), "serialization": simple_ser_schema("any")}
 
 
+def _is_finite(value: JsonValue) -> bool:
+    match value:
+        case int() | float():
+            # A whole number that no float can hold ends whatever computes with it.
+            return abs(value) <= sys.float_info.max
+        case dict():
+            return all(map(_is_finite, value.values()))
+        case list():
+            return all(map(_is_finite, value))
+        case _:
+            return True
+
+
+JsonT = TypeVar("JsonT", bound=JsonValue)
+
+
+def only_finite(value: JsonT) -> JsonT:
+    if not _is_finite(value):
+        raise ValueError("only finite numbers can stand here")
+    return value
+
+
+# What somebody said in a form of their own.
+FiniteJson = Annotated[JsonValue, AfterValidator(only_finite)]
+
 # What an agent measured, by name.
-Evidence = Annotated[dict[str, JsonValue], GetPydanticSchema(_written_as_it_is)]
+Evidence = Annotated[
+    dict[str, JsonValue], AfterValidator(only_finite), GetPydanticSchema(_written_as_it_is)
+]
 
 # Numbers and names that a rule of ours compared; written by us alone, and so not checked again.
 Figures = Annotated[
@@ -75,17 +112,17 @@ class BlobRef(Contract):
     """A blob in the object store, named by its content."""
 
     sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-    size: Annotated[int, Field(ge=0)]
+    size: Whole
     media_type: str = "application/octet-stream"
 
 
 class Usage(Contract):
     """What one turn cost; all zero when no model was asked."""
 
-    model_calls: Annotated[int, Field(ge=0)] = 0
-    input_tokens: Annotated[int, Field(ge=0)] = 0
-    output_tokens: Annotated[int, Field(ge=0)] = 0
-    cost: Annotated[float, Field(ge=0)] = 0.0
+    model_calls: Whole = 0
+    input_tokens: Whole = 0
+    output_tokens: Whole = 0
+    cost: Amount = 0.0
 
     @property
     def tokens(self) -> int:
@@ -97,10 +134,16 @@ NOTHING_USED = Usage()
 
 
 def sum_of(usages: Iterable[Usage]) -> Usage:
+    """At most what a usage may say: no limit of a budget is higher."""
     calls, read, written, cost = 0, 0, 0, 0.0
     for one in usages:
         calls += one.model_calls
         read += one.input_tokens
         written += one.output_tokens
         cost += one.cost
-    return Usage(model_calls=calls, input_tokens=read, output_tokens=written, cost=cost)
+    return Usage(
+        model_calls=min(MOST, calls),
+        input_tokens=min(MOST, read),
+        output_tokens=min(MOST, written),
+        cost=min(float(MOST), cost),
+    )

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from parley.bus.contracts.base import Contract, Figures, Word
+from parley.bus.contracts.base import Contract, Figures, Real, Whole, Word
 
 
 class TerminationStatus(Word):
@@ -30,22 +30,22 @@ class Sensitivity(Word):
 
 
 class TerminationRationale(Contract):
-    orthogonality_score: float | None = None
-    semantic_expansion_delta: float | None = None
+    orthogonality_score: Real | None = None
+    semantic_expansion_delta: Real | None = None
     decision_sensitivity: Sensitivity | None = None
     axes_explored: tuple[str, ...] = ()
-    axes_remaining_estimate: int | None = None
+    axes_remaining_estimate: Whole | None = None
 
 
 class RejectedCandidate(Contract):
     id: str
-    score: float
+    score: Real
     reason: str
 
 
 class DMinLowered(Contract):
-    from_: int = Field(alias="from")
-    to: int
+    from_: Whole = Field(alias="from")
+    to: Whole
 
 
 class DeclarationDetails(Contract):
@@ -54,16 +54,16 @@ class DeclarationDetails(Contract):
     rule: str
     thresholds: Figures = {}
     values: Figures = {}
-    basis: tuple[int, ...] = ()
+    basis: tuple[Whole, ...] = ()
     regime: str
     theta: str | None = None
-    iteration: int
-    delta_coverage: float | None = None
-    confidence: float | None = None
-    d_current: int | None = None
-    d_min: int | None = None
+    iteration: Whole
+    delta_coverage: Real | None = None
+    confidence: Real | None = None
+    d_current: Whole | None = None
+    d_min: Whole | None = None
     d_min_lowered: DMinLowered | None = None
-    saturation_streak: int | None = None
+    saturation_streak: Whole | None = None
     forced_perspective: str | None = None
     rejected_candidates: tuple[RejectedCandidate, ...] | None = None
     forced_by_cap: bool = False

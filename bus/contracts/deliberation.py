@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from parley.bus.contracts.base import Contract, Text, Token, Word
+from parley.bus.contracts.base import Contract, Text, Token, Whole, Word
 from parley.bus.contracts.declaration import RejectedCandidate, Sensitivity
 from parley.bus.contracts.panel import Persona
 from parley.bus.contracts.regimes import (
@@ -45,7 +45,7 @@ def _into_count(number: int) -> int:
 
 Clamped = Annotated[float, AfterValidator(_into_share)]
 ClampedCount = Annotated[int, AfterValidator(_into_count)]
-IterationNumber = Annotated[int, Field(ge=1)]
+IterationNumber = Annotated[Whole, Field(ge=1)]
 Names = Annotated[tuple[Text, ...], Field(max_length=200)]
 CandidateId = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
@@ -174,7 +174,7 @@ class ExploredAxis(Contract):
     """`iteration` is the one it joined in; a forced one was not raised by any debater."""
 
     name: str
-    iteration: int
+    iteration: Whole
     raised_by: tuple[Token, ...] = ()
     forced: bool = False
     difference: Text = ""
@@ -223,8 +223,8 @@ class ForceRequest(Contract):
     iteration: IterationNumber
     theta: Theta
     axes: tuple[str, ...] = ()
-    d_current: int
-    d_min: int
+    d_current: Whole
+    d_min: Whole
     conclusion: Conclusion | None = None
 
 

@@ -29,7 +29,17 @@ from parley.bus.contracts.absa.sentiment import (
     FinalValidationOutput,
     ValidatorOutput,
 )
-from parley.bus.contracts.base import NOTHING_USED, BlobRef, Contract, Text, Token, Usage, Word
+from parley.bus.contracts.base import (
+    NOTHING_USED,
+    BlobRef,
+    Contract,
+    Seconds,
+    Text,
+    Token,
+    Usage,
+    Whole,
+    Word,
+)
 from parley.bus.contracts.budget import Allowance
 from parley.bus.contracts.declaration import TerminationDeclaration, TerminationType
 from parley.bus.contracts.deliberation import (
@@ -66,7 +76,7 @@ class Failure(Contract):
     kind: Literal["failure"] = "failure"
     reason: FailureReason
     detail: Text = ""
-    attempts: int = 1
+    attempts: Whole = 1
 
 
 # What a persona is asked, and what it answers; each panel family adds its own members.
@@ -130,7 +140,7 @@ class FactBase(Contract):
 
 
 class ControlBase(FactBase):
-    decided_at: Annotated[int, Field(ge=1)]
+    decided_at: Annotated[Whole, Field(ge=1)]
 
 
 class Submitted(FactBase):
@@ -154,7 +164,7 @@ class TurnTaken(FactBase):
     persona: Token
     content: Content
     brain: str = ""
-    seconds: Annotated[float, Field(ge=0)] = 0.0
+    seconds: Seconds = 0.0
     # Left out where no model was asked.
     usage: Annotated[Usage, Field(exclude_if=_is_nothing)] = NOTHING_USED
 
@@ -178,7 +188,7 @@ class Ask(FactBase):
     personas: Annotated[tuple[Token, ...], Field(min_length=1)]
     input: DebateInput
     request: CarriedRequest
-    deadline_s: Annotated[float, Field(gt=0)]
+    deadline_s: Annotated[Seconds, Field(gt=0)]
     # What the calls of whoever answers are charged to; None: nothing limits them.
     budget: Allowance | None = None
 

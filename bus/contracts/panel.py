@@ -8,7 +8,16 @@ from typing_extensions import override
 from parley.bus.contracts.absa.debate import DebatePersona
 from parley.bus.contracts.absa.params import AbsaParams, LanguagePatterns, OverrideEffective
 from parley.bus.contracts.absa.record import SampleIdentity
-from parley.bus.contracts.base import BlobRef, Contract, Share, Token, is_absent
+from parley.bus.contracts.base import (
+    Amount,
+    BlobRef,
+    Contract,
+    Seconds,
+    Share,
+    Token,
+    Whole,
+    is_absent,
+)
 from parley.bus.contracts.budget import BatchBudget, Budget
 from parley.bus.contracts.regimes import RegimeParams, Theta, params_for
 
@@ -79,21 +88,21 @@ class ManagedPanel(PanelBase):
 class VerdictParams(Contract):
     max_rounds: Annotated[int, Field(ge=1, le=100)] = 3
     consensus_threshold: Share = 0.3
-    stalemate_threshold: Annotated[int, Field(ge=1)] = 2
+    stalemate_threshold: Annotated[Whole, Field(ge=1)] = 2
     high_confidence_threshold: Share = 0.85
     consensus_needs_majority: bool = True
     mixed_content_min_confidence: Share = 0.6
     skip_unchallenged: bool = False
     # How many rounds before the last travel with an ask; the standing statements always do.
-    history_rounds: Annotated[int, Field(ge=0)] = 0
+    history_rounds: Whole = 0
     # A debate that has used this much is not asked for another round; None sets no limit.
-    budget_calls: Annotated[int, Field(ge=1)] | None = Field(None, exclude_if=is_absent)
+    budget_calls: Annotated[Whole, Field(ge=1)] | None = Field(None, exclude_if=is_absent)
     # Read and written together.
-    budget_tokens: Annotated[int, Field(ge=1)] | None = Field(None, exclude_if=is_absent)
+    budget_tokens: Annotated[Whole, Field(ge=1)] | None = Field(None, exclude_if=is_absent)
     # In the currency of the prices.
-    budget_cost: Annotated[float, Field(gt=0)] | None = Field(None, exclude_if=is_absent)
+    budget_cost: Annotated[Amount, Field(gt=0)] | None = Field(None, exclude_if=is_absent)
     # Of waiting for the personas: each step counts for its slowest.
-    budget_seconds: Annotated[float, Field(gt=0)] | None = Field(None, exclude_if=is_absent)
+    budget_seconds: Annotated[Seconds, Field(gt=0)] | None = Field(None, exclude_if=is_absent)
 
 
 class VerdictPanel(ManagedPanel):
@@ -103,7 +112,7 @@ class VerdictPanel(ManagedPanel):
     # Trust in each persona, by name; complete once the panel is resolved.
     trust: dict[Token, Share] = {}
     # How many personas must have spoken; None means more than half of the roster.
-    quorum: Annotated[int, Field(ge=1)] | None = None
+    quorum: Annotated[Whole, Field(ge=1)] | None = None
 
     @property
     def quorum_size(self) -> int:
@@ -134,7 +143,7 @@ class DeliberationPanel(PanelBase):
     facilitator: Token = "facilitator"
     judge: Token = "judge"
     # How many debaters must speak in an iteration; None means more than half of them.
-    quorum: Annotated[int, Field(ge=1)] | None = None
+    quorum: Annotated[Whole, Field(ge=1)] | None = None
 
     @property
     def debaters(self) -> tuple[Persona, ...]:

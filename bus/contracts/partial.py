@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from parley.bus.contracts.base import Contract, Text, Token
+from parley.bus.contracts.base import Contract, Text, Token, Whole
 
 
 class Partial(Contract):
@@ -17,4 +17,4 @@ class Partial(Contract):
     step: Token
     persona: Token
     text: Text
-    attempt: Annotated[int, Field(ge=1)] = 1
+    attempt: Annotated[Whole, Field(ge=1)] = 1

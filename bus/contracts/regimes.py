@@ -10,7 +10,6 @@ the grounds suffice. How an odd axis is handled:
   counted once (the rules of similarity decide, not this contract).
 """
 
-import math
 from typing import Annotated, NamedTuple, Self
 
 from pydantic import (
@@ -22,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from parley.bus.contracts.base import Contract, Share, Text, Word
+from parley.bus.contracts.base import Contract, Real, Share, Text, Whole, Word, only_finite
 from parley.bus.contracts.declaration import Sensitivity, TerminationType
 
 TRULY_SATURATED = "TRULY_SATURATED"
@@ -224,26 +223,8 @@ def _stable_is_zero(given: object) -> object:
     return 0.0 if given == STABLE else given
 
 
-def _only_finite(value: JsonValue) -> bool:
-    match value:
-        case float():
-            return math.isfinite(value)
-        case dict():
-            return all(map(_only_finite, value.values()))
-        case list():
-            return all(map(_only_finite, value))
-        case _:
-            return True
-
-
-def _finite_conclusion(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    if not _only_finite(value):
-        raise ValueError("a conclusion holds finite numbers only")
-    return value
-
-
 LongText = Annotated[str, StringConstraints(max_length=200_000)]
-Conclusion = Annotated[dict[str, JsonValue], AfterValidator(_finite_conclusion)] | LongText
+Conclusion = Annotated[dict[str, JsonValue], AfterValidator(only_finite)] | LongText
 
 
 class Iteration(Contract):
@@ -285,9 +266,9 @@ class AxesRecord(Contract):
     `d_current` is the length of `cumulative_axes` unless a dimension was given without the names.
     """
 
-    iteration: int
+    iteration: Whole
     new_axes: tuple[str, ...]
     cumulative_axes: tuple[str, ...]
-    orthogonality_score: float | None
-    d_current: int = Field(alias="D_current")
-    d_min: int = Field(alias="D_min")
+    orthogonality_score: Real | None
+    d_current: Whole = Field(alias="D_current")
+    d_min: Whole = Field(alias="D_min")

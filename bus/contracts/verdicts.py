@@ -11,6 +11,7 @@ from parley.bus.contracts.base import (
     Share,
     Text,
     Token,
+    Whole,
     Word,
     is_absent,
 )
@@ -81,10 +82,10 @@ class Reply(Contract):
 class Region(Contract):
     """A box in pixels of the original image."""
 
-    x: Annotated[int, Field(ge=0)]
-    y: Annotated[int, Field(ge=0)]
-    width: Annotated[int, Field(ge=1)]
-    height: Annotated[int, Field(ge=1)]
+    x: Whole
+    y: Whole
+    width: Annotated[Whole, Field(ge=1)]
+    height: Annotated[Whole, Field(ge=1)]
     score: Share
 
 
@@ -116,7 +117,7 @@ class Challenge(Contract):
 class PastTurn(Contract):
     """One line of the debate so far, older than the standing statements."""
 
-    round: int
+    round: Whole
     agent: Token
     verdict: Verdict
     confidence: Share
@@ -129,7 +130,7 @@ class OpeningRequest(Contract):
 
 class RoundRequest(Contract):
     kind: Literal["round"] = "round"
-    round: Annotated[int, Field(ge=1)]
+    round: Annotated[Whole, Field(ge=1)]
     standing: tuple[Standing, ...]
     challenges: tuple[Challenge, ...]
     history: tuple[PastTurn, ...] = ()

@@ -13,6 +13,7 @@ their own that reaches CORE through the services below and nothing else:
                         see whether a step or a debate of its panel is over, answer NATS micro, say partial text, keep its own account of the panel's
                         budgets and read the others', keep its own model's answers
 
+Nobody outside CORE can send more at once than the log takes as one record, or take anything out.
 The configuration holds public keys only. The seeds are secrets and go to files of their own.
 """
 
@@ -28,6 +29,7 @@ from types import MappingProxyType
 from parley.bus.errors import BadInput
 from parley.bus.extras import extra
 from parley.bus.jetstream.infra import Layout
+from parley.bus.port import LARGEST_RECORD_BYTES
 from parley.bus.subjects import ANSWERS, CLOSED, LIVE, PURSE, DebateRef, Subjects, answer_key
 
 CORE = "CORE"
@@ -78,7 +80,8 @@ class Guest:
     account: str
     login: Login
     services: tuple[Service, ...]
-    # What it may hear of CORE, and what CORE may hear of it; neither is answered or stored.
+    # What it may hear of CORE, and what CORE and every listener may hear of it; neither is answered
+    # or stored.
     hears: tuple[str, ...] = ()
     says: tuple[str, ...] = ()
     # Whether it answers the pings of NATS micro.
@@ -90,6 +93,18 @@ class Accounts:
     coordinator: Login
     viewer: Login
     guests: tuple[Guest, ...]
+
+    @property
+    def listeners(self) -> tuple[Guest, ...]:
+        """
+        The server does not pass on what CORE imports: who listens to CORE imports what personas say
+        from each of them.
+        """
+        return tuple(guest for guest in self.guests if guest.hears)
+
+    @property
+    def speakers(self) -> tuple[Guest, ...]:
+        return tuple(guest for guest in self.guests if guest.says)
 
     @property
     def logins(self) -> tuple[Login, ...]:
@@ -128,7 +143,7 @@ def render(accounts: Accounts) -> str:
     """The `accounts` block of a nats-server configuration."""
     blocks = [
         _block(CORE, _core(accounts)),
-        *(_block(g.account, _guest(g)) for g in accounts.guests),
+        *(_block(g.account, _guest(g, accounts)) for g in accounts.guests),
     ]
     return "accounts: {\n" + ",\n".join(blocks) + "\n}\n"
 
@@ -250,13 +265,15 @@ def _core(accounts: Accounts) -> dict[str, object]:
     }
 
 
-def _guest(guest: Guest) -> dict[str, object]:
+def _guest(guest: Guest, accounts: Accounts) -> dict[str, object]:
     may_send = [*(service.subject for service in guest.services), *guest.says]
     may_hear = [_INBOX, *guest.hears, *([_DISCOVERY] if guest.discoverable else [])]
-    exports = [_export("stream", said, [CORE]) for said in guest.says]
+    hearers = [CORE, *(listener.account for listener in accounts.listeners)]
+    exports = [_export("stream", said, hearers) for said in guest.says]
     if guest.discoverable:
         exports.append(_export("service", Service(_DISCOVERY, streamed=True), [CORE]))
     return {
+        "limits": {"max_payload": LARGEST_RECORD_BYTES},
         "users": [
             {
                 "nkey": guest.login.public_key,
@@ -271,13 +288,18 @@ def _guest(guest: Guest) -> dict[str, object]:
         "imports": [
             *({"service": {"account": CORE, "subject": s.subject}} for s in guest.services),
             *({"stream": {"account": CORE, "subject": heard}} for heard in guest.hears),
+            *(chain.from_iterable(map(_said_by, accounts.speakers)) if guest.hears else ()),
         ],
     }
 
 
-def _heard_of(guest: Guest) -> Iterable[dict[str, object]]:
+def _said_by(guest: Guest) -> Iterable[dict[str, object]]:
     for said in guest.says:
         yield {"stream": {"account": guest.account, "subject": said}}
+
+
+def _heard_of(guest: Guest) -> Iterable[dict[str, object]]:
+    yield from _said_by(guest)
     if guest.discoverable:
         yield {"service": {"account": guest.account, "subject": _DISCOVERY}}
 

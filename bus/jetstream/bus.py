@@ -2,19 +2,19 @@
 
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import anyio
 import nats.errors
 
 from parley.bus.contracts.base import BlobRef
-from parley.bus.errors import Denied, Unavailable, Unsuitable
+from parley.bus.errors import BusError, Denied, Unavailable, Unsuitable
 from parley.bus.jetstream import infra, inspect, micro
 from parley.bus.jetstream.acks import Writer
 from parley.bus.jetstream.blobs import Blobs
 from parley.bus.jetstream.connection import Connection, Server, connect
-from parley.bus.jetstream.dead import DeadLetters, announced
+from parley.bus.jetstream.dead import DeadLetters, announced, delete
 from parley.bus.jetstream.differences import Difference
 from parley.bus.jetstream.infra import Layout
 from parley.bus.jetstream.inspect import QueueState, ServerState, StreamState
@@ -25,10 +25,11 @@ from parley.bus.jetstream.reader import Reader, repeated_record
 from parley.bus.jetstream.reads import Log
 from parley.bus.jetstream.register import JetStreamRegister
 from parley.bus.jetstream.replies import ApiError, Replies
+from parley.bus.jetstream.room import Room
 from parley.bus.jetstream.shelf import JetStreamShelf
 from parley.bus.jetstream.tail import Tail
-from parley.bus.port import DeadLetter, Delivery, Entry, Link, Presence, Queue, Record
-from parley.bus.subjects import LIVE, PURSE, Subjects
+from parley.bus.port import DeadLetter, Delivery, Entry, Link, Presence, Queue, Record, Trace
+from parley.bus.subjects import LIVE, Subjects
 
 
 class JetStreamBus:
@@ -39,6 +40,7 @@ class JetStreamBus:
         self._log = Log(replies, layout.stream)
         self._writer = Writer(replies, self._log.find)
         self._blobs = Blobs(replies, self._writer, layout)
+        self._room = Room(self._log, layout.accept_below)
         self._dead = DeadLetters(replies, self._writer, layout)
         # Until the server says otherwise.
         self._may_consume = True
@@ -80,11 +82,16 @@ class JetStreamBus:
 
     async def refusal(self) -> str:
         """
-        Why the server stores nothing at this moment; empty if it does. Only a write can tell: its
-        disk and the limit of its whole store are in no answer. This one replaces its predecessor.
+        Why the log stores nothing at this moment; empty if it does. Only a write can tell: its disk
+        and the limit of its whole store are in no answer. The record is taken away again.
         """
-        subject = Subjects(self.layout.prefix).register(PURSE, "doctor")
-        return await self._writer.refusal(Entry(subject, b"{}", secrets.token_hex(8)))
+        subject = Subjects(self.layout.prefix).probe()
+        refused = await self._writer.refusal(Entry(subject, b"{}", secrets.token_hex(8)))
+        if not refused:
+            request = {"filter": subject}
+            with suppress(ApiError, BusError):
+                await self._replies.ask(f"$JS.API.STREAM.PURGE.{self.layout.stream}", request)
+        return refused
 
     async def server_ahead_s(self) -> float:
         """The server's clock against ours."""
@@ -152,8 +159,14 @@ class JetStreamBus:
         advisories = f"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.{self.layout.stream}.*"
         await listen(self._connection, advisories, note)
 
-    async def bury(self, sequence: int, reason: str) -> None:
-        await self._dead.bury(sequence, reason)
+    async def bury(self, sequence: int, reason: str, trace: Trace | None = None) -> None:
+        await self._dead.bury(sequence, reason, trace)
+
+    async def take_out(self, sequence: int) -> None:
+        await delete(self._replies, self.layout.stream, sequence)
+
+    async def shortage(self) -> str:
+        return await self._room.shortage()
 
     async def waiting_in(self, queue: str) -> int:
         return await inspect.queue_lag(self._replies, self.layout.stream, queue)
@@ -162,8 +175,10 @@ class JetStreamBus:
         states = await inspect.stream_states(self._replies, [self.layout.dead])
         return sum(state.records for state in states)
 
-    async def dead_letters(self) -> list[DeadLetter]:
-        return await self._dead.read()
+    async def dead_letters(
+        self, *, before: int | None = None, newest: int | None = None
+    ) -> list[DeadLetter]:
+        return await self._dead.read(before, newest)
 
     async def forget_dead(self, number: int) -> None:
         await self._dead.forget(number)

@@ -148,12 +148,17 @@ def text_of(raw: bytes) -> str:
 def status_of(headers: bytes) -> int:
     """The inline status of a message without content (`NATS/1.0 408 Request Timeout`), or 0."""
     code = headers[9:12]
-    return int(code) if headers[8:9] == b" " and code.isdigit() else 0
+    return int(code) if headers.startswith(b"NATS/1.0 ") and code.isdigit() else 0
 
 
 def header_of(headers: bytes, name: bytes) -> str | None:
-    start = headers.find(b"\r\n" + name + b":")
+    """
+    The last header of this name: the server's own, where it adds one.
+
+    It writes its headers behind the publisher's, who may have written the same names.
+    """
+    start = headers.rfind(b"\r\n" + name + b":")
     if start < 0:
         return None
     start += len(name) + 3
-    return headers[start : headers.index(b"\r\n", start)].strip().decode("utf-8", "replace")
+    return headers[start:].partition(b"\r\n")[0].strip().decode("utf-8", "replace")

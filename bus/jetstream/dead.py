@@ -4,13 +4,13 @@ Dead letters: a small stream beside the log, filled mostly by the server itself.
 The server announces every record whose deliveries are used up, and every one that a worker
 terminated with a reason. Both announcements are stored as they are, so that a dead letter needs
 no process of ours to be alive at that moment. What a reader of the log cannot use is added by
-that reader. A dead letter only names its record: that stays in the log, at its place.
+that reader. A dead letter only names its record, which stays in the log; of one that is taken out
+of it the letter keeps a trace.
 
 A reader reads its debates again whenever it starts. What it buried once and somebody dropped leaves
 an empty record behind, which holds the place for as long as dead letters are kept.
 """
 
-import json
 from contextlib import suppress
 from typing import Annotated
 
@@ -23,9 +23,12 @@ from parley.bus.jetstream.acks import Writer
 from parley.bus.jetstream.infra import Layout
 from parley.bus.jetstream.reads import Log
 from parley.bus.jetstream.replies import ApiError, Replies
-from parley.bus.port import USED_UP, DeadLetter, Entry, Guard, Record
+from parley.bus.port import USED_UP, DeadLetter, Entry, Guard, Record, Trace
 
-NO_SUCH_MESSAGE = 10057
+# Deleted before: of a sequence that was never there, and of one that is no longer.
+GONE = frozenset({10057, 10043})
+# Dropped letters leave gaps: how much further back the next look reaches.
+WIDER = 4
 
 log = structlog.get_logger()
 
@@ -39,6 +42,7 @@ class Announcement(Contract):
     consumer: str = ""
     reason: str = USED_UP
     deliveries: int = 0
+    trace: Trace | None = None
 
 
 class DeadLetters:
@@ -48,13 +52,30 @@ class DeadLetters:
         self._layout = layout
         self._stream = Log(replies, layout.dead)
 
-    async def bury(self, sequence: int, reason: str) -> None:
+    async def bury(self, sequence: int, reason: str, trace: Trace | None = None) -> None:
         subject = self._layout.grave(sequence)
-        letter = json.dumps({"stream_seq": sequence, "reason": reason}).encode()
+        letter = Announcement(stream_seq=sequence, reason=reason, trace=trace)
+        data = letter.model_dump_json(exclude_defaults=True).encode()
         with suppress(Conflict):
-            await self._writer.append(Entry(subject, letter, subject, Guard(subject, 0)))
+            await self._writer.append(Entry(subject, data, subject, Guard(subject, 0)))
 
-    async def read(self) -> list[DeadLetter]:
+    async def read(self, before: int | None, newest: int | None) -> list[DeadLetter]:
+        """The newest ones are looked for from the end, further back until there are enough."""
+        if newest is None:
+            return await self._read(1, before)
+        state = (await self._stream.info())["state"]
+        first, end = max(1, state["first_seq"]), state["last_seq"] + 1
+        if before is not None:
+            end = min(before, end)
+        width = newest
+        while True:
+            start = max(first, end - width)
+            found = await self._read(start, end)
+            if len(found) >= newest or start == first:
+                return found[-newest:]
+            width *= WIDER
+
+    async def _read(self, start: int, before: int | None) -> list[DeadLetter]:
         return [
             DeadLetter(
                 number=record.sequence,
@@ -63,8 +84,9 @@ class DeadLetters:
                 reason=said.reason,
                 attempts=said.deliveries,
                 time_ns=record.time_ns,
+                trace=said.trace,
             )
-            for record in await self._stream.read(">", 1)
+            for record in await self._stream.read(">", start, before)
             if record.data and (said := announced(record.data)) is not None
         ]
 
@@ -77,17 +99,22 @@ class DeadLetters:
             return
         if letter.subject.startswith(self._layout.grave("")):
             await self._leave_empty(letter)
-        request = {"seq": number, "no_erase": True}
-        try:
-            await self._replies.ask(f"$JS.API.STREAM.MSG.DELETE.{self._layout.dead}", request)
-        except ApiError as error:
-            if error.err_code != NO_SUCH_MESSAGE:
-                raise Unsuitable(f"dead letter {number}: {error}") from error
+        await delete(self._replies, self._layout.dead, number)
 
     async def _leave_empty(self, letter: Record) -> None:
         subject = letter.subject
         with suppress(Conflict):
             await self._writer.append(Entry(subject, b"", subject, Guard(subject, letter.sequence)))
+
+
+async def delete(replies: Replies, stream: str, sequence: int) -> None:
+    """Idempotent."""
+    request = {"seq": sequence, "no_erase": True}
+    try:
+        await replies.ask(f"$JS.API.STREAM.MSG.DELETE.{stream}", request)
+    except ApiError as error:
+        if error.err_code not in GONE:
+            raise Unsuitable(f"record {sequence} of {stream}: {error}") from error
 
 
 def announced(data: bytes) -> Announcement | None:

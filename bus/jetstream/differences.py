@@ -48,14 +48,18 @@ class Difference:
         return f"{self.resource}: {self.field} {self.found} -> {self.wanted}"
 
 
-def difference(resource: str, field: str, found: Any, wanted: Any) -> Difference:
-    """Of one field of a resource that exists."""
+def difference(
+    resource: str, field: str, found: Any, wanted: Any, *, forgets: bool = True
+) -> Difference:
+    """Of one field of a resource that exists; unless it `forgets`, no size deletes anything."""
     return Difference(
         resource,
         field,
         shown(field, found),
         shown(field, wanted),
-        loses=field in NO_LIMIT and _limit(field, wanted) < _limit(field, found),
+        loses=field in NO_LIMIT
+        and (forgets or field != "max_bytes")
+        and _limit(field, wanted) < _limit(field, found),
         foreign=field == "subjects" and not all(_is_ours(one, wanted) for one in found or ()),
     )
 

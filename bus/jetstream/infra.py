@@ -5,6 +5,9 @@ registers, the queues.
 `plan` tells what is missing or different, `apply` makes it so; both may run at any time. What
 cannot be changed in place is refused, because the only way there would lose the log; so is a
 lower limit, unless the loss is wanted, and a stream that is somebody else's.
+
+Log, blobs and budgets refuse what goes beyond their size rather than forget what they hold: there
+a writer who writes too much cannot erase what others wrote. Dead letters and kept answers forget.
 """
 
 from collections.abc import Sequence
@@ -24,7 +27,7 @@ NOT_FOUND = 404
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """How long and how much is kept before the oldest goes; 0 sets no limit."""
+    """How long and how much is kept; 0 sets no limit."""
 
     age_s: float = 0.0
     size_bytes: int = 0
@@ -43,6 +46,8 @@ class Layout:
     keep_dead: Keep = Keep()
     keep_purse: Keep = Keep()
     keep_answers: Keep = Keep()
+    # The share of the log's size above which nothing new is begun.
+    accept_below: float = 0.8
 
     @property
     def blobs(self) -> str:
@@ -92,7 +97,7 @@ def resources(layout: Layout, queues: Sequence[Queue] = ()) -> list[Resource]:
     return [
         *essentials(layout),
         dead,
-        _register(layout, PURSE, layout.keep_purse),
+        _register(layout, PURSE, layout.keep_purse, discard="new"),
         _register(layout, ANSWERS, layout.keep_answers),
         *(_queue(layout.stream, queue) for queue in queues),
     ]
@@ -106,8 +111,8 @@ def essentials(layout: Layout) -> list[Resource]:
         layout.stream,
         layout.keep_log,
         subjects=[f"{layout.prefix}.>", Subjects(layout.prefix).redrives()],
+        discard="new",
         duplicate_window=DUPLICATE_WINDOW_S * 10**9,
-        max_msg_size=LARGEST_RECORD_BYTES,
         republish={"src": f"{layout.prefix}.>", "dest": f"{LIVE}.{layout.prefix}.>"},
     )
     blobs = stream_resource(
@@ -115,6 +120,7 @@ def essentials(layout: Layout) -> list[Resource]:
         layout,
         layout.blobs,
         layout.keep_blobs,
+        discard="new",
         subjects=[f"$O.{layout.bucket}.C.>", f"$O.{layout.bucket}.M.>"],
     )
     return [log, blobs]
@@ -136,16 +142,22 @@ def stream_resource(
             "num_replicas": layout.replicas,
             "max_age": int(keep.age_s * 10**9),
             "max_bytes": keep.size_bytes or -1,
+            "max_msg_size": LARGEST_RECORD_BYTES,
             "allow_direct": True,
             **config,
         },
     )
 
 
-def _register(layout: Layout, name: str, keep: Keep) -> Resource:
-    subjects = [Subjects(layout.prefix).register(name, ">")]
+def _register(layout: Layout, name: str, keep: Keep, discard: str = "old") -> Resource:
     return stream_resource(
-        "register", layout, layout.register(name), keep, subjects=subjects, max_msgs_per_subject=1
+        "register",
+        layout,
+        layout.register(name),
+        keep,
+        subjects=[Subjects(layout.prefix).register(name, ">")],
+        max_msgs_per_subject=1,
+        discard=discard,
     )
 
 
@@ -248,8 +260,9 @@ def _differences(resource: Resource, found: dict[str, Any] | None) -> list[Diffe
         return [Difference(resource.label, "", None, "created")]
     if "filter_subject" in found:
         found["filter_subjects"] = [found.pop("filter_subject")]
+    forgets = resource.config.get("discard") != "new"
     return [
-        difference(resource.label, field, found.get(field), wanted)
+        difference(resource.label, field, found.get(field), wanted, forgets=forgets)
         for field, wanted in resource.config.items()
         if found.get(field) != wanted
     ]

@@ -7,7 +7,7 @@ from parley.bus.errors import Denied, Unavailable
 from parley.bus.jetstream.client import status_of
 from parley.bus.jetstream.connection import Connection
 from parley.bus.jetstream.reads import SILENCE_S
-from parley.bus.jetstream.records import record_of_headers
+from parley.bus.jetstream.records import is_record, record_of_headers
 from parley.bus.port import Record
 
 NOT_FOUND = 404
@@ -15,12 +15,12 @@ NOT_FOUND = 404
 
 async def newest(connection: Connection, stream: str, subject: str) -> Record | None:
     headers, data = await _ask(connection, f"$JS.API.DIRECT.GET.{stream}.{subject}")
+    if is_record(headers):
+        return record_of_headers(headers, data)
     status = status_of(headers)
     if status == NOT_FOUND:
         return None
-    if status:
-        raise Unavailable(f"{subject} cannot be read ({status})")
-    return record_of_headers(headers, data)
+    raise Unavailable(f"{subject} cannot be read ({status})")
 
 
 async def _ask(connection: Connection, subject: str) -> tuple[bytes, bytes]:

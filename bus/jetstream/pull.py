@@ -21,11 +21,11 @@ import structlog
 from nats.aio.subscription import Subscription
 
 from parley.bus.errors import BusError, Unavailable, Unsuitable
-from parley.bus.jetstream.client import DirectClient, Wake, header_of, status_of, text_of
+from parley.bus.jetstream.client import DirectClient, Wake, header_of, status_of
 from parley.bus.jetstream.clock import ServerClock
-from parley.bus.jetstream.records import position_of
+from parley.bus.jetstream.records import is_handed_out, position_of, record_handed_out
 from parley.bus.jetstream.replies import ApiError, Replies
-from parley.bus.port import Delivery, Record
+from parley.bus.port import IMPORTED, Delivery, Record
 
 # Below the ack_wait of every queue: in a cluster the server cannot see that a worker of another
 # account is gone, and hands out records to its request until that expires.
@@ -37,6 +37,7 @@ TROUBLE_PAUSE_S = 0.25
 HEARTBEAT = 100
 REQUEST_TIMEOUT = 408
 NO_RESPONDERS = 503
+_IMPORTED = f"\r\n{IMPORTED}\r\n".encode()
 
 log = structlog.get_logger()
 
@@ -219,11 +220,13 @@ class Worker:
 
     def _receive(self, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
         self._heard = self._loop.time()
-        if headers and (status := status_of(headers)):
-            self._note(status, headers)
+        if not is_handed_out(reply):
+            self._note(status_of(headers), headers)
             return
         attempt, sequence, _, time_ns = position_of(reply)
-        record = Record(sequence, text_of(subject), data, time_ns)
+        record = record_handed_out(subject, data, headers, (sequence, time_ns))
+        if _IMPORTED in headers:
+            record = record._replace(imported=True)
         if self._asked > 0:
             self._asked -= 1
         self._waiting.append(Handed(record, attempt, self._client, self._clock, reply.decode()))

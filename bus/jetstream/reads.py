@@ -8,7 +8,8 @@ is asked what the last matching record is, and the read goes on until it has it.
 import base64
 import json
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from typing import Any
 
 import anyio
@@ -17,7 +18,7 @@ import nats.errors
 from parley.bus.errors import BusError, Denied, NotFound, Unavailable, Unsuitable
 from parley.bus.jetstream.client import header_of, status_of
 from parley.bus.jetstream.connection import Connection
-from parley.bus.jetstream.records import nanoseconds, record_of_headers, record_of_json
+from parley.bus.jetstream.records import is_record, nanoseconds, record_of_headers, record_of_json
 from parley.bus.jetstream.replies import ApiError, Replies
 from parley.bus.port import Entry, Record
 
@@ -40,12 +41,12 @@ class Batch:
         self._ended = anyio.Event()
 
     def receive(self, _subject: bytes, _reply: bytes, data: bytes, headers: bytes) -> None:
-        self.status = status_of(headers)
-        if self.status:
+        if is_record(headers):
+            self.messages.append((headers, data))
+        else:
+            self.status = status_of(headers)
             self.pending = int(header_of(headers, b"Nats-Num-Pending") or 0)
             self._ended.set()
-        else:
-            self.messages.append((headers, data))
 
     def deny(self) -> None:
         self.status = FORBIDDEN
@@ -125,15 +126,20 @@ class Log:
             if not page or len(found) >= info.get("total", 0):
                 return sorted(found)
 
-    async def read(self, filter_subject: str, start: int) -> list[Record]:
+    async def read(
+        self, filter_subject: str, start: int, before: int | None = None
+    ) -> list[Record]:
         records: list[Record] = []
         with anyio.move_on_after(PATIENCE_S):
-            async for page in self.pages(filter_subject, start):
-                records += page
+            async with aclosing(self.pages(filter_subject, start)) as pages:
+                async for page in pages:
+                    records += page
+                    if before is not None and page[-1].sequence >= before:
+                        return [one for one in records if one.sequence < before]
             return records
         raise Unavailable(f"{filter_subject} could not be read to its end in {PATIENCE_S:g} s")
 
-    async def pages(self, filter_subject: str, start: int) -> AsyncIterator[list[Record]]:
+    async def pages(self, filter_subject: str, start: int) -> AsyncGenerator[list[Record]]:
         """Every matching record stored before this call, as they come; it waits for ever."""
         least = await self._last_on_leader(filter_subject) if await self._replicated() else 0
         following = max(1, start)

@@ -16,8 +16,8 @@ import nats.errors
 import structlog
 
 from parley.bus.errors import BusError, Unavailable, Unsuitable
-from parley.bus.jetstream.client import Wake, status_of, text_of
-from parley.bus.jetstream.records import position_of
+from parley.bus.jetstream.client import Wake, status_of
+from parley.bus.jetstream.records import is_handed_out, position_of, record_handed_out
 from parley.bus.jetstream.replies import ApiError, Replies
 from parley.bus.port import Record
 
@@ -159,8 +159,8 @@ class Tail:
 
     def _receive(self, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
         self._heard = self._loop.time()
-        if headers and (status := status_of(headers)):
-            self._note(status)
+        if not is_handed_out(reply):
+            self._note(status_of(headers))
             return
         if self._broken:
             return
@@ -170,7 +170,7 @@ class Tail:
             return
         self._expected += 1
         self._credit -= 1
-        self._arrived.append(Record(sequence, text_of(subject), data, time_ns))
+        self._arrived.append(record_handed_out(subject, data, headers, (sequence, time_ns)))
         self._wake.set()
 
     def _note(self, status: int) -> None:

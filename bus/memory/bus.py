@@ -1,6 +1,5 @@
 """The port of the bus, in memory: every client stands for one process."""
 
-import hashlib
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -25,6 +24,9 @@ from parley.bus.port import (
     Presence,
     Queue,
     Record,
+    Trace,
+    check_size,
+    reference_to,
 )
 from parley.bus.subjects import REGISTERS
 from parley.bus.wildcards import matches
@@ -61,10 +63,12 @@ class MemoryServer:
         for notify in tuple(self.on_undeliverable):
             notify(queue, sequence)
 
-    def bury(self, queue: str, sequence: int, reason: str, attempts: int) -> None:
+    def bury(
+        self, queue: str, sequence: int, reason: str, attempts: int, trace: Trace | None = None
+    ) -> None:
         number = next(self._graves)
         moment = self.log.now_ns()
-        self.dead[number] = DeadLetter(number, sequence, queue, reason, attempts, moment)
+        self.dead[number] = DeadLetter(number, sequence, queue, reason, attempts, moment, trace)
 
 
 @asynccontextmanager
@@ -230,11 +234,18 @@ class MemoryBus:
             while True:
                 on(*await inbox.get())
 
-    async def bury(self, sequence: int, reason: str) -> None:
+    async def bury(self, sequence: int, reason: str, trace: Trace | None = None) -> None:
         await self._chance.delay()
         if sequence not in self._server.buried:
             self._server.buried.add(sequence)
-            self._server.bury("", sequence, reason, 0)
+            self._server.bury("", sequence, reason, 0, trace)
+
+    async def take_out(self, sequence: int) -> None:
+        await self._chance.delay()
+        self._log.take_out(sequence)
+
+    async def shortage(self) -> str:
+        return ""
 
     async def waiting_in(self, queue: str) -> int:
         await self._chance.delay()
@@ -245,9 +256,13 @@ class MemoryBus:
         await self._chance.delay()
         return len(self._server.dead)
 
-    async def dead_letters(self) -> list[DeadLetter]:
+    async def dead_letters(
+        self, *, before: int | None = None, newest: int | None = None
+    ) -> list[DeadLetter]:
         await self._chance.delay()
-        return list(self._server.dead.values())
+        dead = self._server.dead.values()
+        below = [one for one in dead if before is None or one.number < before]
+        return below if newest is None else below[-newest:]
 
     async def forget_dead(self, number: int) -> None:
         await self._chance.delay()
@@ -286,14 +301,16 @@ class MemoryBus:
 
     async def put_blob(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
         await self._chance.delay()
-        ref = BlobRef(
-            sha256=hashlib.sha256(data).hexdigest(), size=len(data), media_type=media_type
-        )
+        ref = reference_to(data, media_type)
         self._server.blobs[ref.sha256] = data
         return ref
 
     async def get_blob(self, ref: BlobRef) -> bytes:
         await self._chance.delay()
+        check_size(ref)
         if ref.sha256 not in self._server.blobs:
             raise NotFound(f"blob {ref.sha256} is not here")
-        return self._server.blobs[ref.sha256]
+        data = self._server.blobs[ref.sha256]
+        if len(data) != ref.size:
+            raise NotFound(f"blob {ref.sha256} has {len(data)} bytes, not {ref.size}")
+        return data

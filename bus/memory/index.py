@@ -14,6 +14,10 @@ class SubjectIndex:
         for key in _keys(subject):
             self._by_filter[key].append(sequence)
 
+    def remove(self, subject: str, sequence: int) -> None:
+        for key in _keys(subject):
+            self._by_filter[key].remove(sequence)
+
     def candidates(self, filter_subject: str) -> list[int]:
         """Ascending; exact unless the filter has a `*`, a superset then."""
         return self._by_filter.get(_widened(filter_subject), [])

@@ -15,7 +15,7 @@ import anyio
 
 from parley.bus.errors import Conflict, NotFound
 from parley.bus.memory.index import SubjectIndex
-from parley.bus.port import Entry, Record
+from parley.bus.port import IMPORTED, Entry, Record
 from parley.bus.wildcards import matches
 
 DUPLICATE_WINDOW_S = 120.0
@@ -63,7 +63,7 @@ class MemoryLog:
         known = self._msg_ids.get(entry.msg_id)
         if known is not None:
             return known
-        sequence = self._store(entry.subject, entry.data)
+        sequence = self._store(entry.subject, entry.data, imported=IMPORTED in entry.headers)
         self._msg_ids[entry.msg_id] = sequence
         self._msg_id_ages.append((anyio.current_time(), entry.msg_id))
         return sequence
@@ -89,15 +89,20 @@ class MemoryLog:
         except KeyError:
             raise NotFound(f"the log holds no record {sequence}") from None
 
+    def take_out(self, sequence: int) -> None:
+        record = self._records.pop(sequence, None)
+        if record is not None:
+            self._index.remove(record.subject, sequence)
+
     def holds(self, sequence: int) -> bool:
         return sequence in self._records
 
     def subjects(self, filter_subject: str) -> list[str]:
         return sorted({record.subject for record in self.read(filter_subject, 1)})
 
-    def _store(self, subject: str, data: bytes) -> int:
+    def _store(self, subject: str, data: bytes, *, imported: bool) -> int:
         self.last_sequence += 1
-        record = Record(self.last_sequence, subject, data, self.now_ns())
+        record = Record(self.last_sequence, subject, data, self.now_ns(), imported=imported)
         self._records[record.sequence] = record
         self._index.add(subject, record.sequence)
         for notify in tuple(self.on_record):

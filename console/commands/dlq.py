@@ -64,6 +64,11 @@ def show(number: Number, nats: Nats = None, config: Config = None, as_json: Json
     if one.record is not None:
         print_line(f"{one.record.subject}, written {_moment(one.record.time_ns)}:")
         print_line(clean(one.record.data.decode("utf-8", "replace")))
+    elif one.dead.trace is not None:
+        trace = one.dead.trace
+        print_line(f"{clean(trace.subject)}, taken out of the log: a turn that nobody asked for")
+        print_line(f"{trace.size} bytes, sha256 {trace.sha256}, beginning with:")
+        print_line(clean(trace.excerpt))
 
 
 @app.command(epilog=example("parley dlq redrive 3", "parley dlq redrive --all"))
@@ -99,7 +104,7 @@ def redrive(
 def drop(
     numbers: Numbers = None, everything: All = False, nats: Nats = None, config: Config = None
 ) -> None:
-    """Forget dead letters; their records stay in the log."""
+    """Forget dead letters; their records stay in the log, where they are still there."""
 
     async def forget(journal: Journal) -> list[int]:
         chosen = await _chosen(journal, numbers, everything=everything)
@@ -133,6 +138,8 @@ async def _chosen(journal: Journal, numbers: list[int] | None, *, everything: bo
 def _in_words(one: Letter) -> str:
     where = f"{one.ref}" if one.ref is not None else "-"
     what = f"ask {one.ask.step} to {one.persona}" if one.ask and one.persona else "record"
+    if one.record is None and one.dead.trace is not None:
+        what = f"turn of {clean(one.dead.trace.subject.rpartition('.')[2])}, taken out of the log"
     tries = f", handed out {one.dead.attempts}x" if one.dead.attempts else ""
     reason = one_line(one.dead.reason, REASON_WIDTH)
     return (
@@ -145,7 +152,7 @@ def _as_json(one: Letter) -> dict[str, object]:
     return {
         "number": one.dead.number,
         "sequence": one.dead.sequence,
-        "subject": one.record.subject if one.record is not None else None,
+        "subject": one.subject,
         "queue": one.dead.queue or None,
         "debate_id": one.ref.id if one.ref is not None else None,
         "panel": one.ref.panel if one.ref is not None else None,
@@ -155,6 +162,7 @@ def _as_json(one: Letter) -> dict[str, object]:
         "attempts": one.dead.attempts,
         "written": _iso(one.record.time_ns) if one.record is not None else None,
         "given_up": _iso(one.dead.time_ns),
+        "taken_out": one.dead.trace._asdict() if one.dead.trace is not None else None,
     }
 
 

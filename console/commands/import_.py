@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from parley.bus.codec import encode
-from parley.bus.contracts.facts import Fact
+from parley.bus.contracts.facts import Closed, Fact
 from parley.bus.errors import BadInput, Conflict
 from parley.bus.journal import Journal, envelope
-from parley.bus.port import Entry, Guard
+from parley.bus.port import IMPORTED, Entry, Guard
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
 from parley.console.archive import Archive, blobs_in, read_archive
@@ -53,6 +53,7 @@ def import_(
 async def _import(settings: Settings, archive: Archive) -> None:
     """Whatever stands in the way is found before anything is written."""
     async with open_journal(settings, create=True) as journal:
+        await journal.check_room()
         known = await _known(journal)
         missing = [
             (one, await _missing(journal, one) if one.ref in known else (one.facts, 0))
@@ -92,10 +93,11 @@ def _entries(
     """
     All at once, so that no coordinator comes in between; the first one's guard covers them.
 
-    A coordinator that watches the debate arrive may write the same facts. They have the same
-    message ids, so the server takes them for what they are.
+    A coordinator that watches the debate arrive may want to write the same facts, and its guard
+    fails against them. The asks of a debate that is over are marked, so that nobody answers them.
     """
     seen: Counter[str] = Counter()
+    over = (IMPORTED,) if any(isinstance(fact, Closed) for fact in facts) else ()
     for fact in facts:
         subject = journal.subjects.of(ref, fact)
         again = f".{seen[subject]}" if seen[subject] else ""
@@ -104,6 +106,6 @@ def _entries(
             data=encode(fact),
             msg_id=subject + again,
             guard=None if seen else Guard(journal.subjects.debate(ref), after),
-            headers=envelope(ref, fact, journal.subjects.tail(ref, subject) + again),
+            headers=(*over, *envelope(ref, fact, journal.subjects.tail(ref, subject) + again)),
         )
         seen[subject] += 1

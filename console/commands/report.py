@@ -9,7 +9,7 @@ from parley.console.inputs import IMAGE_BLOB
 from parley.console.logs import keep_quiet
 from parley.console.options import Config, Json, Nats, example
 from parley.console.reports.debate_blocks import debate_blocks
-from parley.console.reports.document import Block, Document, Folded, Heading, Picture
+from parley.console.reports.document import Block, Document, Folded, Heading, Paragraph, Picture
 from parley.console.reports.figures import count
 from parley.console.reports.gold import read_gold
 from parley.console.reports.outcomes import Outcome
@@ -80,7 +80,13 @@ def _told(outcomes: Sequence[Outcome]) -> Iterator[Block]:
     for one in outcomes:
         row = one.row
         summary = f"{row.debate_id}: {row.answer or row.status} ({row.reason})"
-        yield Folded(summary, tuple(debate_blocks(one.log.ref, one.log.state)))
+        yield Folded(summary, _in_full(one))
+
+
+def _in_full(outcome: Outcome) -> tuple[Block, ...]:
+    if not outcome.is_readable:
+        return (Paragraph("Its records make no sense: see `parley verify`."),)
+    return tuple(debate_blocks(outcome.log.ref, outcome.log.state))
 
 
 def _image(settings: Settings, sources: Sequence[str], outcome: Outcome) -> Iterator[Block]:
@@ -103,5 +109,5 @@ def _alone(outcome: Outcome, debated: tuple[Block, ...]) -> Document:
             f" {count(row.rounds, 'round')}, {row.calls} of {row.calls_without_early_stop} turns,"
             f" {row.seconds:.2f} s, {price_of(row)}"
         ),
-        blocks=(*debated, *debate_blocks(outcome.log.ref, outcome.log.state)),
+        blocks=(*debated, *_in_full(outcome)),
     )

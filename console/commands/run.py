@@ -139,14 +139,14 @@ def run(
         if debates_images(chosen.panel):
             warn(chosen.warnings)
             job = photo_job(chosen.panel, inputs or (), references or (), given_id, out, as_json)
-            job = replace(job, sets=tuple(wishes.sets))
+            job = replace(job, wishes=wishes)
             raise typer.Exit(run_async(partial(photo_runner(), settings, job, choice)))
     if out is not None or references:
         raise BadInput("--out and --reference go with images, and with --brain auto or rule")
     limits = limits_of(budget, total_budget, new_id())
     wanted = plan(panel, inputs or (), choice, wishes, given_id, limits)
     if not settings.names_a_server:
-        check_answerable(wanted, choice)
+        check_answerable(wanted)
     warn(wanted.warnings)
     states = run_async(lambda: run_here(settings, wanted, choice, as_json=as_json))
     if as_json:
@@ -167,6 +167,7 @@ async def run_here(
             settings = await stack.enter_async_context(private_server(settings))
         journal = await stack.enter_async_context(open_journal(settings, create=True))
         if own_server or not await somebody_coordinates(journal):
+            check_answerable(wanted)
             seats = [(wanted.panel.name, persona) for persona in wanted.panel.everybody]
             opened = open_brain(choice, settings, wanted.panels, seats, journal)
             brain = await stack.enter_async_context(opened)

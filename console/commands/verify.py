@@ -25,7 +25,8 @@ def verify(
     Recompute every decision of a debate from its log.
 
     The exit code is 1 if any recorded decision is not the one that the rules arrive at, or if an
-    exported file is not what was exported.
+    exported file is not what was exported. Forged and foreign records count for nothing: they are
+    named, and change neither the outcome nor the exit code.
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats})
@@ -42,13 +43,28 @@ def verify(
 def _in_words(log: Log, found: Audit) -> list[str]:
     if found.holds and not log.broken:
         end = "closed" if found.state.closed is not None else "still open"
-        return [f"{log.ref}: holds, {found.checked} decisions recomputed ({end})"]
+        return [
+            f"{log.ref}: holds, {found.checked} decisions recomputed ({end})",
+            *(f"  counts for nothing: {text}" for text in _foreign(log, found)),
+        ]
     return [
         f"{log.ref}: DOES NOT HOLD",
         *(f"  {text}" for text in log.broken),
         *(
             f"  fact {one.ordinal} ({name_of(log.facts[one.ordinal])}): {one_line(one.problem, PROBLEM_WIDTH)}"
             for one in found.discrepancies
+        ),
+        *(f"  counts for nothing: {text}" for text in _foreign(log, found)),
+    ]
+
+
+def _foreign(log: Log, found: Audit) -> list[str]:
+    """Records that nobody with a right to it wrote into this debate."""
+    return [
+        *(one_line(text, PROBLEM_WIDTH) for text in log.left_out),
+        *(
+            f"fact {one.ordinal} ({name_of(log.facts[one.ordinal])}): {one.problem}"
+            for one in found.foreign
         ),
     ]
 
@@ -62,6 +78,7 @@ def _as_json(log: Log, found: Audit) -> str:
             "checked": found.checked,
             "closed": found.state.closed is not None,
             "broken": log.broken,
+            "foreign": _foreign(log, found),
             "discrepancies": [
                 {"ordinal": one.ordinal, "fact": one.fact, "problem": one.problem}
                 for one in found.discrepancies

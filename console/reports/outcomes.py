@@ -7,6 +7,7 @@ from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Status
 from parley.bus.contracts.panel import AbsaPanel
 from parley.bus.contracts.verdicts import TerminationReason
+from parley.console.exits import warn
 from parley.console.logbook import Log
 from parley.console.reports.gold import Gold
 from parley.console.text import one_line
@@ -15,6 +16,8 @@ from parley.coordinator.state import DebateState
 from parley.coordinator.tally import errors_of, usage_of
 
 TOPIC_WIDTH = 200
+# In place of a debate's status.
+UNREADABLE = "unreadable"
 CUT_SHORT = TerminationReason.BUDGET_EXHAUSTED.value
 
 
@@ -57,6 +60,10 @@ class Outcome:
     row: DebateRow
 
     @property
+    def is_readable(self) -> bool:
+        return self.row.status != UNREADABLE
+
+    @property
     def subject(self) -> str:
         """What variants of a run have in common: the sentence, the question, the image."""
         panel, about = self.log.state.panel, self.log.state.input
@@ -66,7 +73,16 @@ class Outcome:
 
 
 def outcomes_of(logs: Sequence[Log], gold: Gold, variant: str = "") -> tuple[Outcome, ...]:
-    return tuple(_outcome(log, gold, variant) for log in logs)
+    return tuple(_outcome_or_line(log, gold, variant) for log in logs)
+
+
+def _outcome_or_line(log: Log, gold: Gold, variant: str) -> Outcome:
+    """A debate whose facts make no sense spoils its own line of a report and nothing else."""
+    try:
+        return _outcome(log, gold, variant)
+    except Exception as error:  # noqa: BLE001 - whatever the rules of a protocol raise
+        warn([f"debate {log.ref.id} cannot be read: {type(error).__name__}: {error}"])
+        return _unreadable(log, variant)
 
 
 def _outcome(log: Log, gold: Gold, variant: str) -> Outcome:
@@ -101,6 +117,44 @@ def _outcome(log: Log, gold: Gold, variant: str) -> Outcome:
         cost=usage.cost,
         seconds=_seconds(log),
         missed_turns=len(errors_of(state)),
+    )
+    return Outcome(log, ending, row)
+
+
+def _unreadable(log: Log, variant: str) -> Outcome:
+    ending = Ending(
+        status=None,
+        reason=None,
+        by_rule=False,
+        rounds=0,
+        most_rounds=0,
+        speakers=0,
+        answer=None,
+        confidence=None,
+        before=None,
+    )
+    row = DebateRow(
+        debate_id=log.ref.id,
+        panel=log.ref.panel,
+        variant=variant,
+        protocol=log.state.running_panel.protocol,
+        topic=one_line(log.state.input.text, TOPIC_WIDTH),
+        status=UNREADABLE,
+        reason=UNREADABLE,
+        rounds=0,
+        answer=None,
+        confidence=None,
+        before=None,
+        changed_by_debate=None,
+        correct=None,
+        correct_before=None,
+        calls=0,
+        calls_without_early_stop=0,
+        model_calls=0,
+        tokens=0,
+        cost=0.0,
+        seconds=0.0,
+        missed_turns=0,
     )
     return Outcome(log, ending, row)
 

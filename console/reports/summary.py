@@ -146,7 +146,7 @@ def _flips(rows: Sequence[DebateRow]) -> Flips | None:
 
 
 def _presets(outcomes: Sequence[Outcome], gold: Gold) -> tuple[Point, ...]:
-    logs = [one.log for one in outcomes if one.row.protocol == "verdicts"]
+    logs = [one.log for one in outcomes if one.row.protocol == "verdicts" and one.is_readable]
     if not logs:
         return ()
     cases = cases_of(logs)

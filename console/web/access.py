@@ -95,7 +95,7 @@ def check_address(tokens: Tokens, headers: Headers) -> None:
 def check_origin(headers: Headers) -> None:
     """What acts must come from a page of ours, or from no page at all."""
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+    if origin is not None and not _is_site(origin, headers.get("host", "")):
         raise Refusal(FORBIDDEN, "the request comes from a page of another site")
 
 
@@ -104,6 +104,13 @@ def is_loopback(host: str) -> bool:
         return True
     try:
         return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_site(origin: str, host: str) -> bool:
+    try:
+        return bool(host) and urlsplit(origin).netloc == host
     except ValueError:
         return False
 

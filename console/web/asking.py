@@ -1,12 +1,13 @@
 """What a request says, checked: queries, bodies, cursors, and which debate is meant."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, TypeVar
 
 import anyio
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from parley.bus.contracts.base import Contract, Token
@@ -26,6 +27,9 @@ LAST_EVENT_ID = "last-event-id"
 # No log comes near it; a larger number is no sequence.
 LARGEST_SEQUENCE = 2**63 - 1
 
+# As many as that number has: longer ones are never turned into numbers.
+_DIGITS = re.compile(r"[0-9]{1,19}")
+
 Sequence = Annotated[int, Field(ge=0, le=LARGEST_SEQUENCE)]
 Cursor = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,19}$")]
 
@@ -38,6 +42,13 @@ class OneDebate(Contract):
     """`panel` only where an id stands in several of them."""
 
     panel: Token | None = None
+
+
+class DeadQuery(Contract):
+    """The newest dead letters, or the newest of those with a number below `before`."""
+
+    limit: Annotated[int, Field(ge=1, le=500)] = 100
+    before: Cursor | None = None
 
 
 class ListQuery(OneDebate):
@@ -80,6 +91,8 @@ def in_time() -> Iterator[None]:
             yield
     except TimeoutError as error:
         raise Refusal(TIMED_OUT, "the request took too long to arrive") from error
+    except ClientDisconnect as error:
+        raise Refusal(BAD_REQUEST, "the request broke off") from error
 
 
 async def body_of(request: Request, schema: type[Asked]) -> Asked:
@@ -100,8 +113,14 @@ def resume_point(request: Request, query: EventsQuery) -> int | None:
     given = request.headers.get(LAST_EVENT_ID)
     if not given:
         return query.after
-    if not (given.isascii() and given.isdigit()) or int(given) > LARGEST_SEQUENCE:
-        raise Refusal(BAD_REQUEST, "Last-Event-ID: should be the id of an event of ours")
+    return number_of(given, "Last-Event-ID")
+
+
+def number_of(given: str, what: str) -> int:
+    if not _DIGITS.fullmatch(given) or int(given) > LARGEST_SEQUENCE:
+        raise Refusal(
+            BAD_REQUEST, f"{what}: should be a number of the log, 0 to {LARGEST_SEQUENCE}"
+        )
     return int(given)
 
 

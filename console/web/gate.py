@@ -8,10 +8,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from parley.console.web.access import Role, Tokens, check_address, check_origin, check_role
 from parley.console.web.problems import Refusal, on_refusal
 
-TOO_LARGE, BAD_REQUEST = 413, 400
+TOO_LARGE, BAD_REQUEST, UNAVAILABLE = 413, 400, 503
+PROBES = frozenset({"/healthz", "/readyz"})
+OPEN = PROBES | {"/", "/session", "/openapi.json"}
 # The largest image, and a little for the fields around it.
 LARGEST_UPLOAD_BYTES = 20_000_000 + 256 * 1024
 LARGEST_BODY_BYTES = 1 << 20
+LARGEST_SIGN_IN_BYTES = 4096
+_LARGEST = {"/debates": LARGEST_UPLOAD_BYTES, "/session": LARGEST_SIGN_IN_BYTES}
 READ_OFF_BYTES = 99_999_999
 READ_OFF_S = 10.0
 
@@ -59,14 +63,31 @@ class Gate:
             check_role(self._tokens, headers, wanted)
 
 
+def probes_only(app: ASGIApp) -> ASGIApp:
+    """For connections beyond what the server holds: whoever watches over it still gets through."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] in PROBES:
+            await app(scope, receive, send)
+            return
+        refusal = Refusal(
+            UNAVAILABLE,
+            "too many connections, in all or from your address: close some or come again",
+            Retry_After="5",
+            Connection="close",
+        )
+        await on_refusal(Request(scope), refusal)(scope, receive, _sealed(send))
+
+    return answer
+
+
 def _is_open(path: str) -> bool:
-    return path in {"/", "/healthz", "/readyz", "/session", "/openapi.json"} or path.startswith(
-        "/static/"
-    )
+    return path in OPEN or path.startswith("/static/")
 
 
 def _most(scope: Scope) -> int:
-    return LARGEST_UPLOAD_BYTES if scope["path"] == "/debates" else LARGEST_BODY_BYTES
+    """Whoever has no token can send no more than one."""
+    return _LARGEST.get(scope["path"], LARGEST_BODY_BYTES)
 
 
 def _check_length(given: str | None, most: int) -> None:
@@ -114,7 +135,8 @@ async def _read_off(scope: Scope, receive: Receive) -> None:
 
 
 def _too_large(most: int) -> Refusal:
-    return Refusal(TOO_LARGE, f"too large: at most {most / 1e6:.1f} MB", Connection="close")
+    size = f"{most / 1e6:.1f} MB" if most >= LARGEST_BODY_BYTES else f"{most} bytes"
+    return Refusal(TOO_LARGE, f"too large: at most {size}", Connection="close")
 
 
 def _sealed(send: Send) -> Send:

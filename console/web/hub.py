@@ -13,15 +13,14 @@ from functools import partial
 
 import anyio
 import structlog
-from pydantic import ValidationError
 
 from parley import __version__
-from parley.bus.contracts.partial import Partial
 from parley.bus.errors import NotFound, Unavailable
 from parley.bus.journal import Journal, Logged
 from parley.bus.port import Link, Presence, Record
 from parley.bus.subjects import DebateRef
 from parley.bus.tally import Tally
+from parley.console.watching import partial_of
 from parley.console.web.channels import Channel
 from parley.console.web.entries import Entry, Row
 from parley.console.web.rows import Rows
@@ -132,13 +131,16 @@ class Hub:
 
     def _on_records(self, records: Sequence[Record]) -> None:
         for record in records:
-            self._on_record(record)
+            try:
+                self._on_record(record)
+            except Exception:
+                log.exception("record_failed", subject=record.subject, sequence=record.sequence)
 
     def _on_record(self, record: Record) -> None:
         self._read += 1
         if record.sequence >= self._target and not self._caught_up.is_set():
             self._caught_up.set()
-        address = self.journal.subjects.parse(record.subject)
+        address = None if record.forged else self.journal.subjects.parse(record.subject)
         if address is not None:
             ref, tail = address
             self.rows.take(ref, tail, record)
@@ -148,14 +150,14 @@ class Hub:
         self.wire.take(record)
 
     def _on_partial(self, subject: str, data: bytes) -> None:
-        ref = self.journal.subjects.parse_partial(subject)
-        channel = self._channels.get(ref) if ref is not None else None
-        if channel is None:
+        said = partial_of(self.journal.subjects, subject, data)
+        if said is None:
+            log.debug("partial_left_out", subject=subject)
             return
-        try:
-            channel.take_partial(Partial.model_validate_json(data))
-        except ValidationError:
-            log.info("partial_left_out", subject=subject)
+        ref, partial_turn = said
+        channel = self._channels.get(ref)
+        if channel is not None:
+            channel.take_partial(partial_turn)
 
     async def _beat(self) -> None:
         while True:

@@ -64,8 +64,7 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
     names, definitions = models_json_schema(list(wanted), ref_template=REF)
     paths: dict[str, dict[str, Any]] = {}
     for one in operations:
-        path = one.path.replace(":int", "")
-        paths.setdefault(path, {})[one.method.lower()] = _operation(one, path, names)
+        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, names)
     return {
         "openapi": OPENAPI,
         "info": {
@@ -82,12 +81,12 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
     }
 
 
-def _operation(one: Operation, path: str, names: dict[Any, Any]) -> dict[str, Any]:
+def _operation(one: Operation, names: dict[Any, Any]) -> dict[str, Any]:
     problem = {"description": "What is wrong.", "content": _json(names[Problem, "serialization"])}
     described: dict[str, Any] = {
         "summary": one.summary,
         "operationId": f"{one.endpoint.__name__}",
-        "parameters": [*_path_parameters(path), *_query_parameters(one.query)],
+        "parameters": [*_path_parameters(one.path), *_query_parameters(one.query)],
         "responses": {
             str(one.status): _answer(one, names),
             **{str(status): problem for status in one.problems},

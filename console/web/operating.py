@@ -10,11 +10,20 @@ from starlette.responses import Response
 from parley.bus.contracts.base import Contract, Text
 from parley.bus.contracts.facts import CancelRequested
 from parley.bus.contracts.regimes import Theta
-from parley.bus.errors import BadInput, Conflict, NotFound
+from parley.bus.errors import BadInput, Conflict
 from parley.configs.panels import AnyPanelFile, panel_paths, read_panel
 from parley.console.dead import letter, redrive
 from parley.console.web.access import COOKIE, SESSION_S, UNAUTHORIZED, Role, Tokens
-from parley.console.web.asking import Nothing, OneDebate, answer, body_of, debate_of, query_of
+from parley.console.web.asking import (
+    DeadQuery,
+    Nothing,
+    OneDebate,
+    answer,
+    body_of,
+    debate_of,
+    number_of,
+    query_of,
+)
 from parley.console.web.hub import Hub
 from parley.console.web.problems import Refusal
 from parley.console.web.roll import Roll
@@ -84,13 +93,12 @@ class Operating:
         return answer(Done(result="cancellation requested"), ACCEPTED)
 
     async def agents(self, request: Request) -> Response:
-        query_of(request, Nothing)
-        return answer(await self._roll.call())
+        query = query_of(request, DeadQuery)
+        before = number_of(query.before, "before") if query.before is not None else None
+        return answer(await self._roll.call(before, query.limit))
 
     async def redrive(self, request: Request) -> Response:
-        number = request.path_params["number"]
-        if not 0 < number < 2**63:
-            raise NotFound(f"no dead letter {number}")
+        number = number_of(request.path_params["number"], "the number of a dead letter")
         journal = self._hub.journal
         return answer(Done(result=(await redrive(journal, await letter(journal, number))).value))
 

@@ -3,7 +3,14 @@
 from pathlib import Path
 
 from parley.console.web.access import Tokens
-from parley.console.web.asking import EventsQuery, FactsQuery, ListQuery, MomentQuery, OneDebate
+from parley.console.web.asking import (
+    DeadQuery,
+    EventsQuery,
+    FactsQuery,
+    ListQuery,
+    MomentQuery,
+    OneDebate,
+)
 from parley.console.web.channels import PartialEvent
 from parley.console.web.entries import Row
 from parley.console.web.files import Files, MapList
@@ -88,12 +95,12 @@ def operations_of(hub: Hub, tokens: Tokens, panels_dir: Path | None) -> list[Ope
         ),
         Operation(
             "GET", "/agents", operating.agents, "Who is there, what waits, what was given up.",
-            RollCall, problems=(401, 503),
+            RollCall, query=DeadQuery, problems=(400, 401, 503),
         ),
         Operation(
-            "POST", "/dead-letters/{number:int}/redrive", operating.redrive,
+            "POST", "/dead-letters/{number}/redrive", operating.redrive,
             "Ask the persona of a dead letter once more.",
-            Done, problems=(401, 403, 404, 503),
+            Done, problems=(400, 401, 403, 404, 503),
         ),
         Operation(
             "GET", "/panels", operating.panels, "The panels, and what they debate.",

@@ -55,9 +55,12 @@ class DeadRow(Contract):
 
 
 class RollCall(Contract):
+    """`dead` holds the newest of `dead_total`; `?before=` the lowest number shows older ones."""
+
     agents: tuple[Agent, ...]
     queues: tuple[QueueFigures, ...]
     dead: tuple[DeadRow, ...]
+    dead_total: int
 
 
 class Roll:
@@ -68,12 +71,15 @@ class Roll:
         self._heard: dict[str, tuple[float, Presence]] = {}
         self._called_at = -FRESH_S
 
-    async def call(self) -> RollCall:
+    async def call(self, before: int | None, limit: int) -> RollCall:
         present = await self.present()
+        dead = await letters(self._journal, before=before, newest=limit)
+        are_all = before is None and len(dead) < limit
         return RollCall(
             agents=tuple(sorted(map(_agent, present), key=_place)),
             queues=tuple(await self._queues()),
-            dead=tuple(_dead(one) for one in await letters(self._journal)),
+            dead=tuple(map(_dead, dead)),
+            dead_total=len(dead) if are_all else await self._journal.bus.count_dead(),
         )
 
     async def thinks_by_model(self, panel: str) -> frozenset[str]:
@@ -133,7 +139,7 @@ def _dead(one: Letter) -> DeadRow:
         reason=one.dead.reason,
         attempts=one.dead.attempts,
         time=iso(one.dead.time_ns),
-        subject=one.record.subject if one.record is not None else None,
+        subject=one.subject,
         debate_id=one.ref.id if one.ref is not None else None,
         panel=one.ref.panel if one.ref is not None else None,
         persona=one.persona,

@@ -35,6 +35,8 @@ class Rows:
 
     def take(self, ref: DebateRef, tail: str, record: Record) -> None:
         """One record of the log, in order; what is no fact as far as we look changes nothing."""
+        if record.forged:
+            return
         entry = self._by_ref.get(ref)
         try:
             if entry is None:

@@ -16,6 +16,8 @@ from parley.bus.journal import Journal
 from parley.configs.settings import Settings, WebSettings
 from parley.console.web.access import Tokens, is_loopback
 from parley.console.web.app import make_app
+from parley.console.web.connections import LARGEST_HEAD_BYTES, House, connections_of, places
+from parley.console.web.gate import probes_only
 from parley.console.web.hub import Hub
 
 # What a viewer that does not read can hold up in the kernel, and for how long.
@@ -24,7 +26,6 @@ UNREAD_MS = 15_000
 # For what still runs when the process is told to stop.
 GRACE_S = 3
 BACKLOG = 1024
-MOST_CONNECTIONS = 3000
 # What the library says of a stream that ends because its viewer does not read.
 UNFINISHED = "ASGI callable returned without completing response."
 
@@ -63,14 +64,18 @@ async def web_server(journal: Journal, settings: Settings, port: int) -> AsyncIt
     tokens = tokens_of(settings.web)
     listener = listen_at(host, port)
     hub = Hub(journal)
+    app = make_app(hub, tokens, settings.panels)
+    house = House(places(), settings.web.connections_per_address, settings.web.proxies)
     config = uvicorn.Config(
-        make_app(hub, tokens, settings.panels),
+        app,
         log_config=None,
         access_log=False,
         server_header=False,
         lifespan="off",
         ws="none",
-        limit_concurrency=MOST_CONNECTIONS,
+        http=connections_of(house, probes_only(app)),  # type: ignore[arg-type]
+        h11_max_incomplete_event_size=LARGEST_HEAD_BYTES,
+        forwarded_allow_ips=settings.web.proxies,
         timeout_graceful_shutdown=GRACE_S,
     )
     _adopt_logs()

@@ -4,7 +4,6 @@ A debate that somebody submits over HTTP: the same checks as on the command line
 A text is only ever a text here, never the name of a file, and an image counts by its content.
 """
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -22,12 +21,11 @@ from parley.bus.errors import BadInput
 from parley.configs.careful_yaml import parse_yaml
 from parley.configs.mistakes import explain
 from parley.configs.panels import panel_path
-from parley.console.brains import with_patience
 from parley.console.debates import Wishes, new_id, wished_panel
 from parley.console.inputs import LONGEST_TEXT, Material
 from parley.console.options import language_of
 from parley.console.photo_files import debates_images
-from parley.console.submitting import Plan, panel_for, submit
+from parley.console.submitting import DebateRequest, Plan, check_answerable, planned, submit
 from parley.console.text import one_line
 from parley.console.web.asking import (
     BAD_REQUEST,
@@ -103,26 +101,20 @@ class Submitting:
         panel_path(wanted.panel, self._panels_dir)
         language = language_of(wanted.lang)
         wishes = Wishes(wanted.preset, wanted.sets, (), self._panels_dir, wanted.regime, language)
-        thinking = await self._roll.thinks_by_model(wanted.panel)
-        by_model = bool(thinking)
-        resolution = wished_panel(wanted.panel, replace(wishes, models=by_model))
-        if not thinking.issuperset(resolution.panel.everybody):
-            # Somebody who is not there would only be waited for.
-            resolution = wished_panel(wanted.panel, wishes)
-        panel = resolution.panel
+        models = await self._roll.thinks_by_model(wanted.panel)
+        panel = wished_panel(wanted.panel, wishes).panel
         if debates_images(panel):
-            material = await _picture(wanted, image, text_will_do=by_model)
+            material = await _picture(wanted, image)
         elif image is not None:
             raise BadInput(f"image: the panel {panel.name} reads a text")
         elif panel.protocol == "deliberation":
-            material = _question(wanted, text_will_do=by_model)
+            material = _question(wanted)
         else:
             material = Material(text=_text(wanted, f"the panel {panel.name} reads a text"))
-        if not thinking.isdisjoint(panel.everybody):
-            panel = with_patience(panel, wanted.sets)
-        fitting = panel_for(panel, material.text, language)
-        ids = (wanted.id or new_id(),)
-        return Plan((fitting,), (material,), None, ids, resolution.warnings)
+        request = DebateRequest(panel.name, (material,), (wanted.id or new_id(),), wishes)
+        suiting = planned(request, models)
+        check_answerable(suiting, models)
+        return suiting
 
 
 async def _content(request: Request) -> tuple[Submission, Image | None]:
@@ -169,10 +161,8 @@ async def _image(form: FormData) -> Image | None:
     return None
 
 
-async def _picture(wanted: Submission, image: Image | None, *, text_will_do: bool) -> Material:
+async def _picture(wanted: Submission, image: Image | None) -> Material:
     if image is None:
-        if not text_will_do:
-            raise BadInput(f"image: the panel {wanted.panel} looks at an image, and none was sent")
         return Material(text=_text(wanted, "an image or a text is needed"))
     media_type = await anyio.to_thread.run_sync(usable_image, image.data)
     return Material(
@@ -180,15 +170,9 @@ async def _picture(wanted: Submission, image: Image | None, *, text_will_do: boo
     )
 
 
-def _question(wanted: Submission, *, text_will_do: bool) -> Material:
+def _question(wanted: Submission) -> Material:
     if wanted.question is None:
-        text = _text(wanted, "a question is needed")
-        if not text_will_do:
-            raise BadInput(
-                "a question in free text needs a model, and no agent here has one: send `question`"
-                " with options, criteria and evidence"
-            )
-        return Material(text=text)
+        return Material(text=_text(wanted, "a question is needed"))
     content = wanted.question
     if isinstance(content, str):
         parsed = parse_yaml(content, "question")

@@ -14,7 +14,7 @@ from parley.bus.subjects import DebateRef
 from parley.console.story import tell
 from parley.console.web.moments import iso
 from parley.coordinator.reducer import apply, pass_over
-from parley.coordinator.state import DebateState, Phase
+from parley.coordinator.state import DebateState
 
 
 class _Head(Contract):
@@ -63,15 +63,17 @@ class Teller:
         self.state = DebateState()
 
     def tell(self, logged: Logged) -> Told | None:
-        """None for what stands before the submission: it has no place in the debate."""
+        """None for what has no place in the debate."""
         before = self.state
-        if before.phase is Phase.UNKNOWN and not isinstance(logged.fact, Submitted):
-            return None
         try:
             self.state = apply(before, logged.fact)
         except ProtocolError as error:
             self.state = pass_over(before)
+            if self.state is before:
+                return None
             return Told(before.facts, logged, (f"  (counts for nothing: {error})",))
+        if self.state is before:
+            return None
         return Told(before.facts, logged, tuple(tell(logged.fact, before, self.state)))
 
 

@@ -54,6 +54,24 @@ async def test_everything_that_is_given_up_becomes_a_dead_letter(world: OpenWorl
         assert (await bus.record(used_up)).data == b"never"
 
 
+async def test_the_newest_of_many_are_read_from_the_end(world: OpenWorld) -> None:
+    async with world() as w, w.connect() as bus:
+        assert await bus.dead_letters(newest=3) == []
+        for number in range(20):
+            unread = await bus.append(entry(w.subject(f"d{number}.turn"), f"{number}", b"\xff"))
+            await bus.bury(unread, f"reason {number}")
+        for one in (await bus.dead_letters())[3:18]:
+            await bus.forget_dead(one.number)
+        every = await bus.dead_letters()
+        assert [one.reason for one in every] == [f"reason {n}" for n in (0, 1, 2, 18, 19)]
+        assert await bus.dead_letters(newest=4) == every[1:]
+        assert await bus.dead_letters(newest=4, before=every[3].number) == every[:3]
+        assert await bus.dead_letters(newest=1, before=every[3].number + 1) == every[3:4]
+        assert await bus.dead_letters(newest=2, before=every[0].number) == []
+        assert await bus.dead_letters(newest=2, before=2**62) == every[3:]
+        assert await bus.dead_letters(newest=2, before=0) == []
+
+
 async def test_what_was_forgotten_is_not_buried_again(world: OpenWorld) -> None:
     async with world() as w, w.connect() as bus, w.connect() as other:
         first = await bus.append(entry(w.subject("a.turn"), "a", b"\xff"))

@@ -5,14 +5,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import anyio
 import psutil
 import pytest
 
-from parley.bus import embedded
+from parley.bus import embedded, store_lock
 from parley.bus.embedded import embedded_server, find_binary
 from parley.bus.errors import BadInput, Unsuitable
 from parley.bus.jetstream.bus import open_bus
@@ -21,10 +21,13 @@ from parley.bus.port import Entry
 from tests.bus.worlds import until
 
 PARENT = """
+import sys
+from pathlib import Path
 import anyio
 from parley.bus.embedded import embedded_server
 async def main():
-    async with embedded_server() as url:
+    store = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    async with embedded_server(store=store) as url:
         print(url, flush=True)
         await anyio.sleep_forever()
 anyio.run(main)
@@ -51,10 +54,10 @@ def scratch_of(server: psutil.Process) -> Path:
     return Path(arguments[arguments.index("--ports_file_dir") + 1])
 
 
-@pytest.fixture
-def parent() -> Iterator[tuple[subprocess.Popen[str], str]]:
+@contextmanager
+def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     process = subprocess.Popen(
-        [sys.executable, "-c", PARENT],
+        [sys.executable, "-c", PARENT, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -66,6 +69,12 @@ def parent() -> Iterator[tuple[subprocess.Popen[str], str]]:
     process.kill()
     process.wait()
     process.stdout.close()
+
+
+@pytest.fixture
+def parent() -> Iterator[tuple[subprocess.Popen[str], str]]:
+    with started() as running:
+        yield running
 
 
 async def test_a_server_lives_as_long_as_its_context() -> None:
@@ -91,10 +100,68 @@ async def test_a_store_survives_its_server(tmp_path: Path) -> None:
             assert await bus.append(Entry("debate.p.d.x", b"", f"m{expected}")) == expected
 
 
+async def test_a_store_has_one_server_and_the_second_is_told_whose(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    async with embedded_server(store=store) as url:
+        told = (
+            f"in use by process {os.getpid()}, whose server is at {url}: join it with --nats {url}"
+        )
+        with anyio.fail_after(30), pytest.raises(BadInput, match=told):
+            async with embedded_server(store=store):
+                pass
+        async with open_bus(Server((url,))) as bus:
+            await bus.apply()
+
+
+async def test_a_killed_owner_gives_its_store_back(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    with started(str(store)) as (process, url):
+        running = server_at(url)
+        assert running is not None
+        process.kill()
+        process.wait()
+        async with embedded_server(store=store):
+            assert not running.is_running()
+
+
+async def test_a_server_that_outlives_its_killed_owner_keeps_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_lock, "ORPHAN_WITHIN_S", 0.2)
+    store = tmp_path / "store"
+    with started(str(store)) as (process, url):
+        running = server_at(url)
+        assert running is not None
+        supervisor = running.parent()
+        assert supervisor is not None
+        for one in (*(set(supervisor.children()) - {running}), supervisor):
+            one.kill()
+        process.kill()
+        process.wait()
+        told = rf"nats-server \(process {running.pid}\) still runs.*--nats {url}"
+        with pytest.raises(BadInput, match=told):
+            async with embedded_server(store=store):
+                pass
+        running.kill()
+        await until(lambda: not running.is_running())
+        async with embedded_server(store=store):
+            pass
+
+
+async def test_what_cannot_be_a_store_is_the_callers_mistake(tmp_path: Path) -> None:
+    (tmp_path / "store").write_text("a file")
+    with pytest.raises(BadInput, match="cannot be a store"):
+        async with embedded_server(store=tmp_path / "store"):
+            pass
+
+
 async def test_a_taken_port_is_the_callers_mistake() -> None:
     async with embedded_server() as url:
         port = int(url.rpartition(":")[2])
-        with anyio.fail_after(3), pytest.raises(BadInput, match=f"port {port} is taken"):
+        with (
+            anyio.fail_after(3),
+            pytest.raises(BadInput, match=f"port {port} is taken.*--nats {url}"),
+        ):
             async with embedded_server(port=port):
                 pass
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from nats.js.api import StorageType, StreamConfig
 
-from parley.bus.errors import BadInput, Unsuitable
+from parley.bus.errors import BadInput, Full, Unsuitable
+from parley.bus.jetstream import acks
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.jetstream.differences import Difference
@@ -59,25 +60,49 @@ async def test_what_cannot_be_changed_in_place_is_refused(nats: NatsServer) -> N
 
 
 async def test_lower_limits_delete_only_what_one_allows(nats: NatsServer) -> None:
-    wide, narrow = Layout(keep_log=Keep(90 * 86_400, 8 << 20)), Layout(keep_log=Keep(7200, 1 << 20))
+    wide = Layout(keep_log=Keep(90 * 86_400), keep_dead=Keep(size_bytes=8 << 20))
+    narrow = Layout(keep_log=Keep(7200), keep_dead=Keep(size_bytes=1 << 20))
     async with open_bus(Server((nats.url,)), wide) as bus:
         await bus.apply()
         for n in range(20):
-            await bus.append(Entry(f"debate.p.d.x{n}", b"x" * 100_000, f"m{n}"))
+            await bus.append(Entry(f"dead.debate.{n}", b"x" * 100_000, f"m{n}"))
     async with open_bus(Server((nats.url,)), narrow) as bus:
         planned = await bus.plan()
         assert [(str(one), one.consequence) for one in planned] == [
             ("stream PARLEY: max_age 90 days -> 2 hours", "deletes what is beyond it"),
-            ("stream PARLEY: max_bytes 8 MiB -> 1 MiB", "deletes what is beyond it"),
+            ("stream PARLEY-DEAD: max_bytes 8 MiB -> 1 MiB", "deletes what is beyond it"),
         ]
         with pytest.raises(BadInput, match="--allow-loss"):
             await bus.apply()
-        assert len(await bus.read("debate.>")) == 20
+        assert await bus.count_dead() == 20
         assert await bus.apply(allow_loss=True) == planned
-        assert len(await bus.read("debate.>")) < 20
+        assert await bus.count_dead() < 20
     async with open_bus(Server((nats.url,)), wide) as bus:
         assert not any(one.loses for one in await bus.plan())
         await bus.apply()
+
+
+async def test_a_log_that_forgot_by_size_is_made_to_refuse(
+    nats: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(acks, "PATIENCE_S", 0.5)
+    layout = Layout(keep_log=Keep(size_bytes=1 << 20))
+    async with open_bus(Server((nats.url,)), layout) as bus:
+        await bus.apply()
+        update = "$JS.API.STREAM.UPDATE.PARLEY"
+        config = (await bus._replies.ask("$JS.API.STREAM.INFO.PARLEY"))["config"]
+        await bus._replies.ask(update, {**config, "discard": "old", "max_bytes": 8 << 20})
+        for n in range(20):
+            await bus.append(Entry(f"debate.p.d.x{n}", b"x" * 100_000, f"m{n}"))
+        planned = await bus.plan()
+        assert [(str(one), one.consequence) for one in planned] == [
+            ("stream PARLEY: discard old -> new", ""),
+            ("stream PARLEY: max_bytes 8 MiB -> 1 MiB", ""),
+        ]
+        assert await bus.apply() == planned
+        with pytest.raises(Full, match="maximum bytes exceeded"):
+            await bus.append(Entry("debate.p.d.more", b"x", "more"))
+        assert len(await bus.read("debate.>")) == 20
 
 
 async def test_a_stream_of_somebody_else_is_left_alone(nats: NatsServer) -> None:
@@ -125,4 +150,4 @@ async def test_viewers_see_what_is_stored_with_its_headers(nats: NatsServer) -> 
         assert (message.subject, message.data) == ("live.debate.p.d.x", b"data")
         assert message.headers is not None
         assert headers.items() <= message.headers.items()
-        assert message.headers["Nats-Msg-Id"] == "m"
+        assert len(message.headers["Nats-Msg-Id"]) == 32

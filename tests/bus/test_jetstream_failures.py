@@ -20,7 +20,7 @@ from parley.bus.errors import (
 from parley.bus.jetstream import acks
 from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
-from parley.bus.port import Delivery, Guard, Queue, Record
+from parley.bus.port import LARGEST_RECORD_BYTES, Delivery, Guard, Queue, Record
 from tests.bus.worlds import NatsServer, datas, entry, until
 
 QUEUE = Queue("p-noise", ("debate.p.*.ask",), ack_wait_s=1.0)
@@ -233,7 +233,7 @@ async def test_a_connection_that_is_gone_for_good_ends_everything(nats: NatsServ
 async def test_an_entry_that_is_too_large_is_the_callers_mistake(nats: NatsServer) -> None:
     async with open_bus(Server((nats.url,))) as bus:
         await bus.apply()
-        for size in (600_000, 2_000_000):
+        for size in (LARGEST_RECORD_BYTES + 1, 2_000_000):
             with pytest.raises(BadInput, match=str(size)):
                 await bus.append(entry("debate.p.d.x", f"m{size}", b"x" * size))
         with pytest.raises(BadInput, match="not a subject"):

@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 from anyio.abc import SocketStream
+from nats import connect as connect_plainly
 
 from parley.bus.errors import BadInput, Unavailable, Unreachable, Unsuitable
 from parley.bus.jetstream import acks, connection
@@ -124,6 +125,20 @@ async def test_a_refused_permission_is_said_at_once(guarded_server: NatsServer) 
                 await bus.ensure_queue(QUEUE)
             with pytest.raises(Unsuitable, match="listen"):
                 await bus.listen("live.>", lambda _subject, _data: None)
+
+
+async def test_a_full_log_is_found_on_a_server_with_room(nats: NatsServer) -> None:
+    async with open_bus(Server((nats.url,))) as bus:
+        await bus.apply()
+        await bus.append(entry("debate.p.d.x", "m", b"x" * 1000))
+        assert await bus.refusal() == ""
+        client = await connect_plainly(nats.url)
+        answer = await client.request(f"$JS.API.STREAM.INFO.{bus.layout.stream}")
+        config = json.loads(answer.data)["config"] | {"max_bytes": 1100, "discard": "new"}
+        body = json.dumps(config).encode()
+        await client.request(f"$JS.API.STREAM.UPDATE.{bus.layout.stream}", body)
+        await client.close()
+        assert "maximum bytes exceeded" in await bus.refusal()
 
 
 async def test_a_full_server_is_named_as_such(

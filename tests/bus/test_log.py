@@ -6,9 +6,14 @@ from contextlib import AbstractAsyncContextManager
 import anyio
 import pytest
 
+from parley.bus.contracts.facts import Submitted
+from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import Conflict, NotFound
+from parley.bus.journal import Journal
 from parley.bus.port import Bus, Guard, Record
+from parley.bus.subjects import DebateRef, Subjects
 from tests.bus.worlds import World, datas, entry, until
+from tests.debates import panel
 
 OpenWorld = Callable[[], AbstractAsyncContextManager[World]]
 
@@ -45,6 +50,17 @@ async def test_several_entries_are_written_in_order(world: OpenWorld) -> None:
         records = await bus.read(w.subject("d.>"))
         assert datas(records) == [b"0", b"1", b"2", b"3", b"4"]
         assert records[-1].sequence == last
+
+
+@pytest.mark.parametrize("letter", ["가", "𝄞"], ids=["Korean", "four bytes"])
+async def test_the_longest_text_is_counted_in_characters(world: OpenWorld, letter: str) -> None:
+    async with world() as w, w.connect() as bus:
+        journal = Journal(bus, Subjects(w.prefix))
+        about = DebateInput(text=letter * 200_000)
+        await journal.submit(DebateRef("forensic", "d"), Submitted(panel=panel(), input=about))
+        (logged,), _ = await journal.read(DebateRef("forensic", "d"))
+        assert isinstance(logged.fact, Submitted)
+        assert logged.fact.input == about
 
 
 async def test_repeating_an_entry_stores_it_once(world: OpenWorld) -> None:

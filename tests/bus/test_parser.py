@@ -71,6 +71,8 @@ def test_statuses_and_headers_are_read_from_the_block() -> None:
     assert header_of(block, b"A") == "b"
     assert header_of(block, b"Pending-Messages") is None
     assert status_of(HEADERS) == 0
+    assert status_of(b"NATS/1.1 408 Request Timeout\r\n\r\n") == 0
+    assert header_of(b"NATS/1.0\r\nA: b\r\nA: c", b"A") == "c"
 
 
 def test_times_keep_their_nanoseconds() -> None:

@@ -151,7 +151,7 @@ async def test_redriving_twice_asks_once_and_speaks_once(world: OpenWorld) -> No
         await journal.redrive(REF, dead.ask, "noise")
         brain = Counting()
         async with at_work(worker(journal, "noise", brain)):
-            with anyio.fail_after(10):
+            with anyio.fail_after(60):
                 while len(brain.asked) < 2:  # noqa: ASYNC110
                     await anyio.sleep(0.02)
             await anyio.sleep(0.2)
@@ -214,7 +214,8 @@ async def test_nothing_is_sent_once_the_debate_is_closed(world: OpenWorld) -> No
             state = await until_log(journal, lambda state: state.closed is not None)
         heard = {one.said.persona: one.said for one in state.steps[0].heard}
         assert getattr(heard["noise"], "reason", None) is AbstainReason.UNDELIVERABLE
-        dead = (await letters(journal))[0]
+        # On a busy machine the other one's time may have run out as well.
+        dead, *_ = [one for one in await letters(journal) if one.persona == "noise"]
         assert await redrive(journal, dead) is Fate.CLOSED
         assert await journal.bus.read(journal.subjects.redrives()) == []
         assert dead in await letters(journal)

@@ -1,6 +1,7 @@
 """Everything in deploy/ that can be checked without a container engine."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from parley.bus.embedded import find_binary
 from parley.bus.jetstream.accounts import CORE, accounts, save
 from parley.configs.panels import panel_path, read_panel
 from tests.bus.worlds import NatsServer
+from tests.deploy.cluster import write_routes
 from tests.deploy.guarded import COORDINATOR, DEPLOY, LAYOUT, PANELS, WEB, somebody
 
 FORENSIC, _ = read_panel(panel_path("forensic"))
@@ -27,12 +29,15 @@ ROSTERS = {
     name: read_panel(panel_path(name))[0].everybody for name in ("forensic", "absa", "deliberation")
 }
 SEATS = [f"{panel}-{name}" for panel, roster in ROSTERS.items() for name in roster]
-IMAGES = {
-    "forensic": "parley-forensic",
-    "absa": "parley-absa",
-    "deliberation": "parley-coordinator",
-}
 PROJECT = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())
+VERSION = PROJECT["project"]["version"]
+IMAGES = {
+    "forensic": f"parley-forensic:{VERSION}",
+    "absa": f"parley-absa:{VERSION}",
+    "deliberation": f"parley-coordinator:{VERSION}",
+}
+# A tag that names one release, down to its last number.
+EXACT = re.compile(r"[a-z-]+:[0-9]+\.[0-9]+\.[0-9]+(-[a-z-]+)?")
 EXTRAS = set(PROJECT["project"]["optional-dependencies"])
 KUBERNETES = DEPLOY / "kubernetes"
 MANIFESTS = sorted(path for path in KUBERNETES.rglob("*.yaml") if path.name != "kustomization.yaml")
@@ -62,8 +67,9 @@ def documents(text: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", ["one-node", "cluster-1", "cluster-2", "cluster-3"])
 def test_nats_takes_every_configuration(tmp_path: Path, name: str) -> None:
     for path in (DEPLOY / "nats").glob("*.conf"):
-        shutil.copy(path, tmp_path)
+        (tmp_path / path.name).write_text(path.read_text().replace("/etc/nats", str(tmp_path)))
     save(accounts({"forensic": FORENSIC.everybody}, LAYOUT), tmp_path)
+    write_routes(tmp_path, ("nats-1:6222", "nats-2:6222", "nats-3:6222"))
     run(find_binary(), "-t", "-c", tmp_path / f"{name}.conf", cwd=tmp_path)
 
 
@@ -97,6 +103,31 @@ def test_the_models_file_lays_a_model_over_every_persona_and_nobody_else() -> No
         assert "model" in service["build"]["args"]["EXTRAS"].split(",")
 
 
+def test_every_container_has_a_limit_on_its_memory() -> None:
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    assert [name for name, service in services.items() if not service.get("mem_limit")] == []
+    for name, pod in pods():
+        for container in pod["containers"]:
+            assert container["resources"]["limits"]["memory"], name
+
+
+def test_every_image_is_pinned_to_a_release() -> None:
+    named = [
+        service["image"]
+        for file in ("compose.yaml", "compose.model.yaml")
+        for service in yaml.safe_load((DEPLOY / file).read_text())["services"].values()
+    ]
+    named += [container["image"] for _, pod in pods() for container in pod["containers"]]
+    dockerfile = (DEPLOY / "Dockerfile").read_text().splitlines()
+    named += [line.split()[1] for line in dockerfile if line.startswith("FROM")]
+    named += re.findall(
+        r"parley-[a-z]+:[^ \"}]+", (KUBERNETES / "model/kustomization.yaml").read_text()
+    )
+    for image in named:
+        assert EXACT.fullmatch(image), image
+        assert not image.startswith("parley-") or image.endswith(f":{VERSION}")
+
+
 def test_what_is_published_does_not_hold_the_coordinators_key() -> None:
     compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
     [login] = [one for one in compose["services"]["web"]["secrets"] if one["target"] == "login"]
@@ -111,8 +142,8 @@ def test_the_dockerfile_has_nothing_to_complain_about() -> None:
 def test_the_dockerfile_runs_as_nobody_special() -> None:
     lines = (DEPLOY / "Dockerfile").read_text().splitlines()
     assert [line for line in lines if line.startswith("FROM")] == [
-        "FROM python:3.13-slim AS build",
-        "FROM python:3.13-slim",
+        "FROM python:3.13.9-slim-trixie AS build",
+        "FROM python:3.13.9-slim-trixie",
     ]
     last_user = [line for line in lines if line.startswith("USER")][-1]
     assert last_user == "USER 10001:10001"
@@ -195,7 +226,7 @@ def test_the_rendered_models_speak_for_every_persona_and_nobody_else() -> None:
             continue
         [container] = one["spec"]["template"]["spec"]["containers"]
         by_model = container["args"][-2:] == ["--brain", "model"]
-        assert (container["image"] == "parley-model") == by_model
+        assert (container["image"] == f"parley-model:{VERSION}") == by_model
         assert (container.get("envFrom") == [{"secretRef": {"name": "model"}}]) == by_model
         if by_model:
             speakers.add(container["args"][1])

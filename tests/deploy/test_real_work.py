@@ -64,7 +64,7 @@ async def test_a_debate_runs_from_submission_to_its_end(server: NatsServer) -> N
 
 
 async def _all_facts(journal: Journal, ref: DebateRef) -> list[object]:
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         while True:
             logged, undecodable = await journal.read(ref)
             assert undecodable == []

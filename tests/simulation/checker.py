@@ -32,6 +32,7 @@ from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
 from parley.coordinator.audit import audit
 from parley.coordinator.duration import most_steps
+from parley.coordinator.misplaced import unasked
 from parley.coordinator.policy import decide
 from parley.coordinator.reducer import apply, fold, pass_over
 from parley.coordinator.state import DebateState
@@ -94,16 +95,26 @@ class Checker:
         if isinstance(logged.fact, Asked):
             self._asks.setdefault((logged.ref, logged.fact.step), []).append(record.sequence)
         if not ledger.facts and not isinstance(logged.fact, Submitted):
-            self._check_early(record, logged)
+            self._check_stray(record, logged)
+            return
+        if isinstance(logged.fact, TurnTaken) and self._nobody_asked(ledger, record, logged.fact):
+            self._check_stray(record, logged)
             return
         self._enter(ledger, record, logged.fact)
 
-    def _check_early(self, record: Record, logged: Logged) -> None:
-        """Before the submission stands only what was forged, and answers to it."""
+    def _nobody_asked(self, ledger: Ledger, record: Record, turn: TurnTaken) -> bool:
+        """It has no place in the debate, and the log forgets it. No agent of ours speaks twice."""
+        step = ledger.state.step(turn.step)
+        never = step is None or turn.persona not in step.ask.personas
+        forged = record.sequence in self.forged
+        return never or (forged and unasked(ledger.state, turn) is not None)
+
+    def _check_stray(self, record: Record, logged: Logged) -> None:
+        """What has no place was forged, or answers what was."""
         fact = logged.fact
         answers = isinstance(fact, TurnTaken) and (logged.ref, fact.step) in self._asks
-        early = f"{record.subject} before the submission"
-        self._expect(answers or record.sequence in self.forged, early)
+        stray = f"{record.subject} has no place where it stands"
+        self._expect(answers or record.sequence in self.forged, stray)
 
     def is_legal(self, ref: DebateRef, data: bytes, tail: str) -> bool:
         """Whether such a record would count for something at this moment."""

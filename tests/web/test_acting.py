@@ -14,8 +14,9 @@ from PIL import Image
 from parley.agents.auto import AutoBrain
 from parley.agents.forensic.image import ImageLimits
 from parley.agents.script import ScriptedBrain
+from parley.bus.jetstream.bus import JetStreamBus
 from parley.bus.journal import Journal
-from parley.bus.port import Queue
+from parley.bus.port import Entry, Queue
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings
 from parley.console.system import staffed
@@ -408,3 +409,31 @@ async def test_what_trickles_in_does_not_hold_a_place_for_ever(
             answer = await client.ask("POST", "/debates", b"--b\r\n", headers)
             assert answer.status == 408, kind
         assert (await client.post("/debates", {"panel": "absa", "text": "Cold."})).status == 201
+
+
+async def test_of_many_dead_letters_the_newest_are_shown_and_the_rest_in_pages(log: OpenLog):
+    most = 3000
+    async with log() as journal, site(journal) as client:
+        bus = journal.bus
+        assert isinstance(bus, JetStreamBus)
+        sequence = await write(journal, DebateRef("absa", "x"), FACTS[:1])
+        letter = json.dumps({"stream_seq": sequence, "reason": "not a fact"}).encode()
+        for start in range(0, most, 500):
+            graves = [bus.layout.grave(number) for number in range(start, start + 500)]
+            await bus.append(*(Entry(grave, letter, grave) for grave in graves))
+        # Gaps as wide as several pages.
+        for number in range(2801, 2991):
+            await bus.forget_dead(number)
+        shown = (await client.get("/agents")).json
+        numbers = [one["number"] for one in shown["dead"]]
+        assert len(numbers) == 100
+        assert numbers == sorted(numbers)
+        total, seen = shown["dead_total"], set(numbers)
+        while numbers:
+            page = (await client.get(f"/agents?limit=500&before={numbers[0]}")).json["dead"]
+            numbers = [one["number"] for one in page]
+            assert not seen.intersection(numbers)
+            seen.update(numbers)
+        assert {one.number for one in await bus.dead_letters()} == seen
+        assert len(seen) == most - 190
+        assert total >= len(seen)

@@ -93,7 +93,7 @@ def test_up_brings_the_page_along_and_both_end_with_it(tmp_path: Path):
             anyio.run(_use, line.split()[-1], process)
         finally:
             process.send_signal(signal.SIGINT)
-            assert process.wait(20) == 130
+            assert process.wait(60) == 130
     assert '"level": "error"' not in complaints.read_text()
 
 

@@ -85,6 +85,7 @@ def test_what_is_no_fact_changes_nothing():
         for tail in ("turn.opening.noise", "ctl.terminated", "ctl.closed"):
             rows.take(REF, tail, Record(number, "", data, 0))
     rows.take(REF, "ctl.unheard-of", Record(99, "", b"{}", 0))
+    rows.take(REF, "ctl.closed", Record(99, "", encode(facts[-1]), 0, "Nats-Subject"))
     rows.take(DebateRef("forensic", "two"), "ctl.closed", Record(100, "", b"{}", 0))
     assert rows.row(REF) == before
     assert len(rows) == 1

@@ -8,7 +8,7 @@ with the fields of the other generation empty.
 
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from parley.bus.contracts.absa.memory import AdvisoryBundle
 from parley.bus.contracts.absa.sentiment import (
@@ -20,7 +20,7 @@ from parley.bus.contracts.absa.sentiment import (
     Term,
     term_text,
 )
-from parley.bus.contracts.base import Contract, Share, Text, Token, is_absent
+from parley.bus.contracts.base import Contract, FiniteJson, Share, Text, Token, Whole, is_absent
 
 Protocol = Literal["v1", "v2"]
 
@@ -111,7 +111,7 @@ class DebateSummaryV2(Contract):
     kind: Literal["debate_summary"] = "debate_summary"
     final_patch: tuple[ProposedEdit, ...] = ()
     final_tuples: tuple[SentimentTuple, ...] = ()
-    unresolved_conflicts: tuple[JsonValue, ...] = ()
+    unresolved_conflicts: tuple[FiniteJson, ...] = ()
     sentence_polarity: str | None = None
     sentence_evidence_spans: tuple[Passage, ...] = ()
     aspect_evidence: dict[str, Passage | None] = {}
@@ -126,7 +126,7 @@ class DebateSummary(DebateSummaryV1, DebateSummaryV2):
 
 
 class DebateRound(Contract):
-    round_index: Annotated[int, Field(ge=1)]
+    round_index: Annotated[Whole, Field(ge=1)]
     turns: tuple[DebateTurn, ...] = ()
 
 

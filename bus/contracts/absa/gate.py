@@ -8,7 +8,7 @@ from parley.bus.contracts.absa.debate import SentimentTuple
 from parley.bus.contracts.absa.params import OverrideEffective
 from parley.bus.contracts.absa.review import CorrectionLogEntry
 from parley.bus.contracts.absa.sentiment import AspectItem, AspectSentiment, Polarity
-from parley.bus.contracts.base import Contract, Share, Word
+from parley.bus.contracts.base import Contract, Real, Share, Whole, Word
 
 
 class Decision(Word):
@@ -52,13 +52,13 @@ class GateDecision(Contract):
     skip_reason: SkipReason | None = None
     action: OverrideAction | None = None
     target_pol: Polarity | None = None
-    pos_score: float = 0.0
-    neg_score: float = 0.0
-    total: float = 0.0
-    margin: float = 0.0
-    valid_hint_count: int = 0
-    invalid_hint_count: int = 0
-    hint_repair_count: int = 0
+    pos_score: Real = 0.0
+    neg_score: Real = 0.0
+    total: Real = 0.0
+    margin: Real = 0.0
+    valid_hint_count: Whole = 0
+    invalid_hint_count: Whole = 0
+    hint_repair_count: Whole = 0
     hint_polarity_sample: tuple[HintSample, ...] = ()
     current_pol: Polarity | None = None
     current_conf: Share | None = None
@@ -70,28 +70,28 @@ class GateDecision(Contract):
 class GateStats(Contract):
     """Counts aspects. `skipped_neutral_only` is counted inside `skipped_low_signal` too."""
 
-    applied: int = 0
-    skipped_low_signal: int = 0
-    skipped_neutral_only: int = 0
-    skipped_conflict: int = 0
-    skipped_already_confident: int = 0
-    skipped_max_one_override_per_sample: int = 0
-    skipped_no_evidence_span: int = 0
-    skipped_evidence_span_not_in_text: int = 0
-    skipped_evidence_span_missing_trigger: int = 0
-    override_hint_invalid_total: int = 0
-    override_hint_repair_total: int = 0
+    applied: Whole = 0
+    skipped_low_signal: Whole = 0
+    skipped_neutral_only: Whole = 0
+    skipped_conflict: Whole = 0
+    skipped_already_confident: Whole = 0
+    skipped_max_one_override_per_sample: Whole = 0
+    skipped_no_evidence_span: Whole = 0
+    skipped_evidence_span_not_in_text: Whole = 0
+    skipped_evidence_span_missing_trigger: Whole = 0
+    override_hint_invalid_total: Whole = 0
+    override_hint_repair_total: Whole = 0
     override_disabled: bool = False
 
 
 class GateSkipReasons(Contract):
     """Why aspects are counted as conflicts; `low_confidence` is reserved and stays 0."""
 
-    action_ambiguity: int = 0
-    l3_conservative: int = Field(default=0, alias="L3_conservative")
-    implicit_soft_only: int = 0
-    low_confidence: int = 0
-    contradictory_memory: int = 0
+    action_ambiguity: Whole = 0
+    l3_conservative: Whole = Field(default=0, alias="L3_conservative")
+    implicit_soft_only: Whole = 0
+    low_confidence: Whole = 0
+    contradictory_memory: Whole = 0
 
 
 class GateOutcome(Contract):
@@ -113,10 +113,10 @@ class AdoptDecision(Word):
 
 
 class EvComponents(Contract):
-    debate_support: float = 0.0
-    validator_resolved: float = 0.0
-    grounding_improvement: float = 0.0
-    alignment_improvement: float = 0.0
+    debate_support: Real = 0.0
+    validator_resolved: Real = 0.0
+    grounding_improvement: Real = 0.0
+    alignment_improvement: Real = 0.0
 
 
 class AdoptOutcome(Contract):
@@ -151,20 +151,20 @@ class GateDebugRecord(Contract):
     """One line of `override_gate_debug.jsonl` about an aspect; scores have four decimals."""
 
     text_id: str
-    sample_idx: int
+    sample_idx: Whole
     aspect_term: str
-    valid_hint_count: int
-    invalid_hint_count: int
-    hint_repair_count: int
+    valid_hint_count: Whole
+    invalid_hint_count: Whole
+    hint_repair_count: Whole
     hint_polarity_sample: tuple[HintSample, ...]
     profile_id: str
-    pos_score: float
-    neg_score: float
-    total: float
-    margin: float
+    pos_score: Real
+    neg_score: Real
+    total: Real
+    margin: Real
     target_pol: Polarity | None
     current_pol: Polarity | None
-    current_conf: float | None
+    current_conf: Real | None
     is_implicit: bool
     l3_flag: bool
     l3_types: tuple[str, ...]
@@ -181,8 +181,8 @@ class EvDebugRecord(Contract):
 
     type: Literal["ev_decision"] = "ev_decision"
     text_id: str
-    sample_idx: int
-    ev_score: float
+    sample_idx: Whole
+    ev_score: Real
     ev_adopted: bool
     ev_components: EvComponents
     override_reason: str
@@ -191,45 +191,45 @@ class EvDebugRecord(Contract):
 class Distribution(Contract):
     """None throughout when there was nothing to measure."""
 
-    min: float | None = None
-    mean: float | None = None
-    median: float | None = None
-    p90: float | None = None
-    p95: float | None = None
-    max: float | None = None
+    min: Real | None = None
+    mean: Real | None = None
+    median: Real | None = None
+    p90: Real | None = None
+    p95: Real | None = None
+    max: Real | None = None
 
 
 class SampleAdoption(Contract):
     adopt_decision: AdoptDecision
     adopt_reason: str
-    ev_score: float
-    ev_threshold: float
+    ev_score: Real
+    ev_threshold: Real
 
 
 class LowSignalBreakdown(Contract):
-    neutral_only: int = 0
-    low_signal: int = 0
+    neutral_only: Whole = 0
+    low_signal: Whole = 0
 
 
 class ThresholdNearRate(Contract):
     """The share of aspects that missed the threshold by at most 0.2."""
 
-    min_total: float | None = None
-    min_margin: float | None = None
+    min_total: Real | None = None
+    min_margin: Real | None = None
 
 
 class GateDebugSummary(Contract):
     """`override_gate_debug_summary.json`."""
 
-    n_aspects: int
-    decision_applied_n: int
-    decision_skip_n: int
-    skip_reason_count: dict[str, int]
-    skip_reason_rate: dict[str, float]
+    n_aspects: Whole
+    decision_applied_n: Whole
+    decision_skip_n: Whole
+    skip_reason_count: dict[str, Whole]
+    skip_reason_rate: dict[str, Real]
     low_signal_breakdown: LowSignalBreakdown
-    override_hint_invalid_total: int
-    override_hint_repair_total: int
-    override_hint_invalid_rate: float | None
+    override_hint_invalid_total: Whole
+    override_hint_repair_total: Whole
+    override_hint_invalid_rate: Real | None
     total_dist: Distribution
     margin_dist: Distribution
     threshold_near_rate: ThresholdNearRate

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from parley.bus.contracts.absa.sentiment import Polarity
-from parley.bus.contracts.base import Contract, Share, Word
+from parley.bus.contracts.base import Contract, Share, Whole, Word
 
 Structure = Literal["negation", "contrast", "none"]
 LengthBucket = Literal["short", "medium", "long"]
@@ -41,7 +41,7 @@ class Signature(Contract):
     language: str
     detected_structure: tuple[Structure, ...] = ("none",)
     has_negation: bool = False
-    num_aspects: Annotated[int, Field(ge=0)] = 0
+    num_aspects: Whole = 0
     length_bucket: LengthBucket = "short"
 
 
@@ -58,7 +58,7 @@ class Episode(Contract):
     signature: Signature
     keywords: tuple[str, ...] = ()
     risk_tags: tuple[str, ...] = ()
-    severity_sum: Annotated[int, Field(ge=0)] = 0
+    severity_sum: Whole = 0
     symptom: str = ""
     final_tuples: tuple[EpisodeTuple, ...] = ()
     override_applied: bool = False
@@ -97,7 +97,7 @@ class Advisory(Contract):
 
 class BundleMeta(Contract):
     memory_mode: Literal["off", "on", "silent"] = "off"
-    topk: int = 3
+    topk: Whole = 3
     masked_injection: bool = True
     retrieval_executed: bool = False
 
@@ -130,12 +130,12 @@ class MemoryMeta(Contract):
     """What the memory did in one sample, as the output record reports it."""
 
     condition: MemoryCondition = MemoryCondition.C1
-    retrieved_k: int = 0
+    retrieved_k: Whole = 0
     retrieved_ids: tuple[str, ...] = ()
     exposed_to_debate: bool = False
     exposed_to_stage2: bool = False
     injection_trigger_reason: str | None = None
-    prompt_injection_chars: int = 0
+    prompt_injection_chars: Whole = 0
     memory_block_reason: str | None = None
     memory_access_policy: MemoryAccessPolicy = MemoryAccessPolicy()
     # None when the run may not write.

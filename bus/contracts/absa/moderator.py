@@ -4,7 +4,7 @@ from typing import Literal
 
 from parley.bus.contracts.absa.debate import DebateSummary
 from parley.bus.contracts.absa.sentiment import Span
-from parley.bus.contracts.base import Contract, Share
+from parley.bus.contracts.base import Contract, Real, Share
 
 SentenceLabel = Literal["positive", "negative", "neutral", "mixed"]
 Stage = Literal["stage1", "stage2"]
@@ -40,7 +40,7 @@ class ModeratorInput(Contract):
 class ArbiterFlags(Contract):
     stage2_rejected_due_to_confidence: bool = False
     validator_override_applied: bool = False
-    confidence_margin_used: float = 0.0
+    confidence_margin_used: Real = 0.0
     rule_b_applied: bool = False
     rule_e_fired: bool = False
     rule_e_attempted_after_b: bool = False
@@ -59,4 +59,4 @@ class ModeratorOutput(Contract):
     selected_stage: Stage
     applied_rules: tuple[str, ...] = ()
     arbiter_flags: ArbiterFlags = ArbiterFlags()
-    span_iou: float | None = None
+    span_iou: Real | None = None

@@ -1,13 +1,15 @@
 """How the pipeline is run: switches, protocol, thresholds, language; each default beside its name."""
 
+import re
+import warnings
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from parley.bus.contracts.absa.debate import DebatePersona, Protocol
 from parley.bus.contracts.absa.memory import MemoryCondition
 from parley.bus.contracts.absa.moderator import SentenceLabel
-from parley.bus.contracts.base import Contract, Share, Token
+from parley.bus.contracts.base import Amount, Contract, Share, Token, Whole
 
 DEFAULT_ROUNDS: dict[Protocol, int] = {"v1": 2, "v2": 1}
 DEFAULT_ORDER: dict[Protocol, tuple[str, ...]] = {
@@ -18,6 +20,17 @@ DEFAULT_ORDER: dict[Protocol, tuple[str, ...]] = {
 CONSISTENCY_JUDGE = "cj"
 
 
+def _compiles(pattern: str) -> str:
+    """The form alone does not say so: `[z-a]+` and `[a]{3,2}` are no patterns."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"is no pattern: {error}") from error
+    return pattern
+
+
 # One class of letters, repeated: whatever else a pattern can do, some text makes it take for ever,
 # and the patterns of a debate are run by whoever coordinates all the others.
 TokenPattern = Annotated[
@@ -25,6 +38,7 @@ TokenPattern = Annotated[
     StringConstraints(
         pattern=r"^(?:\\w|\[(?:[^\[\]\\]|\\.)+\])(?:\+|\{\d{1,2}(?:,\d{0,2})?\})$", max_length=200
     ),
+    AfterValidator(_compiles),
 ]
 _Marker = Annotated[str, StringConstraints(max_length=64)]
 _Markers = Annotated[tuple[_Marker, ...], Field(max_length=256)]
@@ -53,8 +67,8 @@ class LanguagePatterns(Contract):
 class OverrideThresholds(Contract):
     """Profile T0. `min_target_conf` is given on an add and is the floor on a flip."""
 
-    min_total: Annotated[float, Field(ge=0)] = 1.6
-    min_margin: Annotated[float, Field(ge=0)] = 0.8
+    min_total: Amount = 1.6
+    min_margin: Amount = 0.8
     min_target_conf: Share = 0.7
     ev_threshold: Share = 0.5
     l3_conservative: bool = True
@@ -103,7 +117,7 @@ class DebateParams(Contract):
     # A map that is not empty replaces the protocol's personas as a whole.
     personas: dict[Token, DebatePersona] = {}
     early_stop: bool | None = None
-    stalemate_threshold: Annotated[int, Field(ge=1)] = 2
+    stalemate_threshold: Annotated[Whole, Field(ge=1)] = 2
     high_confidence_threshold: Share = 0.85
     injection: InjectionParams = InjectionParams()
 

@@ -28,7 +28,7 @@ from parley.bus.contracts.absa.moderator import (
 from parley.bus.contracts.absa.params import OverrideEffective
 from parley.bus.contracts.absa.review import CorrectionLogEntry, ReviewContext
 from parley.bus.contracts.absa.sentiment import AspectItem, AspectSentiment, Passage
-from parley.bus.contracts.base import Contract, Share
+from parley.bus.contracts.base import Contract, Share, Whole
 
 
 class SampleIdentity(Contract):
@@ -71,7 +71,7 @@ class RecordMeta(SampleIdentity):
     correction_applied_log: tuple[CorrectionLogEntry, ...] = ()
     stage1_aspects: tuple[AspectItem, ...] = ()
     stage2_aspects: tuple[AspectItem, ...] = ()
-    structural_risk_count: int = 0
+    structural_risk_count: Whole = 0
     selected_stage: Stage = "stage1"
     # Debate tuples that were not taken though the debate's set was: their aspect is not in the text.
     tuples_left_out: tuple[SentimentTuple, ...] = ()

@@ -16,7 +16,7 @@ from parley.bus.contracts.absa.debate import (
 )
 from parley.bus.contracts.absa.review import ReviewContext
 from parley.bus.contracts.absa.sentiment import AteOutput, AtsaOutput, ValidatorOutput
-from parley.bus.contracts.base import Contract, Token
+from parley.bus.contracts.base import Contract, Token, Whole
 
 
 class AbsaRequestBase(Contract):
@@ -44,7 +44,7 @@ class DebateTurnRequest(AbsaRequestBase):
 
     kind: Literal["debate_turn_request"] = "debate_turn_request"
     protocol: Protocol
-    round: Annotated[int, Field(ge=1)]
+    round: Annotated[Whole, Field(ge=1)]
     key: Token
     persona: DebatePersona
     context: SharedContext

@@ -1,13 +1,13 @@
 """What follows the debate: the context given to the reviewers, their reviews, what was applied."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from parley.bus.contracts.absa.debate import DebateSummary, ProposedEdit
 from parley.bus.contracts.absa.memory import AdvisoryBundle
 from parley.bus.contracts.absa.sentiment import Passage, Polarity, Span
-from parley.bus.contracts.base import Contract, Text, Word, is_absent
+from parley.bus.contracts.base import Amount, Contract, Real, Text, Whole, Word, is_absent
 
 
 class Mapping(Word):
@@ -26,9 +26,9 @@ class MappingFailReason(Word):
 
 
 class MappingStats(Contract):
-    direct: int = 0
-    fallback: int = 0
-    none: int = 0
+    direct: Whole = 0
+    fallback: Whole = 0
+    none: Whole = 0
 
     @property
     def total(self) -> int:
@@ -36,10 +36,10 @@ class MappingStats(Contract):
 
 
 class MappingFailReasons(Contract):
-    no_aspects: int = 0
-    no_match: int = 0
-    neutral_stance: int = 0
-    fallback_used: int = 0
+    no_aspects: Whole = 0
+    no_match: Whole = 0
+    neutral_stance: Whole = 0
+    fallback_used: Whole = 0
 
 
 class AspectHint(Contract):
@@ -47,7 +47,7 @@ class AspectHint(Contract):
 
     speaker: str = ""
     stance: str | None = None
-    weight: Annotated[float, Field(ge=0)] = 0.0
+    weight: Amount = 0.0
     polarity_hint: str | None = None
 
 
@@ -60,17 +60,17 @@ class RebuttalPoint(Contract):
     aspect_refs: tuple[str, ...] = ()
     mapping_confidence: Mapping
     mapping_fail_reason: MappingFailReason | None = None
-    weight: float
+    weight: Real
     polarity_hint: str | None = None
     provenance_hint: str
 
 
 class AspectMapEntry(Contract):
-    rebuttal_index: int
+    rebuttal_index: Whole
     speaker: str
     stance: str | None = None
     aspect_refs: tuple[str, ...] = ()
-    weight: float
+    weight: Real
     polarity_hint: str | None = None
 
 

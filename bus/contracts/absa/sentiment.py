@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import StringConstraints
 
-from parley.bus.contracts.base import Contract, Share, Text, Word
+from parley.bus.contracts.base import Contract, Share, Text, Whole, Word
 
 # A stretch of the debated text, at most the whole of it.
 Passage = Annotated[str, StringConstraints(max_length=200_000)]
@@ -30,8 +30,8 @@ class Polarity(Word):
 class Span(Contract):
     """Characters `start` to `end` (exclusive) of the debated text; an answer's span may miss it."""
 
-    start: Annotated[int, Field(ge=0)]
-    end: Annotated[int, Field(ge=0)]
+    start: Whole
+    end: Whole
 
 
 class Term(Contract):

@@ -46,7 +46,7 @@ export function Agents({ wire }) {
         ${panels.length === 0 && html`<div class="card nothing">No agent answers. Start some with parley up or parley agent.</div>`}
       </div>
       <div class="stack">
-        <${Dead} dead=${roll.dead} />
+        <${Dead} dead=${roll.dead} total=${roll.dead_total} />
         <${Others} agents=${others} />
       </div>
     </div>`;
@@ -103,10 +103,11 @@ const Others = ({ agents }) => html`
       <tbody>${agents.map((one) => html`<tr key=${one.id}><th scope="row">${one.role}</th><td class="mono">${one.id.slice(0, 12)}</td><td>${one.version}</td><td class="muted small">${figures(one)}</td></tr>`)}</tbody></table></div>
   </${Card}>`;
 
-function Dead({ dead }) {
+function Dead({ dead, total: all }) {
+  const about = all > dead.length ? `the newest ${count(dead.length)} of ${count(all)}` : 'asks that nobody could answer';
   return html`
-    <${Card} title="Dead letters" about="asks that nobody could answer">
-      ${dead.length === 0 ? html`<p class="muted">None.</p>` : html`<ul class="stack">${dead.map((one) => html`<${Letter} key=${one.number} letter=${one} />`)}</ul>`}
+    <${Card} title="Dead letters" about=${about}>
+      ${dead.length === 0 ? html`<p class="muted">None.</p>` : html`<ul class="stack">${[...dead].reverse().map((one) => html`<${Letter} key=${one.number} letter=${one} />`)}</ul>`}
     </${Card}>`;
 }
 

@@ -24,7 +24,7 @@ from parley.console.text import clean
 from parley.console.web.moments import iso
 from parley.console.web.views.parts import Entry, EntryKind
 from parley.coordinator.reducer import apply, pass_over
-from parley.coordinator.state import DebateState, Phase
+from parley.coordinator.state import DebateState
 
 
 class Words(NamedTuple):
@@ -65,7 +65,7 @@ _KINDS: dict[type[Fact], EntryKind] = {
 
 
 def walk(logged: Sequence[Logged], at: int) -> list[Walked]:
-    """The first `at` facts; what stands before the submission has no place in the debate."""
+    """The first `at` facts that have a place in the debate."""
     steps: list[Walked] = []
     state = DebateState()
     for one in logged:
@@ -74,7 +74,7 @@ def walk(logged: Sequence[Logged], at: int) -> list[Walked]:
             state, legal = apply(before, one.fact), True
         except ProtocolError:
             state, legal = pass_over(before), False
-        if state.phase is Phase.UNKNOWN:
+        if state is before:
             continue
         if len(steps) == at:
             break

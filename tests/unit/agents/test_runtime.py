@@ -1,6 +1,7 @@
 """The worker on the bus in memory, where it is not the brain's fault."""
 
 import anyio
+from structlog.testing import capture_logs
 
 from parley.agents.brain import Answer, Task
 from parley.agents.runtime import STALE, Worker
@@ -19,8 +20,10 @@ from parley.bus.contracts.facts import (
 )
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts import OpeningRequest, Statement, Verdict
+from parley.bus.errors import Unavailable
 from parley.bus.journal import Journal
 from parley.bus.memory import open_memory_server
+from parley.bus.port import IMPORTED, Entry
 from parley.bus.subjects import DebateRef, Subjects
 from parley.bus.virtual import VirtualTimeLoop
 from tests.debates import panel
@@ -33,7 +36,7 @@ class Verbose:
 
     async def speak(self, task: Task) -> Answer:
         del task
-        evidence = ["x" * 1000] * 600
+        evidence = ["x" * 1000] * 1000
         return Answer(
             Statement(verdict=Verdict.AUTHENTIC, confidence=1.0, evidence={"all": list(evidence)})
         )
@@ -132,3 +135,59 @@ def test_an_old_ask_that_nobody_waits_for_is_not_thought_about() -> None:
 def test_an_old_ask_is_answered_where_everything_stood_still() -> None:
     assert thoughts_about_an_old_ask() == 1
     assert thoughts_about_an_old_ask(DeadlineFired(step="round-1")) == 1
+
+
+def test_a_young_ask_is_not_thought_about_where_it_waited_or_was_imported() -> None:
+    closed = Closed(decided_at=2, status=Status.COMPLETED, reason="consensus_reached")
+
+    async def main(wait_s: float, headers: tuple[str, ...]) -> int:
+        brain = Counting()
+        async with open_memory_server() as server:
+            journal = Journal(server.client(), Subjects())
+            worker = Worker(Journal(server.client(), Subjects()), "forensic", "noise", brain)
+            for fact in (Submitted(panel=panel(), input=DebateInput()), ASK, closed):
+                draft = journal.draft(REF, fact)  # type: ignore[arg-type]
+                await journal.bus.append(
+                    Entry(draft.subject, draft.data, draft.subject, None, headers)
+                )
+            await anyio.sleep(wait_s)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(worker.run)
+                await anyio.sleep(60)
+                tasks.cancel_scope.cancel()
+        return brain.thoughts
+
+    def thoughts(wait_s: float, *headers: str) -> int:
+        return anyio.run(main, wait_s, headers, backend_options={"loop_factory": VirtualTimeLoop})
+
+    assert thoughts(2.0) == 0
+    assert thoughts(0.0, IMPORTED) == 0
+
+
+class Cut:
+    """A brain whose server goes away while it thinks."""
+
+    name = "cut"
+
+    async def speak(self, task: Task) -> Answer:
+        raise Unavailable(f"no word about {task.step}")
+
+
+def test_who_loses_the_server_in_the_middle_of_a_thought_says_that() -> None:
+    async def main() -> list[str]:
+        async with open_memory_server() as server:
+            journal = Journal(server.client(), Subjects())
+            worker = Worker(Journal(server.client(), Subjects()), "forensic", "noise", Cut())
+            await journal.submit(REF, Submitted(panel=panel(), input=DebateInput()))
+            with capture_logs() as logs:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(worker.run)
+                    await worker.ready.wait()
+                    await journal.control(REF, journal.draft(REF, ASK), after=0)
+                    await anyio.sleep(5)
+                    tasks.cancel_scope.cancel()
+            return [one["event"] for one in logs]
+
+    events = anyio.run(main, backend_options={"loop_factory": VirtualTimeLoop})
+    assert "server_lost_while_thinking" in events
+    assert "brain_crashed" not in events

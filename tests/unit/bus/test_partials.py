@@ -11,7 +11,7 @@ REF = DebateRef("forensic", "d1")
 def test_a_partial_names_its_debate() -> None:
     subject = SUBJECTS.partial(REF, "round-1", "noise")
     assert subject == "live.debate.forensic.d1.partial.round-1.noise"
-    assert SUBJECTS.parse_partial(subject) == REF
+    assert SUBJECTS.parse_partial(subject) == (REF, "round-1", "noise")
     assert SUBJECTS.parse(subject) is None
 
 
@@ -22,6 +22,8 @@ def test_a_partial_names_its_debate() -> None:
         "live.debate.forensic.d1.turn.round-1.noise",
         "live.other.forensic.d1.partial.round-1.noise",
         "live.debate.forensic.*.partial.round-1.noise",
+        "live.debate.forensic.d1.partial.round-1",
+        "live.debate.forensic.d1.partial.round-1.noise.more",
     ],
 )
 def test_nothing_else_is_one(subject: str) -> None:

@@ -221,7 +221,7 @@ def test_a_batch_that_was_killed_goes_on_where_it_was(home: Path) -> None:
     while time.monotonic() < until and not (outputs.exists() and outputs.stat().st_size):
         time.sleep(0.05)
     os.killpg(running.pid, signal.SIGKILL)
-    running.wait(10)
+    running.wait(60)
     before = len(records(home / "out"))
     assert 1 <= before < 8
     resumed = parley(*command, "--resume", "--at-once", "8", cwd=home)

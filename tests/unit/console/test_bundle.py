@@ -60,7 +60,8 @@ def rewrite(file: Path, change: Callable[[Entries], object]) -> None:
     change(entries)
     with zipfile.ZipFile(file, "w") as new:
         for name, data in entries.items():
-            new.writestr(name, data)
+            packed = zipfile.ZIP_DEFLATED if name == "debates.jsonl" else zipfile.ZIP_STORED
+            new.writestr(name, data, packed)
 
 
 def test_what_is_written_is_read(file: Path) -> None:
@@ -272,3 +273,45 @@ def test_export_says_what_it_needs(parley: Call, arguments: tuple[str, ...], pro
     called = parley("export", *arguments, *NO_SERVER)
     assert called.code == 2
     assert problem in called.err
+
+
+def bomb(file: Path, count: int, more: bytes = b"") -> None:
+    """The first fact over and over, each with what no contract knows."""
+
+    def swell(entries: Entries) -> None:
+        line = entries["debates.jsonl"].splitlines()[0]
+        entries["debates.jsonl"] = (line + more + b"\n") * count
+
+    rewrite(file, swell)
+
+
+def test_a_bundle_with_too_many_lines_is_refused_at_the_line(parley: Call, file: Path) -> None:
+    bomb(file, bundles.MOST_LINES // 10)
+    assert file.stat().st_size < 1 << 20
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bundles, "MOST_LINES", 1000)
+        called = parley("verify", file)
+    assert called.code == 2
+    assert f"{file}: debates.jsonl: line 1001: more than 1000 lines" in called.err
+
+
+def test_a_bundle_that_swells_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:
+    """Spaces behind each fact: 1 MB a line, next to nothing in the file."""
+    file = tmp_path / "bomb.zip"
+    writer = BundleWriter(file)
+    writer.debate(REF, recorded(play(panel(), DEADLOCK)[0]))
+    writer.close()
+    bomb(file, 300, b" " * (1_000_000))
+    assert file.stat().st_size < 2 << 20
+    with pytest.raises(DecodeError, match=r"debates.jsonl: line 2\d\d: more than 268435456 bytes"):
+        read_archive(file)
+
+
+def test_no_bundle_is_written_that_could_not_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundles, "MOST_LINES", 3)
+    writer = BundleWriter(tmp_path / "large.zip")
+    with pytest.raises(BadInput, match="export fewer debates at a time"):
+        writer.debate(REF, recorded(play(panel(), DEADLOCK)[0]))
+    writer.close()

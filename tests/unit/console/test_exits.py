@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -125,3 +126,51 @@ def test_a_wrong_command_line_is_one_line_and_code_2(
     assert called.out == ""
     assert problem in called.err
     assert called.err.count("\n") == 1
+
+
+CANARY = "hunter2canary"
+SEED = f"SUA{CANARY}"
+# A settings file, variables and arguments with one mistake, and a secret near it.
+LEAKS: dict[str, tuple[str, dict[str, str], tuple[str, ...]]] = {
+    "address": (f"nats: {{url: 'natz://me:{CANARY}@host:4222'}}", {}, ()),
+    "address-as-block": (f"nats: 'nats://me:{CANARY}@host'", {}, ()),
+    "address-in-variable": ("", {"PARLEY_NATS__URL": f"host:{CANARY}@x:1:2"}, ()),
+    "address-as-flag": ("", {}, ("--nats", f"http://me:{CANARY}@host")),
+    "address-as-argument": ("", {}, (f"nats://me:{CANARY}@host", "more")),
+    "password-as-list": (f"nats: {{user: me, password: [{CANARY}]}}", {}, ()),
+    "password-beside-a-mistake": (f"nats: {{user: me, password: {CANARY}, replicas: 9}}", {}, ()),
+    "password-misspelt": (f"nats: {{user: me, pasword: {CANARY}}}", {}, ()),
+    "password-with-a-colon": (f"nats:\n  password: a: {CANARY}", {}, ()),
+    "password-like-an-alias": (f"nats:\n  password: *{CANARY}", {}, ()),
+    "password-like-a-tag": (f"nats:\n  password: !{CANARY}", {}, ()),
+    "password-like-a-number": ("nats:\n  password: 2024-13-41\n  user: " + CANARY, {}, ()),
+    "password-cut-off": (f'nats:\n  password: "{CANARY}', {}, ()),
+    "seed-instead-of-its-file": (f"nats: {{nkey_seed_file: {SEED}}}", {}, ()),
+    "login-instead-of-its-file": ("", {"PARLEY_NATS__CREDS_FILE": SEED}, ()),
+    "key-instead-of-its-file": (f"nats: {{tls_key_file: {SEED}}}", {}, ()),
+    "monitor": (f"nats: {{monitor: 'ftp://me:{CANARY}@host'}}", {}, ()),
+    "token-too-short": ("web: {read_token: hunter2canary}", {}, ()),
+    "token-as-block": (f"web: {CANARY}", {}, ()),
+    "key-as-block": (f"model: {CANARY}", {}, ()),
+    "key-of-a-seat": (f"model: {{seats: {{forensic: {CANARY}}}}}", {}, ()),
+    "keys-of-seats": ("", {"PARLEY_MODEL__SEATS": f'{{"a": {{"api_key": "{CANARY}"'}, ()),
+    "endpoint": (f"model: {{base_url: 'ftp://me:{CANARY}@host'}}", {}, ()),
+    "other-endpoint": ("", {"OPENAI_BASE_URL": f"ftp://me:{CANARY}@host"}, ("--brain", "model")),
+    "nobody-there": ("", {}, ("--nats", f"nats://me:{CANARY}@127.0.0.1:9")),
+}
+
+
+@pytest.mark.parametrize(("file", "variables", "arguments"), LEAKS.values(), ids=LEAKS)
+def test_no_mistake_makes_a_secret_public(  # noqa: PLR0913, PLR0917
+    parley: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file, variables, arguments
+):
+    (tmp_path / "parley.yaml").write_text(file)
+    monkeypatch.chdir(tmp_path)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    command = ("run", "forensic", "x") if "--brain" in arguments else ("list",)
+    called = parley("--verbose", *command, *arguments)
+    assert called.code in {2, 3}
+    assert "parley: " in called.err
+    assert CANARY not in called.err + called.out
+    assert "2024-13-41" not in called.err

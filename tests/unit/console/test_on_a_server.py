@@ -34,6 +34,7 @@ class Up:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.url = f"nats://127.0.0.1:{self.port}"
+        self.store = directory / ".parley"
         self.log = directory / "log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
@@ -52,7 +53,7 @@ class Up:
 
     def stop(self, number: signal.Signals) -> int:
         self.process.send_signal(number)
-        code = self.process.wait(20)
+        code = self.process.wait(60)
         assert self.process.stdout is not None
         self.process.stdout.close()
         return code
@@ -179,18 +180,16 @@ def test_watching_as_json_lines(ask: Call, script: str) -> None:
 
 
 def test_watching_everything_until_interrupted(ask: Call, up: Up, script: str) -> None:
-    watcher = subprocess.Popen(
-        [*PARLEY, "watch", "--from-start", "--json", "--nats", up.url], stdout=subprocess.PIPE
-    )
-    ask("submit", "forensic", "--brain", script, "--id", "live")
-    assert watcher.stdout is not None
-    for line in watcher.stdout:
-        seen = json.loads(line)
-        if (seen["debate_id"], seen["fact"]["type"]) == ("live", "closed"):
-            break
-    watcher.send_signal(signal.SIGINT)
-    assert watcher.wait(10) == 130
-    watcher.stdout.close()
+    command = [*PARLEY, "watch", "--from-start", "--json", "--nats", up.url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as watcher:
+        ask("submit", "forensic", "--brain", script, "--id", "live")
+        assert watcher.stdout is not None
+        for line in watcher.stdout:
+            seen = json.loads(line)
+            if (seen["debate_id"], seen["fact"]["type"]) == ("live", "closed"):
+                break
+        watcher.send_signal(signal.SIGINT)
+        assert watcher.wait(60) == 130
 
 
 def test_an_id_is_used_once(ask: Call, script: str) -> None:
@@ -281,6 +280,11 @@ def test_logs_are_json_lines_and_it_stops_in_order(parley: Call, up: Up) -> None
     taken = parley("up", "--port", up.port)
     assert taken.code == 2
     assert f"port {up.port} is taken" in taken.err
+    assert f"join it with --nats {up.url}" in taken.err
+    again = parley("up", "--store", up.store)
+    assert again.code == 2
+    assert f"in use by process {up.process.pid}" in again.err
+    assert f"join it with --nats {up.url}" in again.err
     assert up.stop(signal.SIGTERM) == 0
     events = [json.loads(line) for line in up.log.read_text().splitlines()]
     ready = [event for event in events if event["event"] == "agent_ready"]

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import pytest
 from nats.js.api import StreamConfig
 
@@ -18,7 +19,7 @@ from parley.bus.contracts.verdicts import OpeningRequest
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.journal import Journal
-from parley.bus.port import Delivery
+from parley.bus.port import Delivery, Presence
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import load
 from parley.console.system import open_journal
@@ -72,7 +73,7 @@ def test_a_plan_is_made_applied_and_then_empty(ask: Call, monkeypatch: pytest.Mo
     monkeypatch.setenv("PARLEY_RETENTION__LOG_MIB", "10")
     assert ask("infra", "plan", "--panel", "forensic").out.splitlines() == [
         "stream PARLEY: max_age 90 days -> 7 days  (deletes what is beyond it)",
-        "stream PARLEY: max_bytes no limit -> 10 MiB  (deletes what is beyond it)",
+        "stream PARLEY: max_bytes no limit -> 10 MiB",
     ]
     refused = ask("infra", "apply")
     assert refused.code == 2
@@ -93,6 +94,19 @@ def test_a_log_that_forgets_open_debates_is_refused(
     monkeypatch.setenv("PARLEY_RETENTION__LOG_DAYS", "0.003")
     assert ask("infra", "plan", "--panel", "forensic").code == 1
     assert ask("infra", "plan").code == 2
+
+
+def test_a_debate_that_may_outlive_its_facts_is_not_submitted(
+    parley: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six steps of a day each; it is said before a server is looked for."""
+    monkeypatch.setenv("PARLEY_RETENTION__LOG_DAYS", "5")
+    called = parley(
+        "submit", "forensic", "--brain", "model", "--set", "deadline_s=86400", "a photo"
+    )
+    assert called.code == 2
+    assert "retention.log_days: 5 days" in called.err
+    assert "forensic may last (518400 s)" in called.err
 
 
 @pytest.mark.parametrize(
@@ -221,7 +235,7 @@ async def _asks_nobody_answers(url: str) -> None:
 def test_the_doctor_finds_a_full_server(
     parley: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for reserved in ("DEAD_MIB", "ANSWER_MIB"):
+    for reserved in ("DEAD_MIB", "PURSE_MIB", "ANSWER_MIB"):
         monkeypatch.setenv(f"PARLEY_RETENTION__{reserved}", "none")
     home = tmp_path / "small"
     home.mkdir()
@@ -245,6 +259,31 @@ def test_the_doctor_finds_a_full_server(
     assert "nothing more is taken: insufficient resources" in examined.out
     full = next(line for line in examined.out.splitlines() if "the server holds" in line)
     assert full.startswith("note")
+
+
+def test_the_doctor_writes_to_the_log_itself_and_believes_no_presence(
+    ask: Call, server: NatsServer
+) -> None:
+    """The probe leaves nothing behind, and whoever only says so is no coordinator."""
+    ask("infra", "apply", "--panel", "forensic")
+    told: list[Called] = []
+
+    async def pose() -> None:
+        async with (
+            open_journal(load(flags={"nats.url": server.url}), create=False) as journal,
+            anyio.create_task_group() as tasks,
+        ):
+            fake = Presence("parley-coordinator", "fake", "1", {"role": "coordinator"}, {})
+            tasks.start_soon(journal.bus.announce, lambda: fake)
+            before = await journal.bus.last_sequence()
+            told.append(await anyio.to_thread.run_sync(ask, "doctor", "--json"))
+            assert await journal.bus.read(journal.subjects.redrives()) == []
+            assert await journal.bus.last_sequence() == before + 1
+            tasks.cancel_scope.cancel()
+
+    anyio.run(pose)
+    (examined,) = told
+    assert findings(examined)["coordinators"] == {"WRONG"}
 
 
 def test_the_doctor_finds_asks_that_wait_in_vain(ask: Call, server: NatsServer) -> None:
@@ -307,7 +346,7 @@ async def _a_dead_ask(url: str) -> None:
 
 
 async def _until(journal: Journal, tail: str) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         while not await journal.bus.read(journal.subjects.at(REF, tail)):  # noqa: ASYNC110
             await anyio.sleep(0.02)
 

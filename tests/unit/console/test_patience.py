@@ -32,8 +32,13 @@ def at_work(url: str, brain: AutoBrain) -> Iterator[None]:
     """A coordinator and agents in a thread of their own, beside the commands."""
     up, down = threading.Event(), threading.Event()
     settings = load(flags={"nats.url": url})
-    names = ("absa", "forensic")
-    seats = [(name, persona) for name in names for persona in resolve(name).panel.roster]
+    names = ("absa", "forensic", "deliberation")
+    models = brain.name == "model"
+    seats = [
+        (name, persona)
+        for name in names
+        for persona in resolve(name, models=models).panel.everybody
+    ]
 
     async def work() -> None:
         async with (
@@ -45,7 +50,7 @@ def at_work(url: str, brain: AutoBrain) -> Iterator[None]:
 
     thread = threading.Thread(target=asyncio.run, args=(work(),))
     thread.start()
-    up.wait(20)
+    up.wait(60)
     try:
         yield
     finally:
@@ -92,3 +97,40 @@ def test_models_elsewhere_are_given_time(  # noqa: PLR0913, PLR0917
     exported.append((tmp_path / "out" / "debates.jsonl").read_text())
     given = [json.loads(one.splitlines()[0])["fact"]["panel"]["deadline_s"] for one in exported]
     assert given == [deadline_s] * 5
+
+
+REFUSED = {
+    "free-question": ("deliberation", "Should we lease or buy?", "needs a model"),
+    "image-to-read": ("absa", "photo.png", "reads a text"),
+    "image-to-weigh": ("deliberation", "photo.png", "reads a text"),
+}
+
+
+@pytest.mark.parametrize(("panel", "given", "why"), REFUSED.values(), ids=REFUSED)
+def test_what_rule_agents_cannot_think_about_is_refused_at_every_door(  # noqa: PLR0913, PLR0917
+    server: NatsServer, parley: Call, tmp_path: Path, monkeypatch, panel, given, why
+):
+    monkeypatch.chdir(tmp_path)
+    photo(tmp_path)
+    with at_work(server.url, AutoBrain()):
+        for command in ("submit", "run"):
+            called = parley(command, panel, given, "--nats", server.url)
+            assert (called.code, why in called.err) == (2, True), (command, called)
+        assert parley("list", "--nats", server.url, "--json").out == ""
+
+
+def test_a_submission_seats_the_manager_of_models_and_keeps_the_files_name(
+    server: NatsServer, parley: Call, tmp_path: Path
+):
+    there = ("--nats", server.url)
+    with at_work(server.url, Impostor()):
+        for command, name in (("submit", "sent"), ("run", "shown")):
+            called = parley(command, "forensic", photo(tmp_path), "--id", name, *there)
+            assert called.code in {0, 1}, called.err
+        said = parley("submit", "deliberation", "Should we lease or buy?", *there)
+        assert said.code == 0, said.err
+        exported = [parley("export", name, *there).out for name in ("sent", "shown")]
+    first = [next(one for one in text.splitlines() if one.startswith("{")) for text in exported]
+    submitted = [json.loads(one)["fact"] for one in first]
+    assert [one["panel"]["manager"] for one in submitted] == ["manager", "manager"]
+    assert [one["input"]["text"] for one in submitted] == ["photo.png", "photo.png"]

@@ -76,7 +76,7 @@ class Process:
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(20)
+        return self.process.wait(60)
 
 
 @pytest.fixture
@@ -163,6 +163,20 @@ def test_the_page_has_the_same_probes(server: NatsServer, tmp_path: Path) -> Non
         page.until_ready()
         assert page.stop() == 0
     finally:
+        page.process.kill()
+        page.process.wait()
+
+
+def test_silent_connections_keep_no_probe_out(server: NatsServer, tmp_path: Path) -> None:
+    page = Process(server.url, tmp_path / "page.log", "serve", "--port", "0").until_ready()
+    silent: list[socket.socket] = []
+    try:
+        silent += (socket.create_connection(("127.0.0.1", page.port)) for _ in range(300))
+        assert page.get("/healthz") == (200, "ok\n")
+        assert page.get("/readyz")[0] == 200
+    finally:
+        for one in silent:
+            one.close()
         page.process.kill()
         page.process.wait()
 

@@ -11,9 +11,11 @@ from playwright.sync_api import sync_playwright
 from typing_extensions import override
 
 from parley.agents.script import parse_script
-from parley.bus.contracts.base import Usage
-from parley.bus.contracts.facts import Fact, Submitted, TurnTaken
+from parley.bus.contracts.base import MOST, Usage
+from parley.bus.contracts.deliberation import DeliberationDecision
+from parley.bus.contracts.facts import Decided, Fact, Submitted, TurnTaken
 from parley.bus.contracts.panel import DebateInput
+from parley.bus.contracts.verdicts import TerminationReason
 from parley.bus.subjects import DebateRef
 from parley.console.archive import Recorded, fact_lines, read_archive
 from parley.console.rehearsal import play as rehearse
@@ -65,6 +67,44 @@ def archive(path: Path, debates: dict[str, list[Fact]]) -> Path:
             ref = DebateRef(facts[0].panel.name, name)
             out.writelines(f"{line}\n" for line in fact_lines(ref, recorded))
     return path
+
+
+def test_one_debate_that_makes_no_sense_spoils_one_line(parley: Call, tmp_path: Path) -> None:
+    """The decision of a deliberation stands where that of the panel's own kind should."""
+    good, _ = play(panel(), STALEMATE)
+    foreign = DeliberationDecision(conclusion="x", termination_reason=TerminationReason.QUORUM_LOST)
+    bad = [
+        fact.model_copy(update={"decision": foreign}) if isinstance(fact, Decided) else fact
+        for fact in good
+    ]
+    path = archive(tmp_path / "debates.jsonl", {"d1": good, "d2": bad, "d3": good})
+    called = parley("report", path, "--json")
+    assert called.code == 0, called.err
+    rows = json.loads(called.out)["debates"]
+    assert [row["status"] for row in rows] == ["completed", "unreadable", "completed"]
+    assert "debate d2 cannot be read" in called.err
+    for form in ("html", "md"):
+        assert parley("report", path, "--format", form).code == 0
+    alone = parley("report", archive(tmp_path / "d2.jsonl", {"d2": bad}), "--format", "md")
+    assert alone.code == 0
+    assert "make no sense" in alone.out
+
+
+def test_the_usages_of_an_archive_add_up_whatever_they_say(parley: Call, tmp_path: Path) -> None:
+    most = Usage(model_calls=MOST, input_tokens=MOST, output_tokens=MOST, cost=MOST)
+    facts, _ = play(panel(), STALEMATE)
+    facts = [
+        fact.model_copy(update={"usage": most, "seconds": 1e9})
+        if isinstance(fact, TurnTaken)
+        else fact
+        for fact in facts
+    ]
+    path = archive(tmp_path / "debates.jsonl", {f"d{n}": facts for n in range(30)})
+    called = parley("report", path, "--json")
+    assert called.code == 0, called.err
+    assert json.loads(called.out)["groups"][0]["cost"] == 30 * MOST
+    for command in (["report", path, "--format", "html"], ["replay", path]):
+        assert parley(*command).code == 0
 
 
 def sentence(number: int, preset: str) -> list[Fact]:

@@ -54,5 +54,5 @@ def test_an_impatient_person_does_not_cut_the_leaving_short(first, then, code):
         assert process.stdout.readline() == "leaving\n"
         process.send_signal(then)
         assert process.stdout.readline() == "left\n"
-        assert process.wait(10) == code
+        assert process.wait(60) == code
         assert "Traceback" not in process.stderr.read()

@@ -57,7 +57,7 @@ def test_inputs(tmp_path: Path) -> None:
     image, text = tmp_path / "a.png", tmp_path / "a.txt"
     image.write_bytes(PNG)
     text.write_text("본문")
-    assert read_material(str(image)) == Material(image=PNG, media_type="image/png")
+    assert read_material(str(image)) == Material(text=image.name, image=PNG, media_type="image/png")
     assert read_material(str(text)) == Material(text="본문")
     assert read_material("is this real?") == Material(text="is this real?")
 
@@ -133,7 +133,7 @@ def test_a_question_in_free_text_needs_a_model(brain: str) -> None:
     choice = BrainChoice(brain)
     wanted = plan("deliberation", ["Lease or buy?"], choice, Wishes(), None)
     if brain == "model":
-        check_answerable(wanted, choice)
+        check_answerable(wanted)
     else:
         with pytest.raises(BadInput, match="free text needs a model"):
-            check_answerable(wanted, choice)
+            check_answerable(wanted)

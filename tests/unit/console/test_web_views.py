@@ -167,16 +167,16 @@ def test_a_debate_that_failed_says_why():
     assert "judge" in view.moment
 
 
-def test_facts_out_of_place_keep_their_place_and_change_nothing():
+def test_facts_out_of_place_change_nothing_and_a_second_turn_is_not_shown():
     facts, _ = debates.play(debates.panel(), debates.DEADLOCK)
-    late = TurnTaken(
+    again = TurnTaken(
         step="opening",
         persona="noise",
         content=Statement(verdict=Verdict.AUTHENTIC, confidence=1.0, reasoning="again"),
     )
-    before = [CancelRequested(), *facts[:-1], Opened(decided_at=1), late, facts[-1]]
+    before = [CancelRequested(), *facts[:-1], Opened(decided_at=1), again, facts[-1]]
     view = view_of(REF, logged(before))
-    assert [entry.kind for entry in view.transcript[-3:]] == ["ignored", "late", "closed"]
+    assert [entry.kind for entry in view.transcript[-2:]] == ["ignored", "closed"]
     assert view.transcript[0].kind == "submitted"
     assert view.matrix == deadlock().matrix
 

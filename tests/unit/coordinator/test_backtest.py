@@ -286,7 +286,7 @@ def test_strays_and_silence_keep_their_place() -> None:
     opened, asked = played(panel(deadline_s=1), STALEMATE)[1:3]
     assert isinstance(asked, Asked)
     noise = Abstained(
-        decided_at=5, step="opening", persona="noise", reason=AbstainReason.UNDELIVERABLE
+        decided_at=4, step="opening", persona="noise", reason=AbstainReason.UNDELIVERABLE
     )
     begin: list[Fact] = [submitted, opened, asked, statement("frequency", "authentic")]
     begin += [statement("frequency", "manipulated"), noise, DeadlineFired(step="round-7")]

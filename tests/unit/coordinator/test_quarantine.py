@@ -18,12 +18,15 @@ from parley.bus.contracts.facts import (
 )
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts import Statement, Verdict
+from parley.bus.errors import NotFound
 from parley.bus.journal import Journal
 from parley.bus.memory import MemoryServer, open_memory_server
 from parley.bus.port import Entry
 from parley.bus.subjects import DebateRef, Subjects, tail_of
 from parley.bus.virtual import VirtualTimeLoop
+from parley.coordinator.audit import audit
 from parley.coordinator.misplaced import NOT_SUBMITTED
+from parley.coordinator.reducer import fold
 from parley.coordinator.service import Coordinator
 from tests.debates import ROSTER, panel
 
@@ -128,7 +131,7 @@ def test_subjects_that_belong_to_no_debate_are_buried(subject: str) -> None:
     simulate(main)
 
 
-def test_what_comes_late_or_twice_is_normal() -> None:
+def test_what_comes_late_is_normal_and_a_second_turn_is_not() -> None:
     """Everybody was asked and abstained; then all of it is said after all, and said again."""
 
     async def main(server: MemoryServer, journal: Journal, _: list[Coordinator]) -> None:
@@ -136,13 +139,68 @@ def test_what_comes_late_or_twice_is_normal() -> None:
         await anyio.sleep(5.5)
         late: list[Fact] = [turn(persona) for persona in ROSTER]
         late += [DeadlineFired(step="opening"), CancelRequested(), CancelRequested()]
-        for _again in range(2):
+        for again in (False, True):
             for fact in late:
                 await publish(server, journal.subjects.of(REF, fact), encode(fact))
             await anyio.sleep(60)
-        assert await buried(journal) == {}
+            reasons = (f"{one!r} has spoken in step 'opening' before" for one in ROSTER)
+            assert list((await buried(journal)).values()) == (list(reasons) if again else [])
 
     simulate(main)
+
+
+UNASKED = {
+    "a stranger": turn("stranger"),
+    "another step": turn("noise", "round-9"),
+    "a second time": turn("noise"),
+}
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+@pytest.mark.parametrize("fact", UNASKED.values(), ids=UNASKED)
+def test_a_turn_that_nobody_asked_for_leaves_the_log_and_changes_nothing(
+    fact: TurnTaken, replicas: int
+) -> None:
+    async def main(server: MemoryServer, journal: Journal, _: list[Coordinator]) -> None:
+        await journal.submit(REF, SUBMITTED)
+        await anyio.sleep(1)
+        await journal.speak(REF, turn("noise"))
+        sequence = await publish(server, journal.subjects.of(REF, fact), encode(fact))
+        await anyio.sleep(60)
+        with pytest.raises(NotFound):
+            await journal.bus.record(sequence)
+        (letter,) = await journal.bus.dead_letters()
+        assert letter.trace is not None
+        assert letter.trace.subject == journal.subjects.of(REF, fact)
+        assert letter.trace.size == len(encode(fact))
+        logged, _undecodable = await journal.read(REF)
+        report = audit([one.fact for one in logged])
+        assert report.holds, report.discrepancies
+        assert report.state.closed is not None
+
+    simulate(main, replicas)
+
+
+@pytest.mark.parametrize("debate", ["d1", "never", "no name"])
+def test_turns_that_came_while_no_coordinator_ran_leave_the_log(debate: str) -> None:
+    async def coordinated(server: MemoryServer) -> None:
+        with anyio.move_on_after(60):
+            await Coordinator(Journal(server.client(), Subjects()), "c").run()
+
+    async def main() -> None:
+        async with open_memory_server() as server:
+            journal = Journal(server.client(), Subjects())
+            await journal.submit(REF, SUBMITTED)
+            await coordinated(server)
+            kept = await journal.bus.read(">")
+            assert fold(one.fact for one in journal.decode_all(kept)[0]).closed is not None
+            subject = f"debate.forensic.{debate}.turn.round-9.noise"
+            sequence = await publish(server, subject, b"{")
+            await coordinated(server)
+            assert list(await buried(journal)) == [sequence]
+            assert await journal.bus.read(">") == kept
+
+    anyio.run(main, backend_options={"loop_factory": VirtualTimeLoop})
 
 
 def test_what_was_dropped_is_not_buried_by_the_next_coordinator() -> None:
@@ -167,8 +225,8 @@ def test_a_record_is_counted_once_however_often_its_debate_is_read() -> None:
         await journal.submit(REF, SUBMITTED)
         await anyio.sleep(60)
         await publish(server, journal.subjects.at(REF, "gossip"), b"")
-        for _ in range(3):
-            said = turn("noise")
+        for persona in ROSTER[:3]:
+            said = turn(persona)
             await publish(server, journal.subjects.of(REF, said), encode(said))
             await anyio.sleep(1)
         assert staff[0].describe().figures["quarantined"] == 1

@@ -24,7 +24,7 @@ from parley.bus.contracts.facts import (
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts import OpeningRequest, Statement, Verdict
 from parley.bus.errors import Unavailable
-from parley.bus.journal import Journal
+from parley.bus.journal import LARGEST_FACT_BYTES, Journal
 from parley.bus.memory import MemoryBus, MemoryServer, open_memory_server
 from parley.bus.port import Delivery, Entry, Record
 from parley.bus.subjects import DebateRef, Subjects, tail_of
@@ -384,7 +384,7 @@ def broken(_state: DebateState) -> ControlFact:
 
 def wordy(state: DebateState) -> ControlFact:
     """More than the log takes, even without its request."""
-    return ask_with(state, input=DebateInput(text="말" * 170_000))
+    return ask_with(state, input=DebateInput.model_construct(text="x" * LARGEST_FACT_BYTES))
 
 
 def ask_with(state: DebateState, **given: object) -> Asked:
@@ -418,5 +418,73 @@ def test_a_debate_that_the_rules_cannot_go_on_with_is_closed_and_the_others_go_o
                     assert audit([one.fact for one in logged], flows).holds
                     assert not audit([one.fact for one in logged]).holds
                 tasks.cancel_scope.cancel()
+
+    simulate(main)
+
+
+def test_a_debate_that_cannot_be_worked_on_is_closed_and_stops_nobody() -> None:
+    """Whatever raises: the rules, the spelling of a decision, the folding of a fact."""
+
+    def unspeakable(state: DebateState) -> ControlFact:
+        return Closed.model_construct(
+            decided_at=state.facts, status=Status.COMPLETED, reason="\ud800", detail=None
+        )
+
+    def broken(state: DebateState) -> ControlFact:
+        if state.input.text == "unspeakable":
+            return unspeakable(state)
+        if state.input.text == "broken":
+            raise RuntimeError(state.input.text)
+        return verdicts.advance(state)
+
+    async def main() -> None:
+        flows = {"verdicts": Flow(advance=broken, cancel=verdicts.cancel)}
+        async with open_memory_server() as server, anyio.create_task_group() as tasks:
+            coordinator = Coordinator(Journal(server.client(), Subjects()), "c0", flows)
+            tasks.start_soon(coordinator.run)
+            await coordinator.ready.wait()
+            journal = Journal(server.client(), Subjects())
+            for text in ("broken", "unspeakable", "sound"):
+                about = DebateInput(text=text)
+                ref = DebateRef("forensic", text)
+                await journal.submit(ref, Submitted(panel=panel(deadline_s=5.0), input=about))
+            await anyio.sleep(60)
+            for text in ("broken", "unspeakable"):
+                facts = [one.fact for one in (await journal.read(DebateRef("forensic", text)))[0]]
+                assert isinstance(facts[-1], Closed)
+                assert (facts[-1].status, facts[-1].reason) == (Status.FAILED, "undecidable")
+            sound = [one.fact for one in (await journal.read(DebateRef("forensic", "sound")))[0]]
+            assert any(isinstance(one, Asked) for one in sound)
+            assert coordinator.open_debates == 0
+            tasks.cancel_scope.cancel()
+
+    simulate(main)
+
+
+def test_what_the_reducer_cannot_take_closes_its_debate_and_no_other() -> None:
+    async def main() -> None:
+        async with open_memory_server() as server, anyio.create_task_group() as tasks:
+            coordinator = Coordinator(Journal(server.client(), Subjects()), "c0")
+            tasks.start_soon(coordinator.run)
+            await coordinator.ready.wait()
+            journal = Journal(server.client(), Subjects())
+            await journal.submit(REF, SUBMITTED)
+            await journal.submit(OTHER, SUBMITTED)
+            await anyio.sleep(1)
+            watched = coordinator._debates[REF]
+            assert watched.state is not None
+            # A state that no log leads to: every fact of this debate raises from now on.
+            watched.state = watched.state._replace(steps=(None,))  # type: ignore[arg-type]
+            await journal.speak(REF, statement("noise"))
+            for persona in ROSTER:
+                await journal.speak(OTHER, statement(persona))
+            await anyio.sleep(60)
+            mine = [one.fact for one in (await journal.read(REF))[0]]
+            assert isinstance(mine[-1], Closed)
+            assert mine[-1].status is Status.FAILED
+            others = [one.fact for one in (await journal.read(OTHER))[0]]
+            assert isinstance(others[-1], Closed)
+            assert others[-1].status is Status.COMPLETED
+            tasks.cancel_scope.cancel()
 
     simulate(main)

@@ -1,7 +1,7 @@
 """A budget ends a debate from the log alone, with the best verdict so far, on every panel."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -11,6 +11,7 @@ from parley.bus.codec import encode
 from parley.bus.contracts.base import Usage
 from parley.bus.contracts.budget import Allowance, BatchBudget, Budget
 from parley.bus.contracts.facts import (
+    Asked,
     Content,
     Fact,
     Failure,
@@ -20,7 +21,7 @@ from parley.bus.contracts.facts import (
     Submitted,
     TurnTaken,
 )
-from parley.bus.contracts.panel import DebateInput, Panel, VerdictParams
+from parley.bus.contracts.panel import DebateInput, Panel, PanelBase, VerdictParams
 from parley.bus.contracts.verdicts import ManagerDecision, TerminationReason, Verdict
 from parley.bus.subjects import DebateRef
 from parley.coordinator.absa.result import record_of
@@ -38,7 +39,7 @@ from tests.vectors_c import VECTORS as VECTORS_C
 COST = Usage(model_calls=2, input_tokens=300, output_tokens=100, cost=0.5)
 
 
-def turns(script: Script, step: Step) -> list[Fact]:
+def turns(script: Script, step: Step, seconds: float) -> list[Fact]:
     request = step.ask.request
     assert not isinstance(request, RequestByReference)
     return [
@@ -47,18 +48,18 @@ def turns(script: Script, step: Step) -> list[Fact]:
             persona=one,
             content=recite(script, request, one),
             usage=COST,
-            seconds=3.0,
+            seconds=seconds,
         )
         for one in step.waiting_for
     ]
 
 
-def play(script: Script, **params: Any) -> VerdictResult:
+def play(script: Script, seconds: float = 3.0, **params: Any) -> VerdictResult:
     facts: list[Fact] = [Submitted(panel=panel(**params), input=DebateInput(text="a photograph"))]
     state = apply(DebateState(), facts[0])
     while state.closed is None:
         due, step = decide(state), state.open_step
-        for fact in [due] if due is not None else turns(script, step) if step else []:
+        for fact in [due] if due is not None else turns(script, step, seconds) if step else []:
             facts.append(fact)
             state = apply(state, fact)
     report = audit(facts)
@@ -113,6 +114,11 @@ def test_no_follow_up_is_asked_for_beyond_the_budget():
 
 REFUSED = Failure(reason=FailureReason.BUDGET_EXHAUSTED, detail="the budget is used up")
 BOUND = Budget(calls=3)
+PanelT = TypeVar("PanelT", bound=PanelBase)
+
+
+def limited(chosen: PanelT) -> PanelT:
+    return chosen.model_copy(update={"budget": BOUND})
 
 
 def cut_short(chosen: Panel, say: Callable[[Step, str], Content], turns: int) -> DebateState:
@@ -166,7 +172,7 @@ def reciting(lines: Script | AbsaScript) -> Callable[[Step, str], Content]:
     ],
 )
 def test_verdicts_end_where_somebody_is_refused(turns, status, reason, verdict):
-    state = cut_short(panel(), reciting(STALEMATE), turns)
+    state = cut_short(limited(panel()), reciting(STALEMATE), turns)
     assert state.closed is not None
     assert (state.closed.status, state.closed.reason) == (status, reason)
     assert state.decided is not None
@@ -188,7 +194,7 @@ def test_verdicts_end_where_somebody_is_refused(turns, status, reason, verdict):
     ],
 )
 def test_the_pipeline_settles_what_stage_1_found(turns, status, reason, asked):
-    state = cut_short(absa_debates.panel(), reciting(absa_debates.FLIP), turns)
+    state = cut_short(limited(absa_debates.panel()), reciting(absa_debates.FLIP), turns)
     assert state.closed is not None
     assert (state.closed.status, state.closed.reason) == (status, reason)
     assert len(state.steps) == asked
@@ -204,7 +210,7 @@ def test_the_pipeline_settles_what_stage_1_found(turns, status, reason, asked):
 @pytest.mark.parametrize("turns", range(30))
 def test_a_deliberation_keeps_its_last_conclusion(turns):
     vector = VECTORS_C[0]
-    chosen = deliberations.panel(vector.theta, **vector.params)
+    chosen = limited(deliberations.panel(vector.theta, **vector.params))
     say = reciting(deliberations.script_of(vector))
     whole = cut_short(chosen, say, 10_000)
     spoken = sum(len(step.heard) for step in whole.steps)
@@ -231,10 +237,50 @@ def test_a_deliberation_keeps_its_last_conclusion(turns):
 def test_every_ask_says_what_it_is_charged_to(chosen, lines):
     batch = BatchBudget(name="b1", budget=Budget(cost=1.0))
     state = cut_short(chosen.model_copy(update={"batch": batch}), reciting(lines), 100)
-    assert {step.ask.budget for step in state.steps} == {Allowance(debate=BOUND, batch=batch)}
+    assert {step.ask.budget for step in state.steps} == {
+        Allowance(debate=BOUND, batch=batch, personas=state.running_panel.everybody)
+    }
     free = cut_short(chosen.model_copy(update={"budget": None}), reciting(lines), 100)
     assert {step.ask.budget for step in free.steps} == {None}
     assert b"budget" not in encode(free.steps[0].ask)
+
+
+def test_nobody_ends_a_debate_by_a_budget_that_it_does_not_have():
+    """Three speak, and the fourth says each time that the budget is used up."""
+    whole = cut_short(panel(), reciting(STALEMATE), 10_000)
+    roster = whole.running_panel.roster
+
+    def say(step: Step, persona: str) -> Content:
+        return REFUSED if persona == roster[-1] else reciting(STALEMATE)(step, persona)
+
+    state = cut_short(panel(), say, 10_000)
+    assert state.terminated is not None
+    assert state.terminated.reason is not TerminationReason.BUDGET_EXHAUSTED
+    assert state.closed is not None
+    assert state.closed.status is Status.COMPLETED
+
+
+def test_no_turn_takes_longer_than_its_step_waits():
+    limit = panel().deadline_s * 3
+    result = play(STALEMATE, seconds=1e9, budget_seconds=limit)
+    seconds = result.declarations[0].details.values.get("seconds", 0.0)
+    assert isinstance(seconds, float)
+    assert seconds <= limit
+    assert result.total_rounds >= 1
+
+
+def test_a_log_that_does_not_say_who_draws_on_a_budget_still_holds():
+    facts: list[Fact] = [Submitted(panel=limited(panel()), input=DebateInput(text=TEXT))]
+    state = apply(DebateState(), facts[0])
+    while state.open_step is None:
+        due = decide(state)
+        assert due is not None
+        if isinstance(due, Asked):
+            due = due.model_copy(update={"budget": Allowance(debate=BOUND)})
+        facts.append(due)
+        state = apply(state, due)
+    assert b"personas" not in encode(facts[-1]).partition(b'"budget"')[2]
+    assert audit(facts).holds
 
 
 def test_of_two_limits_the_smaller_holds():

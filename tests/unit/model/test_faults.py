@@ -17,7 +17,7 @@ from parley.bus.contracts.verdicts import (
     TerminationReason,
     Verdict,
 )
-from parley.bus.errors import BusError, Unreachable
+from parley.bus.errors import BusError, Unreachable, Unsuitable
 from tests.model_server import FAULTS, GOOD, Body, model_server
 from tests.unit.model.asking import answer, brain, task
 
@@ -242,3 +242,14 @@ async def test_nobody_is_asked_within_a_cost_that_nobody_can_count(limits):
         assert server.questions == []
         async with brain(server.url, prices={"output": 1.0}) as priced:
             assert not isinstance((await priced.speak(task(budget=limits))).content, Failure)
+
+
+async def test_a_redirect_is_not_followed():
+    async with (
+        model_server() as other,
+        model_server(moved_to=f"{other.url}/chat/completions") as server,
+    ):
+        told = r"redirects to 127.0.0.1 \(307\), which is not followed: set PARLEY_MODEL__BASE_URL"
+        with pytest.raises(Unsuitable, match=told):
+            await answer(server.url, api_key="only-for-the-first")
+    assert (other.calls, other.heard_keys) == ([], [])

@@ -113,7 +113,7 @@ async def test_what_is_shown_is_what_is_sent(parley: Call, tmp_path, monkeypatch
     photo = tmp_path / "photo.png"
     photo.write_bytes(PNG)
     async with model_server() as server, brain(server.url) as opened:
-        await opened.speak(task(text="", image=PNG))
+        await opened.speak(task(text="photo.png", image=PNG))
     arguments = ("prompts", "show", "forensic/noise", "--input", photo, "--json")
     shown = await anyio.to_thread.run_sync(lambda: parley(*arguments))
     assert shown.code == 0

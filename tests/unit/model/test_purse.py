@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 import anyio
 import pytest
 
+from parley.agents.model.ledger import Account
 from parley.agents.model.purse import Purse, Spent, Treasury
 from parley.bus.contracts.base import Usage
 from parley.bus.contracts.budget import Allowance, BatchBudget, Budget
@@ -121,6 +122,38 @@ async def test_an_account_that_makes_no_sense_counts_for_nothing():
         await register.replace("p.debate.d.evil", b'{"spent": -1}', Guard("p.debate.d.evil", 0))
         purse = Purse(register, "p.debate.d", "noise")
         assert await purse.reserve(Budget(calls=1), "d.r1", NONE, CALL, 60)
+
+
+FALSE = Account(began_ns=0, spent=Usage(model_calls=10**9, input_tokens=10**9, cost=1e9))
+
+
+async def test_the_account_of_a_persona_that_is_not_seated_counts_for_nothing():
+    """Whoever is on the panel may write there; only the debate's own personas are believed."""
+    limits = Budget(calls=2, tokens=1000, cost=1.0, seconds=60)
+    budget = Allowance(debate=limits, personas=("noise", "spatial"))
+    async with a_server() as server:
+        register = server.client().register(PURSE)
+        key = "forensic.debate.d1.semantic"
+        await register.replace(key, FALSE.model_dump_json().encode(), Guard(key, 0))
+        one = task(ref=DebateRef("forensic", "d1"), budget=budget)
+        meter = Treasury(server.client()).meter(one)
+        with anyio.fail_after(5):
+            await meter.reserve(NONE, CALL, 60)
+        await meter.settle(ONE)
+        key = "forensic.debate.d1.spatial"
+        await register.replace(key, FALSE.model_dump_json().encode(), Guard(key, 0))
+        with pytest.raises(Spent):
+            await Treasury(server.client()).meter(one).reserve(NONE, CALL, 60)
+
+
+@pytest.mark.parametrize("cost", ["1.7e308", "1e999", "NaN"])
+async def test_an_account_of_senseless_numbers_counts_for_nothing(cost: str):
+    async with a_server() as server:
+        register = server.client().register(PURSE)
+        data = b'{"began_ns":1,"spent":{"cost":%b}}' % cost.encode()
+        await register.replace("p.debate.d.evil", data, Guard("p.debate.d.evil", 0))
+        purse = Purse(register, "p.debate.d", "noise")
+        assert await purse.reserve(Budget(cost=1.0), "d.r1", NONE, CALL, 60)
 
 
 async def test_accounts_that_are_gone_do_not_block_a_purse():
