@@ -39,18 +39,18 @@ from typing import Annotated, Self
 import anyio
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
-from parley.agents.absa_script import AbsaScript, play_line
+from parley.agents.absa.script import AbsaScript, play_line
 from parley.agents.brain import Answer, BrainFailure, Task
 from parley.agents.cue import Cue
 from parley.agents.deliberation.script import IterationLines, deliberate, sum_up
 from parley.agents.files import ParsedFiles
-from parley.agents.report import recount
+from parley.agents.verdicts.report import recount
 from parley.bus.contracts.absa.requests import AbsaRequest
 from parley.bus.contracts.base import Contract, Share, Text, Token
-from parley.bus.contracts.deliberation import Summary, SummaryRequest
+from parley.bus.contracts.deliberation.content import Summary, SummaryRequest
+from parley.bus.contracts.deliberation.regimes import Theta
 from parley.bus.contracts.facts import Content, FailureReason, Request
-from parley.bus.contracts.regimes import Theta
-from parley.bus.contracts.verdicts import (
+from parley.bus.contracts.verdicts.content import (
     Localization,
     LocalizeRequest,
     OpeningRequest,

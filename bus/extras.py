@@ -2,7 +2,7 @@
 Packages that only some roles need; each set of them is an extra in pyproject.toml.
 
     with extra("model", "--brain model"):
-        from parley.agents.model.brain import open_model_brain
+        from parley.agents.llm.brain import open_model_brain
 
 What fails to import inside Parley itself is a bug, and goes through as one.
 """

@@ -16,12 +16,12 @@ from pydantic import Field, ValidationError
 from parley.bus.contracts.base import Share, Token
 from parley.bus.contracts.panel import ManagedPanel, Panel, VerdictPanel, VerdictParams
 from parley.bus.errors import BadInput
-from parley.configs.absa_panel import AbsaPanelFile, Setting, absa_panel
 from parley.configs.careful_yaml import parse_yaml
-from parley.configs.deliberation import DeliberationFile, assemble_deliberation
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import Place, explain
 from parley.configs.names import name_unknown
+from parley.configs.protocols.absa import AbsaPanelFile, Setting, absa_panel
+from parley.configs.protocols.deliberation import DeliberationFile, assemble_deliberation
 
 BUILT_IN = Path(__file__).with_name("panels")
 DEFAULT_PRESET = "default"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import yaml
 
-from parley.agents.absa_script import AbsaScript, recite_absa
+from parley.agents.absa.script import AbsaScript, recite_absa
 from parley.agents.brain import BrainFailure
 from parley.bus.contracts.absa.record import FinalOutput, SampleIdentity
 from parley.bus.contracts.facts import (
@@ -20,13 +20,13 @@ from parley.bus.contracts.facts import (
 )
 from parley.bus.contracts.panel import AbsaPanel, DebateInput
 from parley.bus.subjects import DebateRef
-from parley.configs.absa_panel import localised
 from parley.configs.panels import parse_sets, resolve
-from parley.coordinator.absa.result import record_of
-from parley.coordinator.audit import audit
-from parley.coordinator.policy import decide
-from parley.coordinator.reducer import apply
-from parley.coordinator.state import DebateState
+from parley.configs.protocols.absa import localised
+from parley.coordinator.core.audit import audit
+from parley.coordinator.core.policy import decide
+from parley.coordinator.core.reducer import apply
+from parley.coordinator.core.state import DebateState
+from parley.coordinator.protocols.absa.result import record_of
 
 TEXT = "피부톤은 맑아졌는데 가격은 비싸요"
 REF = DebateRef("absa", "a1")

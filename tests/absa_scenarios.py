@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from parley.agents.absa_script import AbsaScript
+from parley.agents.absa.script import AbsaScript
 from tests.absa_debates import script, with_lines
 
 TEXT = "음식은 맛있지만 서비스는 느려요"

@@ -14,10 +14,10 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput, Persona, VerdictPanel, VerdictParams
-from parley.coordinator.policy import FLOWS, Flow, decide
-from parley.coordinator.reducer import apply, fold
-from parley.coordinator.state import DebateState
-from parley.coordinator.verdicts.trust import resolve_trust
+from parley.coordinator.core.policy import FLOWS, Flow, decide
+from parley.coordinator.core.reducer import apply, fold
+from parley.coordinator.core.state import DebateState
+from parley.coordinator.protocols.verdicts.trust import resolve_trust
 
 ROSTER = ("frequency", "noise", "watermark", "spatial")
 

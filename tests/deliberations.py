@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from parley.agents.brain import BrainFailure
 from parley.agents.script import Script, recite
 from parley.bus.contracts.declaration import TerminationDeclaration
+from parley.bus.contracts.deliberation.regimes import Iteration, RegimeOverrides, Theta, params_for
 from parley.bus.contracts.facts import (
     Content,
     DeadlineFired,
@@ -16,14 +17,13 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput, DeliberationPanel, Persona
-from parley.bus.contracts.regimes import Iteration, RegimeOverrides, Theta, params_for
 from parley.bus.subjects import DebateRef
-from parley.coordinator.audit import audit
-from parley.coordinator.policy import decide
-from parley.coordinator.reducer import apply
-from parley.coordinator.regimes.result import DeliberationResult, result_of
-from parley.coordinator.regimes.run import RegimeRun, run_regime
-from parley.coordinator.state import DebateState
+from parley.coordinator.core.audit import audit
+from parley.coordinator.core.policy import decide
+from parley.coordinator.core.reducer import apply
+from parley.coordinator.core.state import DebateState
+from parley.coordinator.protocols.deliberation.result import DeliberationResult, result_of
+from parley.coordinator.protocols.deliberation.run import RegimeRun, run_regime
 from tests.vectors_c import Vector
 
 DEBATERS = ("analyst", "critic", "empath")

@@ -20,9 +20,9 @@ from parley.bus.jetstream.connection import Server
 from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef, Subjects
-from parley.coordinator.audit import audit
-from parley.coordinator.state import DebateState
-from parley.coordinator.verdicts.result import VerdictResult, result_of
+from parley.coordinator.core.audit import audit
+from parley.coordinator.core.state import DebateState
+from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
 from tests.bus.worlds import NatsServer
 
 READY_WITHIN_S = 30.0

@@ -14,11 +14,11 @@ from parley.agents.script import Script
 from parley.bus.contracts.base import Usage
 from parley.bus.contracts.facts import Fact, TurnTaken
 from parley.bus.contracts.panel import DebateInput, VerdictPanel
-from parley.bus.contracts.verdicts import Verdict
+from parley.bus.contracts.verdicts.content import Verdict
 from parley.bus.subjects import DebateRef
-from parley.console.archive import Recorded, fact_lines
-from parley.console.rehearsal import play
-from parley.coordinator.verdicts.presets import PRESETS
+from parley.console.archive.reader import Recorded, fact_lines
+from parley.console.runtime.rehearsal import play
+from parley.coordinator.protocols.verdicts.presets import PRESETS
 from tests.debates import ROSTER, panel
 
 SKILL = {"frequency": 0.75, "noise": 0.65, "watermark": 0.6, "spatial": 0.7}

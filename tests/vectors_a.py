@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from parley.bus.contracts.panel import VerdictParams
-from parley.bus.contracts.verdicts import TerminationReason, Verdict
-from parley.coordinator.verdicts.position import Position
-from parley.coordinator.verdicts.presets import PRESETS
+from parley.bus.contracts.verdicts.content import TerminationReason, Verdict
+from parley.coordinator.protocols.verdicts.position import Position
+from parley.coordinator.protocols.verdicts.presets import PRESETS
 
 AI = Verdict.AI_GENERATED
 AUTH = Verdict.AUTHENTIC

@@ -24,7 +24,7 @@ Tuples = set[tuple[str, Polarity]]
 
 
 @dataclass(slots=True)
-class Tally:
+class Counts:
     """Found and right, found, and there to be found."""
 
     right: int = 0
@@ -54,10 +54,10 @@ class Tally:
 class Scores:
     """`sentences_per_second` is wall time on one core, first reading of each sentence."""
 
-    terms: Tally = field(default_factory=Tally)
-    tuples: Tally = field(default_factory=Tally)
-    by_polarity: dict[Polarity, Tally] = field(
-        default_factory=lambda: {polarity: Tally() for polarity in Polarity}
+    terms: Counts = field(default_factory=Counts)
+    tuples: Counts = field(default_factory=Counts)
+    by_polarity: dict[Polarity, Counts] = field(
+        default_factory=lambda: {polarity: Counts() for polarity in Polarity}
     )
     calibration_error: float = 0.0
     sentences_per_second: float = 0.0
@@ -100,7 +100,7 @@ def _only(tuples: Tuples, polarity: Polarity) -> set[object]:
     return {item for item in tuples if item[1] is polarity}
 
 
-def _report(name: str, tally: Tally) -> str:
+def _report(name: str, tally: Counts) -> str:
     return f"{name:<10} P {tally.precision:.3f}  R {tally.recall:.3f}  F1 {tally.f1:.3f}"
 
 

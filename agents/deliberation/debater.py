@@ -17,7 +17,7 @@ from parley.agents.deliberation.weighing import (
     score,
     weight,
 )
-from parley.bus.contracts.deliberation import (
+from parley.bus.contracts.deliberation.content import (
     DeliberateRequest,
     Deliberation,
     Proposal,
@@ -26,8 +26,8 @@ from parley.bus.contracts.deliberation import (
     Scores,
     conclusion_text,
 )
+from parley.bus.contracts.deliberation.regimes import Regime, Theta
 from parley.bus.contracts.panel import Persona
-from parley.bus.contracts.regimes import Regime, Theta
 
 _ARGUMENTS = 3
 # New candidates that one debater proposes in an iteration.

@@ -13,7 +13,7 @@ from parley.agents.deliberation.weighing import (
     unraised,
 )
 from parley.bus.contracts.declaration import Sensitivity
-from parley.bus.contracts.deliberation import (
+from parley.bus.contracts.deliberation.content import (
     AxesJudgement,
     AxesRequest,
     ForceRequest,

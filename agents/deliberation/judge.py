@@ -11,7 +11,7 @@ from parley.agents.deliberation.weighing import (
     contribution,
     ranking,
 )
-from parley.bus.contracts.deliberation import (
+from parley.bus.contracts.deliberation.content import (
     Dissent,
     Summary,
     SummaryRequest,

@@ -24,8 +24,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from parley.bus.contracts.base import Contract, Text
-from parley.bus.contracts.deliberation import CandidateId
-from parley.bus.contracts.regimes import AxisName
+from parley.bus.contracts.deliberation.content import CandidateId
+from parley.bus.contracts.deliberation.regimes import AxisName
 from parley.bus.errors import BadInput
 from parley.configs.careful_yaml import parse_yaml
 

@@ -9,7 +9,7 @@ from parley.agents.brain import Answer, BrainFailure, Task
 from parley.agents.deliberation import debater, facilitator, judge
 from parley.agents.deliberation.question import QUESTION_BLOB, Question, parse_question
 from parley.agents.files import ParsedFiles
-from parley.bus.contracts.deliberation import (
+from parley.bus.contracts.deliberation.content import (
     AxesRequest,
     DeliberateRequest,
     DeliberationContent,

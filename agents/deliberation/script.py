@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from parley.agents.brain import BrainFailure
 from parley.agents.cue import Cue
 from parley.bus.contracts.base import Share, Text, Token
-from parley.bus.contracts.deliberation import (
+from parley.bus.contracts.deliberation.content import (
     AxesJudgement,
     AxesRequest,
     DeliberateRequest,
@@ -27,8 +27,8 @@ from parley.bus.contracts.deliberation import (
     SummaryRequest,
     conclusion_text,
 )
+from parley.bus.contracts.deliberation.regimes import AxisName, Iteration
 from parley.bus.contracts.facts import FailureReason
-from parley.bus.contracts.regimes import AxisName, Iteration
 
 IterationRequest = DeliberateRequest | ScoreRequest | AxesRequest | ForceRequest | SenseRequest
 

@@ -26,7 +26,7 @@ from parley.agents.forensic.evidence import (
     Skill,
 )
 from parley.bus.contracts.base import Contract, Share, Text
-from parley.bus.contracts.verdicts import (
+from parley.bus.contracts.verdicts.content import (
     Localization,
     Region,
     Reply,

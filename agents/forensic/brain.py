@@ -25,7 +25,7 @@ from parley.agents.forensic.skills import ANALYSES
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import Content, FailureReason
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts import (
+from parley.bus.contracts.verdicts.content import (
     LocalizeRequest,
     OpeningRequest,
     RoundRequest,

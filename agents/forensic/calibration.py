@@ -23,7 +23,7 @@ from parley.agents.forensic.evidence import (
     Skill,
 )
 from parley.bus.contracts.base import Contract, Share
-from parley.bus.contracts.verdicts import Verdict
+from parley.bus.contracts.verdicts.content import Verdict
 
 # The brief's trust in its agents; used where nothing was measured.
 DEFAULT_TRUST: Final = {

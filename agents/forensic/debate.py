@@ -7,7 +7,7 @@ from typing import NamedTuple
 from parley.agents.forensic.argue import open_debate, reply
 from parley.agents.forensic.calibration import Calibration
 from parley.agents.forensic.evidence import Evidence
-from parley.bus.contracts.verdicts import Challenge, RoundRequest, Standing, Verdict
+from parley.bus.contracts.verdicts.content import Challenge, RoundRequest, Standing, Verdict
 
 
 class Position(NamedTuple):

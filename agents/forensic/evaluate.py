@@ -3,7 +3,7 @@ How good are the agents, alone and together, on labelled images?
 
 The folds `shipped` judge with the shipped weights (for images they were not fitted to); `image` and
 `source` fit anew for every fold, which then holds images, or whole sources, that the weights have
-not seen. The rules that end a debate are the caller's: `parley.console.eval_forensic` brings the
+not seen. The rules that end a debate are the caller's: `parley.console.batch.eval_forensic` brings the
 coordinator's.
 """
 
@@ -28,7 +28,7 @@ from parley.agents.forensic.training.recipe import (
     labels_of,
     skill_auc,
 )
-from parley.bus.contracts.verdicts import Verdict
+from parley.bus.contracts.verdicts.content import Verdict
 
 Folds = Literal["shipped", "image", "source"]
 Trust = dict[str, float]

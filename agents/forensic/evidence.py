@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from parley.bus.contracts.base import Contract, Share, Text
-from parley.bus.contracts.verdicts import Region, Verdict
+from parley.bus.contracts.verdicts.content import Region, Verdict
 
 
 class CompressionState(StrEnum):

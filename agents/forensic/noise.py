@@ -26,7 +26,7 @@ from parley.agents.forensic.signal import (
     residual,
     robust_sigma,
 )
-from parley.bus.contracts.verdicts import Region, Verdict
+from parley.bus.contracts.verdicts.content import Region, Verdict
 
 _COOCCURRENCE_LEVELS = 2
 _FOREIGN_NOISE = 2.5

@@ -11,7 +11,7 @@ from parley.agents.forensic.image import Picture
 from parley.agents.forensic.regions import TILE
 from parley.agents.forensic.signal import Plane, luma, residual, tile_spectrum
 from parley.agents.forensic.spatial import SpatialMaps, analyse_spatial
-from parley.bus.contracts.verdicts import Region
+from parley.bus.contracts.verdicts.content import Region
 
 _LONGEST_SIDE: Final = 720
 _RESAVE_QUALITY: Final = 90

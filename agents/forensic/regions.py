@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from parley.agents.forensic.image import Picture
 from parley.agents.forensic.signal import Plane
-from parley.bus.contracts.verdicts import Region
+from parley.bus.contracts.verdicts.content import Region
 
 TILE: Final = 16
 _MIN_REGION_SHARE: Final = 0.004

@@ -28,7 +28,7 @@ from parley.agents.forensic.signal import (
     residual,
     robust_sigma,
 )
-from parley.bus.contracts.verdicts import Region
+from parley.bus.contracts.verdicts.content import Region
 
 EXACT_COPIES_NEEDED: Final = 40
 KEYPOINT_COPIES_NEEDED: Final = 8

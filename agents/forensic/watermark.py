@@ -16,7 +16,7 @@ from parley.agents.forensic.evidence import CompressionState, Findings, Measurem
 from parley.agents.forensic.image import STANDARD_LUMINANCE, Picture
 from parley.agents.forensic.provenance import ContentCredentials, Provenance
 from parley.agents.forensic.signal import Plane
-from parley.bus.contracts.verdicts import Verdict
+from parley.bus.contracts.verdicts.content import Verdict
 
 _GENERATOR_KEYS: Final = frozenset(
     {

@@ -42,14 +42,14 @@ from parley.bus.contracts.base import (
 )
 from parley.bus.contracts.budget import Allowance
 from parley.bus.contracts.declaration import TerminationDeclaration, TerminationType
-from parley.bus.contracts.deliberation import (
+from parley.bus.contracts.deliberation.content import (
     DeliberationContent,
     DeliberationDecision,
     DeliberationRequest,
     RegimeReason,
 )
 from parley.bus.contracts.panel import DebateInput, Panel
-from parley.bus.contracts.verdicts import (
+from parley.bus.contracts.verdicts.content import (
     Localization,
     LocalizeRequest,
     ManagerDecision,

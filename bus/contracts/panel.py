@@ -19,7 +19,7 @@ from parley.bus.contracts.base import (
     is_absent,
 )
 from parley.bus.contracts.budget import BatchBudget, Budget
-from parley.bus.contracts.regimes import RegimeParams, Theta, params_for
+from parley.bus.contracts.deliberation.regimes import RegimeParams, Theta, params_for
 
 # The token of an ask that addresses several personas at once.
 EVERYBODY = "all"

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from parley.bus.contracts.absa.gate import Decision
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.panel import AbsaPanel
-from parley.configs.absa import warning_thresholds
+from parley.configs.absa_thresholds import warning_thresholds
 from parley.console.reports.outcomes import Outcome
-from parley.coordinator.absa.metrics import (
+from parley.coordinator.protocols.absa.metrics import (
     AdoptionMetrics,
     DebateMetrics,
     Warned,
@@ -17,7 +17,7 @@ from parley.coordinator.absa.metrics import (
     scorecard,
     warnings,
 )
-from parley.coordinator.absa.result import record_of
+from parley.coordinator.protocols.absa.result import record_of
 
 
 class AspectFigures(Contract):

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Status
-from parley.console.logbook import Log
+from parley.console.archive.logs import Log
 from parley.console.reports.changes import Changes
 from parley.console.reports.gold import Gold
 from parley.console.reports.intervals import ShareOf, share_of
-from parley.coordinator.backtest import redecide
-from parley.coordinator.endings import Answer, Ending, ending_of
+from parley.coordinator.core.backtest import redecide
+from parley.coordinator.core.endings import Answer, Ending, ending_of
 
 NOT_ENDED = "not_ended"
 

@@ -14,17 +14,17 @@ from pydantic import BaseModel, ValidationError
 from typing_extensions import override
 
 from parley.bus.contracts.absa.params import AbsaParams, OverrideThresholds
+from parley.bus.contracts.deliberation.regimes import SYMBOLS, RegimeOverrides, Theta, params_for
 from parley.bus.contracts.panel import AbsaPanel, DeliberationPanel, Panel, VerdictPanel
-from parley.bus.contracts.regimes import SYMBOLS, RegimeOverrides, Theta, params_for
 from parley.bus.errors import BadInput
-from parley.configs.absa import override_thresholds
+from parley.configs.absa_thresholds import override_thresholds
 from parley.configs.mistakes import explain
 from parley.configs.names import name_unknown
 from parley.configs.panels import Override, parse_sets
-from parley.coordinator.endings import Ending, ending_of, merged_by_cobra
-from parley.coordinator.state import DebateState
-from parley.coordinator.verdicts.cobra import CobraAlgorithm
-from parley.coordinator.verdicts.presets import PRESETS
+from parley.coordinator.core.endings import Ending, ending_of, merged_by_cobra
+from parley.coordinator.core.state import DebateState
+from parley.coordinator.protocols.verdicts.cobra import CobraAlgorithm
+from parley.coordinator.protocols.verdicts.presets import PRESETS
 
 Checked = TypeVar("Checked", bound=BaseModel)
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from parley.bus.contracts.base import Usage
-from parley.console.costs import tell_savings, tell_total
 from parley.console.reports.document import Block, Heading, Paragraph, Table
-from parley.coordinator.state import DebateState
-from parley.coordinator.tally import brains_of, usage_by_persona, usage_of
+from parley.console.transcript.costs import tell_savings, tell_total
+from parley.coordinator.core.accounting import brains_of, usage_by_persona, usage_of
+from parley.coordinator.core.state import DebateState
 
 _USAGE = ("model calls", "tokens read", "tokens written", "cost")
 

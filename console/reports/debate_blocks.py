@@ -8,9 +8,7 @@ from parley.bus.contracts.absa.sentiment import AspectSentiment, Polarity
 from parley.bus.contracts.facts import AbsaContent, TurnTaken
 from parley.bus.contracts.panel import AbsaPanel
 from parley.bus.subjects import DebateRef
-from parley.console.absa_marks import marks_of
-from parley.console.absa_story import gate_words, tell_answer
-from parley.console.photo_chart import chart
+from parley.console.images.chart import chart
 from parley.console.reports.charts import Dot, curve, side_by_side
 from parley.console.reports.cost_blocks import cost_blocks
 from parley.console.reports.document import (
@@ -24,13 +22,15 @@ from parley.console.reports.document import (
     Table,
 )
 from parley.console.reports.verdict_blocks import declared, in_words, missing_turns, transcript
-from parley.console.text import clean
-from parley.coordinator.absa.sample import Reading
-from parley.coordinator.regimes.result import DeliberationResult
-from parley.coordinator.results import result_of
-from parley.coordinator.state import DebateState
-from parley.coordinator.tally import declarations_of, errors_of
-from parley.coordinator.verdicts.result import VerdictResult
+from parley.console.terminal.absa_marks import marks_of
+from parley.console.transcript.absa import gate_words, tell_answer
+from parley.console.transcript.text import clean
+from parley.coordinator.core.accounting import declarations_of, errors_of
+from parley.coordinator.core.results import result_of
+from parley.coordinator.core.state import DebateState
+from parley.coordinator.protocols.absa.sample import Reading
+from parley.coordinator.protocols.deliberation.result import DeliberationResult
+from parley.coordinator.protocols.verdicts.result import VerdictResult
 
 
 def debate_blocks(ref: DebateRef, state: DebateState) -> Iterator[Block]:

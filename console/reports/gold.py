@@ -11,9 +11,9 @@ from parley.bus.contracts.panel import AbsaPanel
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.files import read_text
-from parley.coordinator.absa.polarity import canonical
-from parley.coordinator.endings import Answer, Tuples
-from parley.coordinator.state import DebateState
+from parley.coordinator.core.endings import Answer, Tuples
+from parley.coordinator.core.state import DebateState
+from parley.coordinator.protocols.absa.polarity import canonical
 
 IDS = ("id", "debate_id", "text_id", "uid", "file", "image", "path", "name")
 LABELS = ("gold", "verdict", "label", "polarity", "sentence_polarity", "conclusion")

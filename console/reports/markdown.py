@@ -16,7 +16,7 @@ from parley.console.reports.document import (
     Speech,
     Table,
 )
-from parley.console.text import one_line
+from parley.console.transcript.text import one_line
 
 # Makes a text harmless, on one line.
 Safe = Callable[[str], str]

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Status
 from parley.bus.contracts.panel import AbsaPanel
-from parley.bus.contracts.verdicts import TerminationReason
-from parley.console.exits import warn
-from parley.console.logbook import Log
+from parley.bus.contracts.verdicts.content import TerminationReason
+from parley.console.archive.logs import Log
+from parley.console.cli.exits import warn
 from parley.console.reports.gold import Gold
-from parley.console.text import one_line
-from parley.coordinator.endings import Answer, Ending, ending_of
-from parley.coordinator.state import DebateState
-from parley.coordinator.tally import errors_of, usage_of
+from parley.console.transcript.text import one_line
+from parley.coordinator.core.accounting import errors_of, usage_of
+from parley.coordinator.core.endings import Answer, Ending, ending_of
+from parley.coordinator.core.state import DebateState
 
 TOPIC_WIDTH = 200
 # In place of a debate's status.

@@ -25,7 +25,7 @@ from parley.console.reports.document import (
     Speech,
     Table,
 )
-from parley.console.text import clean
+from parley.console.transcript.text import clean
 
 _NUMBER = ' class="number"'
 
@@ -136,7 +136,7 @@ def _table(table: Table) -> Iterator[str]:
 
 @cache
 def _static(name: str) -> str:
-    return (files("parley.console") / "static" / name).read_text(encoding="utf-8")
+    return (files("parley.console.reports") / "static" / name).read_text(encoding="utf-8")
 
 
 def _digest(content: str) -> str:

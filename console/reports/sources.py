@@ -8,12 +8,12 @@ from pathlib import Path
 from parley.bus.contracts.base import BlobRef
 from parley.bus.errors import BadInput, NotFound
 from parley.configs.settings import Settings
-from parley.console.archive import read_archive
-from parley.console.bundle import is_bundle
-from parley.console.exits import warn
-from parley.console.logbook import Log, every_log, log_of, logs_in_file, looks_like_a_file
-from parley.console.system import open_journal, run_async
-from parley.console.watching import find
+from parley.console.archive.bundle import is_bundle
+from parley.console.archive.logs import Log, every_log, log_of, logs_in_file, looks_like_a_file
+from parley.console.archive.reader import read_archive
+from parley.console.cli.exits import warn
+from parley.console.runtime.follow import find
+from parley.console.runtime.system import open_journal, run_async
 
 # In place of an id: every debate on the server.
 STREAM = "stream"

@@ -14,7 +14,7 @@ from parley.console.reports.intervals import METHODS, ShareOf, share_of
 from parley.console.reports.outcomes import CUT_SHORT, DebateRow, Outcome, outcomes_of
 from parley.console.reports.sources import Group
 from parley.console.reports.variants import WHOLE, VariantRow, variant_rows
-from parley.coordinator.verdicts.presets import PRESETS
+from parley.coordinator.protocols.verdicts.presets import PRESETS
 
 MOST_LISTED = 10
 INCOMPLETE = (Status.COMPLETED.value, CUT_SHORT)

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import JsonValue
 
 from parley.bus.contracts.declaration import TerminationDeclaration
-from parley.bus.contracts.verdicts import Report, Verdict
+from parley.bus.contracts.verdicts.content import Report, Verdict
 from parley.console.reports.document import Block, Heading, Items, Paragraph, Speech, Table
-from parley.coordinator.tally import TurnError
-from parley.coordinator.verdicts.result import VerdictResult
-from parley.coordinator.verdicts.turns import DebateTurn
+from parley.coordinator.core.accounting import TurnError
+from parley.coordinator.protocols.verdicts.result import VerdictResult
+from parley.coordinator.protocols.verdicts.turns import DebateTurn
 
 # The threshold that a value is compared with, where their names differ.
 _LIMITS = {

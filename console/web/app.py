@@ -16,8 +16,8 @@ from starlette.types import ASGIApp
 from parley.bus.errors import ParleyError
 from parley.console.web import problems
 from parley.console.web.access import Tokens
-from parley.console.web.gate import Gate
 from parley.console.web.hub import Hub
+from parley.console.web.limits import Gate
 from parley.console.web.openapi import document
 from parley.console.web.operations import operations_of
 from parley.console.web.problems import Refusal

@@ -10,13 +10,13 @@ from parley.bus.contracts.facts import Submitted
 from parley.bus.errors import NotFound
 from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
-from parley.console.archive import Recorded, blob_line, blobs_in, fact_lines
-from parley.console.inputs import IMAGE_BLOB
-from parley.console.web.asking import OneDebate, answer, debate_of, query_of
+from parley.console.archive.reader import Recorded, blob_line, blobs_in, fact_lines
+from parley.console.runtime.inputs import IMAGE_BLOB
 from parley.console.web.hub import Hub
 from parley.console.web.images import media_type_of
 from parley.console.web.map_form import DrawnMap
 from parley.console.web.maps import Maps
+from parley.console.web.request_parsing import OneDebate, answer, debate_of, query_of
 
 # Named by its content: it can never be another one.
 FOR_EVER = "private, max-age=31536000, immutable"

@@ -17,16 +17,16 @@ import structlog
 from parley import __version__
 from parley.bus.errors import NotFound, Unavailable
 from parley.bus.journal import Journal, Logged
+from parley.bus.metrics import Metrics
 from parley.bus.port import Link, Presence, Record
 from parley.bus.subjects import DebateRef
-from parley.bus.tally import Tally
-from parley.console.watching import partial_of
-from parley.console.web.channels import Channel
-from parley.console.web.entries import Entry, Row
-from parley.console.web.rows import Rows
+from parley.console.runtime.follow import partial_of
+from parley.console.web.debate_channel import Channel
+from parley.console.web.debate_index import Entry, Row
+from parley.console.web.debate_list import Rows
+from parley.console.web.feed import Wire
 from parley.console.web.sse import HEARTBEAT_S, Audience
-from parley.console.web.telling import placed
-from parley.console.web.wire import Wire
+from parley.console.web.transcript_api import placed
 
 # A log whose last records were deleted never comes to its last sequence.
 QUIET_S = 1.0
@@ -45,7 +45,7 @@ class Hub:
         self.rebuilt = anyio.Event()
         self.rebuilt_in_s: float | None = None
         self.audience = Audience()
-        self.tally = Tally()
+        self.metrics = Metrics()
         self._channels: dict[DebateRef, Channel] = {}
         self._read = 0
         self._target = 0

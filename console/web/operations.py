@@ -3,21 +3,7 @@
 from pathlib import Path
 
 from parley.console.web.access import Tokens
-from parley.console.web.asking import (
-    DeadQuery,
-    EventsQuery,
-    FactsQuery,
-    ListQuery,
-    MomentQuery,
-    OneDebate,
-)
-from parley.console.web.channels import PartialEvent
-from parley.console.web.entries import Row
-from parley.console.web.files import Files, MapList
-from parley.console.web.following import Following
-from parley.console.web.hub import Hub
-from parley.console.web.openapi import Operation
-from parley.console.web.operating import (
+from parley.console.web.actions_api import (
     Cancellation,
     Done,
     Operating,
@@ -25,17 +11,31 @@ from parley.console.web.operating import (
     Session,
     SignIn,
 )
-from parley.console.web.reading import DebateList, FactList, Health, Reading, Shown
-from parley.console.web.roll import Roll, RollCall
-from parley.console.web.submission import Submission, Submitting
-from parley.console.web.telling import FactEvent
+from parley.console.web.debate_channel import PartialEvent
+from parley.console.web.debate_index import Row
+from parley.console.web.events_api import Following
+from parley.console.web.files import Files, MapList
+from parley.console.web.hub import Hub
+from parley.console.web.openapi import Operation
+from parley.console.web.presence import PresenceBoard, PresenceReport
+from parley.console.web.read_api import DebateList, FactList, Health, Reading, Shown
+from parley.console.web.request_parsing import (
+    DeadQuery,
+    EventsQuery,
+    FactsQuery,
+    ListQuery,
+    MomentQuery,
+    OneDebate,
+)
+from parley.console.web.submit_api import Submission, Submitting
+from parley.console.web.transcript_api import FactEvent
 
 STREAM = "text/event-stream"
 _FACTS = (("fact", FactEvent), ("partial", PartialEvent))
 
 
 def operations_of(hub: Hub, tokens: Tokens, panels_dir: Path | None) -> list[Operation]:
-    roll = Roll(hub.journal)
+    roll = PresenceBoard(hub.journal)
     reading, following, files = Reading(hub), Following(hub), Files(hub)
     operating = Operating(hub, roll, tokens, panels_dir)
     submitting = Submitting(hub, roll, panels_dir)
@@ -95,7 +95,7 @@ def operations_of(hub: Hub, tokens: Tokens, panels_dir: Path | None) -> list[Ope
         ),
         Operation(
             "GET", "/agents", operating.agents, "Who is there, what waits, what was given up.",
-            RollCall, query=DeadQuery, problems=(400, 401, 503),
+            PresenceReport, query=DeadQuery, problems=(400, 401, 503),
         ),
         Operation(
             "POST", "/dead-letters/{number}/redrive", operating.redrive,

@@ -14,7 +14,7 @@ from parley.bus.errors import (
     NotFound,
     ParleyError,
 )
-from parley.console.text import clean
+from parley.console.transcript.text import clean
 
 _STATUSES: tuple[tuple[type[ParleyError], int], ...] = (
     (BadInput, 422),

@@ -17,8 +17,8 @@ from parley.configs.settings import Settings, WebSettings
 from parley.console.web.access import Tokens, is_loopback
 from parley.console.web.app import make_app
 from parley.console.web.connections import LARGEST_HEAD_BYTES, House, connections_of, places
-from parley.console.web.gate import probes_only
 from parley.console.web.hub import Hub
+from parley.console.web.limits import probes_only
 
 # What a viewer that does not read can hold up in the kernel, and for how long.
 SEND_BUFFER_BYTES = 256 * 1024

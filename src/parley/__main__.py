@@ -1,3 +1,3 @@
-from parley.console.cli import main
+from parley.console.cli.main import main
 
 main()

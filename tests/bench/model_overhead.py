@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 
 import openai
 
-from parley.agents.model.body import messages_of, parameters_of
-from parley.agents.model.manners import Manners
-from parley.agents.model.question import Abilities
-from parley.agents.model.verdicts import VerdictQuestions
+from parley.agents.llm.endpoint_capabilities import EndpointCapabilities
+from parley.agents.llm.question import Abilities
+from parley.agents.llm.request_body import messages_of, parameters_of
+from parley.agents.llm.verdicts.questions import VerdictQuestions
 from tests.model_server import model_server
-from tests.unit.model.asking import ROUND, brain, settings, task
+from tests.unit.agents.llm.asking import ROUND, brain, settings, task
 
 CALLS = 400
 
@@ -54,8 +54,8 @@ async def overhead(calls: int = CALLS) -> Overhead:
     with endpoint() as url:
         chosen = settings(url, timeout_s=30)
         question = await VerdictQuestions().ask(task(ROUND), Abilities())
-        messages: Any = messages_of(question.prompt, question.form, Manners())
-        parameters = parameters_of(chosen, question.form, Manners())
+        messages: Any = messages_of(question.prompt, question.form, EndpointCapabilities())
+        parameters = parameters_of(chosen, question.form, EndpointCapabilities())
         async with (
             openai.AsyncOpenAI(api_key="none", base_url=url) as client,
             brain(url, timeout_s=30) as ours,

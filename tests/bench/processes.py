@@ -18,7 +18,7 @@ import anyio
 import structlog
 from pydantic import BaseModel
 
-from parley.console.system import tune
+from parley.console.runtime.system import tune
 from tests.bench import floor, subject
 from tests.bench.sampler import Sampler
 

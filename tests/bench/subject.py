@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import anyio
 from anyio.abc import TaskGroup
 
-from parley.agents.runtime import Worker, WorkerOptions
 from parley.agents.script import ScriptedBrain, parse_script
+from parley.agents.worker import Worker, WorkerOptions
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.jetstream.bus import JetStreamBus, open_bus
@@ -14,7 +14,7 @@ from parley.bus.jetstream.connection import Server
 from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef, Subjects
-from parley.coordinator.service import Coordinator
+from parley.coordinator.service.coordinator import Coordinator
 from tests.bench.floor import ARGUMENT
 from tests.debates import ROSTER, panel
 

@@ -18,7 +18,7 @@ from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Dialog
 from parley.bus.contracts.facts import Submitted, TurnTaken
 from parley.bus.contracts.panel import DebateInput, Panel, VerdictPanel
 from parley.bus.contracts.partial import Partial
-from parley.bus.contracts.verdicts import Reply, ResponseType, Statement, Verdict
+from parley.bus.contracts.verdicts.content import Reply, ResponseType, Statement, Verdict
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from tests import debates

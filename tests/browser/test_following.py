@@ -6,7 +6,7 @@ from PIL import Image
 from playwright.async_api import FilePayload, Page, expect
 
 from parley.agents.forensic.specimen import copy_moved
-from parley.bus.contracts.verdicts import Verdict
+from parley.bus.contracts.verdicts.content import Verdict
 from tests import debates
 from tests.browser.stage import (
     IN_ONE_LOOP,

@@ -7,8 +7,8 @@ import anyio
 import pytest
 
 from parley.agents.brain import Answer, Task
-from parley.agents.runtime import Worker, WorkerOptions
 from parley.agents.script import ScriptedBrain
+from parley.agents.worker import Worker, WorkerOptions
 from parley.bus.codec import encode
 from parley.bus.contracts.facts import (
     AbstainReason,
@@ -19,15 +19,15 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts import OpeningRequest, Statement, Verdict
+from parley.bus.contracts.verdicts.content import OpeningRequest, Statement, Verdict
 from parley.bus.errors import NotFound
 from parley.bus.journal import Journal
 from parley.bus.port import USED_UP
 from parley.bus.subjects import DebateRef, Subjects
-from parley.console.dead import Fate, Letter, fate, letter, letters, redrive
-from parley.coordinator.reducer import fold
-from parley.coordinator.service import Coordinator
-from parley.coordinator.state import DebateState
+from parley.console.operations.dead_letters import Fate, Letter, fate, letter, letters, redrive
+from parley.coordinator.core.reducer import fold
+from parley.coordinator.core.state import DebateState
+from parley.coordinator.service.coordinator import Coordinator
 from tests.bus.worlds import World, entry
 from tests.debates import STALEMATE, panel
 

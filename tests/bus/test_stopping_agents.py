@@ -6,10 +6,10 @@ from contextlib import AbstractAsyncContextManager
 import anyio
 
 from parley.agents.brain import Answer, Task
-from parley.agents.runtime import REDELIVERED, TURNS, Worker, WorkerOptions
+from parley.agents.worker import REDELIVERED, TURNS, Worker, WorkerOptions
 from parley.bus.contracts.facts import Ask
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts import OpeningRequest, Statement, Verdict
+from parley.bus.contracts.verdicts.content import OpeningRequest, Statement, Verdict
 from parley.bus.journal import Journal
 from parley.bus.port import Entry
 from parley.bus.subjects import DebateRef, Subjects
@@ -69,7 +69,7 @@ async def test_a_thought_that_ends_in_time_is_spoken(world: OpenWorld) -> None:
             assert one.describe().figures["in_flight"] == 1
             stop.set()
         assert await turns(journal) == 1
-        assert (one.tally.total(TURNS), one.describe().figures["in_flight"]) == (1, 0)
+        assert (one.metrics.total(TURNS), one.describe().figures["in_flight"]) == (1, 0)
 
 
 async def test_a_thought_that_takes_too_long_goes_to_another_at_once(world: OpenWorld) -> None:
@@ -94,4 +94,4 @@ async def test_a_thought_that_takes_too_long_goes_to_another_at_once(world: Open
             tasks.cancel_scope.cancel()
         assert await turns(journal) == 1
         assert (slow.begun, quick.begun) == (1, 1)
-        assert other.tally.total(REDELIVERED) == 1
+        assert other.metrics.total(REDELIVERED) == 1

@@ -19,8 +19,8 @@ from parley.bus.contracts.facts import Abstained, Submitted
 from parley.bus.journal import Journal, Logged
 from parley.bus.port import USED_UP, DeadLetter, Record
 from parley.bus.subjects import DebateRef
-from parley.coordinator.audit import audit
-from parley.coordinator.state import DebateState
+from parley.coordinator.core.audit import audit
+from parley.coordinator.core.state import DebateState
 from tests.chaos.reasons import out_of_place
 
 # What blows may add to the deadlines of a debate: a coordinator is frozen for up to two deadlines,

@@ -4,7 +4,7 @@ from random import Random
 
 from parley.agents.script import Line, Script
 from parley.bus.contracts.panel import VerdictPanel
-from parley.bus.contracts.verdicts import Verdict
+from parley.bus.contracts.verdicts.content import Verdict
 from tests.debates import ROSTER, panel
 
 # Short, so that a frozen process misses it.

@@ -15,7 +15,7 @@ from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NoAnswer
 
 from parley.agents.brain import Brain
-from parley.agents.runtime import WorkerOptions, queue_of
+from parley.agents.worker import WorkerOptions, queue_of
 from parley.bus.jetstream.accounts import SEED_SUFFIX, accounts, save
 from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
@@ -24,7 +24,7 @@ from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef, Subjects
 from parley.configs.panels import panel_path, read_panel
 from parley.configs.settings import load
-from parley.console.system import open_journal, staffed
+from parley.console.runtime.system import open_journal, staffed
 from tests.bus.worlds import NatsServer
 
 DEPLOY = Path(__file__).parents[2] / "deploy"

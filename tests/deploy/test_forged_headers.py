@@ -15,8 +15,8 @@ from parley.bus.contracts.facts import Closed, Fact, Submitted
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
-from parley.coordinator.audit import audit
-from parley.coordinator.verdicts.result import result_of
+from parley.coordinator.core.audit import audit
+from parley.coordinator.protocols.verdicts.result import result_of
 from tests.bus.worlds import NatsServer
 from tests.debates import panel
 from tests.deploy.guarded import (

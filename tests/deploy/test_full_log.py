@@ -20,10 +20,10 @@ from parley.bus.jetstream.infra import Keep
 from parley.bus.journal import Journal
 from parley.bus.port import LARGEST_RECORD_BYTES, Entry
 from parley.bus.subjects import DebateRef, Subjects
-from parley.console.dead import Fate, fate, letters
-from parley.console.examination import State, examine, findings
-from parley.console.exits import UNREACHABLE, code_of
-from parley.coordinator.audit import audit
+from parley.console.cli.exits import UNREACHABLE, code_of
+from parley.console.operations.dead_letters import Fate, fate, letters
+from parley.console.operations.doctor import State, examine, findings
+from parley.coordinator.core.audit import audit
 from tests.bus.worlds import NatsServer
 from tests.debates import STALEMATE, panel
 from tests.deploy.guarded import (

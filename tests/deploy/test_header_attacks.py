@@ -13,7 +13,7 @@ import anyio
 from parley.agents.script import ScriptedBrain
 from parley.bus.contracts.facts import TurnTaken
 from parley.bus.subjects import DebateRef
-from parley.coordinator.audit import audit
+from parley.coordinator.core.audit import audit
 from tests.bus.worlds import NatsServer
 from tests.debates import ROSTER
 from tests.deploy.guarded import (

@@ -3,8 +3,8 @@
 import anyio
 import pytest
 
-from parley.agents.runtime import WorkerOptions, queue_of
 from parley.agents.script import ScriptedBrain
+from parley.agents.worker import WorkerOptions, queue_of
 from parley.bus.errors import Denied
 from parley.bus.port import Delivery, Entry
 from tests.bus.worlds import NatsServer

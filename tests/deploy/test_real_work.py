@@ -7,8 +7,8 @@ import anyio
 import nats.micro
 import pytest
 
-from parley.agents.runtime import Worker, WorkerOptions
 from parley.agents.script import SCRIPT_BLOB, ScriptedBrain
+from parley.agents.worker import Worker, WorkerOptions
 from parley.bus.contracts.facts import Closed, Submitted, TurnTaken
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import Unsuitable
@@ -16,9 +16,9 @@ from parley.bus.journal import Journal
 from parley.bus.port import Delivery, Entry
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import load
-from parley.console.seated import as_seated
-from parley.console.system import open_journal, worker_options
-from parley.coordinator.service import Coordinator
+from parley.console.runtime.seats import as_seated
+from parley.console.runtime.system import open_journal, worker_options
+from parley.coordinator.service.coordinator import Coordinator
 from tests.bus.worlds import NatsServer, until
 from tests.debates import panel
 from tests.deploy.guarded import (

@@ -14,7 +14,7 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts import (
+from parley.bus.contracts.verdicts.content import (
     ManagerDecision,
     OpeningRequest,
     Statement,

@@ -14,13 +14,13 @@ from parley.agents.script import parse_script
 from parley.bus.codec import decode, decode_ask, encode
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import TurnTaken
-from parley.bus.contracts.verdicts import Statement, Verdict
+from parley.bus.contracts.verdicts.content import Statement, Verdict
 from parley.bus.errors import BadInput, DecodeError
 from parley.bus.journal import Journal
 from parley.bus.memory import NO_FAULTS, MemoryBus, MemoryServer
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef, Subjects, tail_of
-from parley.console.archive import Recorded, blob_line, fact_lines, read_archive
+from parley.console.archive.reader import Recorded, blob_line, fact_lines, read_archive
 from tests.debates import DEADLOCK, panel, play
 
 FACTS, _ = play(panel(), DEADLOCK)

@@ -20,9 +20,9 @@ from parley.bus.contracts.facts import Decided
 from parley.bus.journal import Journal, Logged
 from parley.bus.subjects import DebateRef
 from parley.bus.wildcards import matches
-from parley.coordinator.audit import Audit, audit
-from parley.coordinator.misplaced import NOT_SUBMITTED
-from parley.coordinator.reducer import fold
+from parley.coordinator.core.audit import Audit, audit
+from parley.coordinator.core.misplaced import NOT_SUBMITTED
+from parley.coordinator.core.reducer import fold
 from tests.debates import ROSTER, panel, play
 from tests.hostile.intruder import Intruder, intruder
 from tests.hostile.payloads import (

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from parley.bus.contracts.absa.params import LanguagePatterns
-from parley.coordinator.absa.language import has_contrast
-from parley.coordinator.absa.memory import words_of
+from parley.coordinator.protocols.absa.language import has_contrast
+from parley.coordinator.protocols.absa.memory import words_of
 
 LONGEST_TEXT = "a" * 199_999 + "!"
 

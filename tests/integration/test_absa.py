@@ -10,11 +10,11 @@ from parley.bus.contracts.facts import CancelRequested, Recalled, Remembered, St
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
-from parley.coordinator.absa.integrity import RecordView, check_record
-from parley.coordinator.absa.result import AbsaResult
-from parley.coordinator.memory import memory_of
-from parley.coordinator.results import result_of
-from parley.coordinator.state import DebateState
+from parley.coordinator.core.results import result_of
+from parley.coordinator.core.state import DebateState
+from parley.coordinator.effects.absa import memory_of
+from parley.coordinator.protocols.absa.integrity import RecordView, check_record
+from parley.coordinator.protocols.absa.result import AbsaResult
 from tests.absa_debates import panel, with_lines
 from tests.absa_scenarios import BASE, SCENARIOS, TEXT, Scenario, at, edit, turn
 from tests.processes import (

@@ -8,8 +8,8 @@ import pytest
 
 from parley.agents.script import Script, parse_script
 from parley.bus.contracts.facts import CancelRequested, Status
-from parley.bus.contracts.verdicts import TerminationReason, Verdict
-from parley.coordinator.verdicts.result import VerdictResult
+from parley.bus.contracts.verdicts.content import TerminationReason, Verdict
+from parley.coordinator.protocols.verdicts.result import VerdictResult
 from tests.debates import ROSTER, panel
 from tests.processes import (
     Deployment,

@@ -9,14 +9,14 @@ import pytest
 
 from parley.agents.deliberation.question import QUESTION_BLOB, parse_question
 from parley.agents.script import Script, parse_script
-from parley.bus.contracts.deliberation import RegimeReason
+from parley.bus.contracts.deliberation.content import RegimeReason
 from parley.bus.contracts.facts import CancelRequested, Status, Submitted
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts import TerminationReason
+from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.panels import BUILT_IN, resolve
-from parley.coordinator.regimes.result import DeliberationResult, result_of
+from parley.coordinator.protocols.deliberation.result import DeliberationResult, result_of
 from tests.deliberations import comparable, panel, play, reference, script_of, scripted
 from tests.processes import (
     Deployment,

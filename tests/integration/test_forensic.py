@@ -15,11 +15,11 @@ from parley.agents.forensic.brain import IMAGE_BLOB
 from parley.agents.forensic.specimen import Made, spliced, untouched
 from parley.bus.contracts.facts import Status, Submitted
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts import Region, TerminationReason, Verdict
+from parley.bus.contracts.verdicts.content import Region, TerminationReason, Verdict
 from parley.bus.subjects import DebateRef
-from parley.console.archive import read_archive
-from parley.coordinator.audit import audit
-from parley.coordinator.verdicts.result import VerdictResult
+from parley.console.archive.reader import read_archive
+from parley.coordinator.core.audit import audit
+from parley.coordinator.protocols.verdicts.result import VerdictResult
 from tests.bad_images import BAD, saved, textured
 from tests.debates import ROSTER, panel
 from tests.processes import Deployment, deployment, open_journal, outcome

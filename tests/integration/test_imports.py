@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 
 from parley.agents.brain import Answer, Task
-from parley.agents.runtime import STALE, Worker
+from parley.agents.worker import STALE, Worker
 from parley.bus.contracts.facts import Asked, Closed
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
@@ -55,6 +55,6 @@ async def _import_all(server: NatsServer, brain: Thinking) -> None:
         asked = [name for one in facts if isinstance(one, Asked) for name in one.personas]
         expected = sum(name in ROSTER for name in asked)
         await until(
-            lambda: sum(worker.tally.total(STALE) for worker in workers) == expected, within_s=60
+            lambda: sum(worker.metrics.total(STALE) for worker in workers) == expected, within_s=60
         )
         tasks.cancel_scope.cancel()

@@ -14,25 +14,25 @@ import anyio
 import pytest
 import structlog
 
-from parley.agents.model.brain import open_model_brain
-from parley.agents.model.verdicts import VerdictQuestions
-from parley.agents.runtime import Worker, WorkerOptions
+from parley.agents.llm.brain import open_model_brain
+from parley.agents.llm.verdicts.questions import VerdictQuestions
+from parley.agents.worker import Worker, WorkerOptions
 from parley.bus.contracts.facts import Status, Submitted
 from parley.bus.contracts.panel import DebateInput, VerdictPanel
-from parley.bus.contracts.verdicts import TerminationReason, Verdict
+from parley.bus.contracts.verdicts.content import TerminationReason, Verdict
 from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
-from parley.console import logs
-from parley.coordinator.audit import audit
-from parley.coordinator.service import Coordinator
-from parley.coordinator.verdicts.result import VerdictResult, result_of
+from parley.console.cli import logs
+from parley.coordinator.core.audit import audit
+from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
+from parley.coordinator.service.coordinator import Coordinator
 from tests.bus.worlds import NatsServer
 from tests.debates import panel
 from tests.model_server import GOOD, Body, model_server, noise_concedes
 from tests.processes import open_journal
-from tests.unit.model.asking import settings
-from tests.unit.model.hostile import HOSTILE
+from tests.unit.agents.llm.asking import settings
+from tests.unit.agents.llm.hostile import HOSTILE
 
 # As many as the default run has time for; `make test-model` takes 200.
 DEBATES = 60

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from parley.bus.errors import BadInput
-from parley.console.absa_outputs import LINES, OUTPUTS, records_in
-from parley.console.absa_resume import SET_ASIDE, finished, put_back
-from parley.console.archive_lines import DEBATES
+from parley.console.archive.lines import DEBATES
+from parley.console.batch.outputs import LINES, OUTPUTS, records_in
+from parley.console.batch.resume import SET_ASIDE, finished, put_back
 from tests.bus.worlds import NatsServer
 from tests.integration.test_model_console import served
 from tests.model_minds import ENGLISH, KOREAN, form_of, sensible

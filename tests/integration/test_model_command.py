@@ -10,7 +10,7 @@ import pytest
 
 from tests.model_minds import ENGLISH, KOREAN, sensible
 from tests.model_server import ModelServer, model_server, noise_concedes
-from tests.unit.model.asking import PNG
+from tests.unit.agents.llm.asking import PNG
 
 CANARY = "sk-canary-4f1c09d7e2"
 

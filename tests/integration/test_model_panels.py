@@ -13,27 +13,27 @@ import anyio
 import pytest
 import structlog
 
-from parley.agents.model.brain import open_model_brain
-from parley.agents.runtime import Worker, WorkerOptions
+from parley.agents.llm.brain import open_model_brain
+from parley.agents.worker import Worker, WorkerOptions
 from parley.bus.contracts.facts import Fact, Failure, Status, Submitted, TurnTaken
 from parley.bus.contracts.panel import AbsaPanel, DebateInput, Panel
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
-from parley.configs.absa_panel import localised
 from parley.configs.panels import Override, parse_sets, resolve
-from parley.console import logs
-from parley.console.brains import questions
-from parley.coordinator.absa.result import record_of
-from parley.coordinator.audit import audit
-from parley.coordinator.regimes.result import result_of as deliberated
-from parley.coordinator.service import Coordinator
-from parley.coordinator.state import DebateState
+from parley.configs.protocols.absa import localised
+from parley.console.cli import logs
+from parley.console.runtime.brains import questions
+from parley.coordinator.core.audit import audit
+from parley.coordinator.core.state import DebateState
+from parley.coordinator.protocols.absa.result import record_of
+from parley.coordinator.protocols.deliberation.result import result_of as deliberated
+from parley.coordinator.service.coordinator import Coordinator
 from tests.bus.worlds import NatsServer
 from tests.model_minds import ENGLISH, FILLED, KOREAN, form_of, prompt_of, sensible
 from tests.model_server import Body, emptied, model_server
 from tests.processes import open_journal
-from tests.unit.model.asking import settings
-from tests.unit.model.hostile_panels import ABSA, DELIBERATION
+from tests.unit.agents.llm.asking import settings
+from tests.unit.agents.llm.hostile_panels import ABSA, DELIBERATION
 
 CANARY = "sk-canary-4f1c09d7e2"
 QUESTION = "Should the library open at night?"

@@ -12,19 +12,19 @@ from typing import Any
 import anyio
 import pytest
 
-from parley.agents.model.brain import open_model_brain
-from parley.agents.model.ledger import Account
-from parley.agents.model.verdicts import VerdictQuestions
-from parley.agents.runtime import Worker, WorkerOptions
+from parley.agents.llm.brain import open_model_brain
+from parley.agents.llm.budget_arithmetic import Account
+from parley.agents.llm.verdicts.questions import VerdictQuestions
+from parley.agents.worker import Worker, WorkerOptions
 from parley.bus.contracts.base import NOTHING_USED, sum_of
 from parley.bus.contracts.budget import BatchBudget, Budget
 from parley.bus.contracts.facts import Failure, Status, Submitted, TurnTaken
 from parley.bus.contracts.panel import DebateInput, VerdictPanel
-from parley.bus.contracts.verdicts import Statement, TerminationReason
+from parley.bus.contracts.verdicts.content import Statement, TerminationReason
 from parley.bus.journal import Journal
 from parley.bus.subjects import PURSE, DebateRef
-from parley.coordinator.audit import audit
-from parley.coordinator.service import Coordinator
+from parley.coordinator.core.audit import audit
+from parley.coordinator.service.coordinator import Coordinator
 from tests.bus.worlds import NatsServer, until
 from tests.debates import panel
 from tests.integration.test_model import (
@@ -38,7 +38,7 @@ from tests.integration.test_model import (
 )
 from tests.model_server import GOOD, Body, model_server, noise_concedes
 from tests.processes import open_journal
-from tests.unit.model.asking import settings
+from tests.unit.agents.llm.asking import settings
 
 __all__ = ["nats"]
 

@@ -6,7 +6,7 @@ import anyio
 import anyio.to_thread
 
 from parley.agents.script import parse_script
-from parley.bus.contracts.verdicts import TerminationReason, Verdict
+from parley.bus.contracts.verdicts.content import TerminationReason, Verdict
 from parley.bus.jetstream.bus import JetStreamBus
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef

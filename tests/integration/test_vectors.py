@@ -6,7 +6,7 @@ import pytest
 
 from parley.agents.script import FollowUpLine, Line, Script
 from parley.bus.contracts.facts import Status
-from parley.coordinator.verdicts.result import VerdictResult
+from parley.coordinator.protocols.verdicts.result import VerdictResult
 from tests.debates import panel
 from tests.processes import Deployment, deployment, open_journal, outcome, submit
 from tests.vectors_a import FOUR, VECTORS, Vector

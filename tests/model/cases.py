@@ -10,11 +10,11 @@ from PIL import Image, ImageDraw
 
 from parley.bus.contracts.facts import Failure, TurnTaken
 from parley.configs.settings import Settings
-from parley.console.brains import parse_brain
-from parley.console.commands.run import run_here
-from parley.console.debates import Wishes
-from parley.console.submitting import plan
-from parley.coordinator.state import DebateState
+from parley.console.cli.commands.run import run_here
+from parley.console.runtime.brains import parse_brain
+from parley.console.runtime.plan import Wishes
+from parley.console.runtime.submit import plan
+from parley.coordinator.core.state import DebateState
 
 QUESTION = "Should the team have its weekly meeting on Monday or on Friday?"
 # A small model on a busy machine takes its time.

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from parley.console.archive import read_archive
-from parley.coordinator.audit import audit
-from parley.coordinator.verdicts.result import result_of
+from parley.console.archive.reader import read_archive
+from parley.coordinator.core.audit import audit
+from parley.coordinator.protocols.verdicts.result import result_of
 
 RECORDED = sorted(Path(__file__).parent.glob("*.jsonl"))
 

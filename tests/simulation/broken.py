@@ -2,17 +2,17 @@
 
 from typing_extensions import override
 
-from parley.agents.runtime import Worker
+from parley.agents.worker import Worker
 from parley.bus.codec import encode
 from parley.bus.contracts.facts import Asked, ControlFact, DeadlineFired, Decided, Fact, TurnTaken
 from parley.bus.journal import Draft, Journal
 from parley.bus.port import Delivery, Entry, Record
 from parley.bus.subjects import CONTROL, DebateRef
-from parley.coordinator.policy import FLOWS, Flow
-from parley.coordinator.service import Coordinator
-from parley.coordinator.state import DebateState
-from parley.coordinator.verdicts import flow as verdicts
-from parley.coordinator.watched import Watched
+from parley.coordinator.core.policy import FLOWS, Flow
+from parley.coordinator.core.state import DebateState
+from parley.coordinator.protocols.verdicts import flow as verdicts
+from parley.coordinator.service.coordinator import Coordinator
+from parley.coordinator.service.tracked import TrackedDebate
 from tests.simulation.world import Build
 
 
@@ -53,11 +53,11 @@ class HastyCoordinator(Coordinator):
 
     @override
     def _after(
-        self, watched: Watched, state: DebateState, record: Record, fact: Fact | None
+        self, tracked: TrackedDebate, state: DebateState, record: Record, fact: Fact | None
     ) -> DebateState:
-        after = super()._after(watched, state, record, fact)
-        if isinstance(fact, Asked) and watched.deadline is not None:
-            watched.deadline = watched.asked[1] + fact.deadline_s / 10
+        after = super()._after(tracked, state, record, fact)
+        if isinstance(fact, Asked) and tracked.deadline is not None:
+            tracked.deadline = tracked.asked[1] + fact.deadline_s / 10
         return after
 
 
@@ -78,7 +78,7 @@ class SelfishCoordinator(Coordinator):
         pass
 
     @override
-    def _look_into_stalled(self, ref: DebateRef, watched: Watched) -> None:
+    def _look_into_stalled(self, ref: DebateRef, tracked: TrackedDebate) -> None:
         pass
 
 
@@ -87,12 +87,12 @@ class OffendedCoordinator(Coordinator):
 
     @override
     def _after(
-        self, watched: Watched, state: DebateState, record: Record, fact: Fact | None
+        self, tracked: TrackedDebate, state: DebateState, record: Record, fact: Fact | None
     ) -> DebateState:
-        after = super()._after(watched, state, record, fact)
+        after = super()._after(tracked, state, record, fact)
         offended = after.facts == state.facts or after == state._replace(facts=after.facts)
         if offended and f".{CONTROL}" in record.subject:
-            watched.control = -1
+            tracked.control = -1
         return after
 
 

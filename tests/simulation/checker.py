@@ -30,12 +30,12 @@ from parley.bus.errors import DecodeError, ProtocolError
 from parley.bus.journal import Journal, Logged, externalise
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
-from parley.coordinator.audit import audit
-from parley.coordinator.duration import most_steps
-from parley.coordinator.misplaced import unasked
-from parley.coordinator.policy import decide
-from parley.coordinator.reducer import apply, fold, pass_over
-from parley.coordinator.state import DebateState
+from parley.coordinator.core.audit import audit
+from parley.coordinator.core.duration import most_steps
+from parley.coordinator.core.misplaced import unasked
+from parley.coordinator.core.policy import decide
+from parley.coordinator.core.reducer import apply, fold, pass_over
+from parley.coordinator.core.state import DebateState
 from tests.simulation.families import play
 from tests.simulation.plan import Debate
 

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from parley.agents.absa_script import AbsaScript, recite_absa
+from parley.agents.absa.script import AbsaScript, recite_absa
 from parley.agents.brain import Task
 from parley.agents.script import AnyScript, Line, Script, recite
 from parley.bus.contracts.facts import Content
 from parley.bus.contracts.panel import AbsaPanel, DeliberationPanel, Panel, VerdictPanel
-from parley.bus.contracts.verdicts import Verdict
-from parley.coordinator.state import DebateState
+from parley.bus.contracts.verdicts.content import Verdict
+from parley.coordinator.core.state import DebateState
 from tests import absa_debates, debates, deliberations
 from tests.absa_scenarios import SCENARIOS
 from tests.debates import ROSTER

@@ -15,7 +15,7 @@ from parley.bus.contracts.facts import (
     Opened,
 )
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts import (
+from parley.bus.contracts.verdicts.content import (
     ManagerDecision,
     OpeningRequest,
     TerminationReason,

@@ -19,7 +19,7 @@ CHUNK = 25
 
 
 @dataclass(slots=True)
-class Tally:
+class Metrics:
     seeds: int = 0
     debates: int = 0
     records: int = 0
@@ -51,9 +51,9 @@ def run_seeds(
     seeds: range,
     build: Callable[[], Build] = Build,
     tell: Callable[[str], None] = lambda _text: None,
-) -> Tally:
+) -> Metrics:
     """`build` is made anew in every process, and has to be importable there."""
-    tally = Tally()
+    tally = Metrics()
     chunks = [seeds[at : at + CHUNK] for at in range(0, len(seeds), CHUNK)]
     # Forking a process that runs threads is asking for trouble.
     context = multiprocessing.get_context("spawn")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import anyio
 from anyio.abc import TaskGroup
 
-from parley.agents.runtime import Worker, WorkerOptions
+from parley.agents.worker import Worker, WorkerOptions
 from parley.bus.contracts.facts import Asked, CancelRequested, Submitted
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import Conflict, Unavailable
@@ -15,9 +15,9 @@ from parley.bus.journal import Journal
 from parley.bus.memory import MemoryBus, MemoryServer, open_memory_server
 from parley.bus.port import Entry, Record
 from parley.bus.subjects import DebateRef, Subjects
-from parley.coordinator.peers import BEAT_S, Beacon
-from parley.coordinator.policy import FLOWS, Flow
-from parley.coordinator.service import Coordinator
+from parley.coordinator.core.policy import FLOWS, Flow
+from parley.coordinator.service.coordinator import Coordinator
+from parley.coordinator.service.membership import BEAT_S, Beacon
 from tests.simulation.brains import MoodyBrain
 from tests.simulation.checker import Checker
 from tests.simulation.excuses import has_excuse

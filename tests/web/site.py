@@ -11,7 +11,7 @@ from parley.bus.journal import Journal
 from parley.bus.port import Entry
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, WebSettings
-from parley.console.archive import read_archive
+from parley.console.archive.reader import read_archive
 from parley.console.web.server import web_server
 from tests.web.client import Client
 

@@ -11,16 +11,18 @@ import pytest
 import yaml
 from PIL import Image
 
-from parley.agents.auto import AutoBrain
 from parley.agents.forensic.image import ImageLimits
+from parley.agents.registry import AutoBrain
 from parley.agents.script import ScriptedBrain
 from parley.bus.jetstream.bus import JetStreamBus
 from parley.bus.journal import Journal
 from parley.bus.port import Entry, Queue
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings
-from parley.console.system import staffed
-from parley.console.web import asking, gate, submission
+from parley.console.runtime.system import staffed
+from parley.console.web import limits as gate
+from parley.console.web import request_parsing as asking
+from parley.console.web import submit_api as submission
 from tests.debates import STALEMATE, panel, play
 from tests.web.client import Answer, Client
 from tests.web.site import OpenLog, site, write

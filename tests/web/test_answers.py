@@ -4,7 +4,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from parley.console.web.answers import Answers
+from parley.console.web.shared_answers import Answers
 
 
 class Kitchen:

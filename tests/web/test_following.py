@@ -11,7 +11,9 @@ from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef, Subjects
-from parley.console.web import changes, hub, wire
+from parley.console.web import feed as wire
+from parley.console.web import hub
+from parley.console.web import list_changes as changes
 from parley.console.web.sse import HEARTBEAT
 from tests.bus.worlds import NatsServer, until
 from tests.debates import STALEMATE, panel, play

@@ -10,10 +10,10 @@ import pytest
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.subjects import DebateRef
-from parley.console.archive import read_archive
+from parley.console.archive.reader import read_archive
 from parley.console.web.views import view_of
-from parley.coordinator.reducer import fold
-from parley.coordinator.results import result_of
+from parley.coordinator.core.reducer import fold
+from parley.coordinator.core.results import result_of
 from tests.debates import STALEMATE, panel, play
 from tests.web.site import OpenLog, recorded, site, write
 
@@ -144,7 +144,15 @@ async def test_every_reference_and_schema_of_the_description_holds(log: OpenLog)
     async with log() as journal, site(journal) as client:
         described = (await client.get("/openapi.json")).json
     known = described["components"]["schemas"]
-    for name in ("Row", "DebateList", "Submission", "RollCall", "PanelList", "Problem", "Shown"):
+    for name in (
+        "Row",
+        "DebateList",
+        "Submission",
+        "PresenceReport",
+        "PanelList",
+        "Problem",
+        "Shown",
+    ):
         jsonschema.Draft202012Validator.check_schema(known[name])
     references = [one for one in _references(described) if not one.endswith("}")]
     assert len(references) > 100

@@ -13,8 +13,8 @@ import pytest
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings
-from parley.console.cli import call
-from parley.console.site import served, server_of_the_web
+from parley.console.cli.main import call
+from parley.console.runtime.web_part import served, server_of_the_web
 from tests.bus.worlds import NatsServer
 from tests.debates import STALEMATE, panel, play
 from tests.processes import open_journal

@@ -9,10 +9,10 @@ from parley.bus.contracts.base import Usage
 from parley.bus.contracts.facts import Fact, TurnTaken
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef, Subjects, tail_of
-from parley.console.web.entries import Row, Wanted
-from parley.console.web.rows import Rows
-from parley.coordinator.reducer import fold
-from parley.coordinator.tally import usage_of
+from parley.console.web.debate_index import Row, Wanted
+from parley.console.web.debate_list import Rows
+from parley.coordinator.core.accounting import usage_of
+from parley.coordinator.core.reducer import fold
 from tests.debates import STALEMATE, panel, play
 from tests.web.site import RECORDINGS, recorded
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parley.bus.subjects import DebateRef
-from parley.console.web.strips import Frame, Strip
+from parley.console.web.timeline import Frame, Timeline
 
 REF = DebateRef("forensic", "one")
 
@@ -17,7 +17,7 @@ STEPS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3)), max_size=30)
 async def test_a_viewer_gets_every_frame_in_order_or_is_told_that_it_cannot(
     steps: list[tuple[int, int]], most: int, after: int, gap: int
 ):
-    strip = Strip(most)
+    strip = Timeline(most)
     written: list[int] = []
     got: list[int] = []
     place = None
@@ -41,7 +41,7 @@ async def test_a_viewer_gets_every_frame_in_order_or_is_told_that_it_cannot(
 
 
 async def test_an_unlimited_strip_holds_everything():
-    strip = Strip()
+    strip = Timeline()
     for number in range(1, 5001):
         strip.append(Frame(number, REF, b""))
     frames = strip.since(0, 0)

@@ -12,7 +12,7 @@ from parley.agents.forensic.evidence import Findings
 from parley.agents.forensic.image import Decoder, ImageLimits, decoding, read_file
 from parley.agents.forensic.skills import analyse_all
 from parley.bus.contracts.base import Contract
-from parley.bus.contracts.verdicts import Verdict
+from parley.bus.contracts.verdicts.content import Verdict
 from parley.bus.errors import BadInput
 
 SOCIAL_SIDE = 1024

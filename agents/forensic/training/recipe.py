@@ -28,7 +28,7 @@ from parley.agents.forensic.training.fit import (
     fit_additive,
     fit_weighing,
 )
-from parley.bus.contracts.verdicts import Verdict
+from parley.bus.contracts.verdicts.content import Verdict
 
 STATISTICAL: Final = (Skill.FREQUENCY, Skill.NOISE, Skill.SPATIAL)
 STATES: Final = (CompressionState.LOSSLESS, CompressionState.JPEG_HIGH, CompressionState.JPEG_LOW)

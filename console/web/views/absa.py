@@ -8,10 +8,10 @@ from parley.bus.contracts.absa.params import OverrideEffective
 from parley.bus.contracts.absa.review import CorrectionLogEntry
 from parley.bus.contracts.absa.sentiment import AtsaOutput
 from parley.bus.contracts.facts import AbsaContent, TurnTaken
-from parley.console.absa_marks import SIGNS
-from parley.console.absa_story import edit_words, tell_answer
-from parley.console.readout import mark_of
-from parley.console.text import clean, one_line
+from parley.console.terminal.absa_marks import SIGNS
+from parley.console.transcript.absa import edit_words, tell_answer
+from parley.console.transcript.readout import mark_of
+from parley.console.transcript.text import clean, one_line
 from parley.console.web.views.common import Scene, cleaned, costs, over_words
 from parley.console.web.views.marked_text import MarkedText, marked_text
 from parley.console.web.views.parts import (
@@ -36,9 +36,11 @@ from parley.console.web.views.settlement import (
     spoken,
 )
 from parley.console.web.views.transcript import Words, entries
-from parley.coordinator.absa.implied import Implied, implied_tuples, pairs
-from parley.coordinator.absa.sample import Reading
-from parley.coordinator.absa.steps import (
+from parley.coordinator.core.accounting import declarations_of
+from parley.coordinator.core.state import DebateState
+from parley.coordinator.protocols.absa.implied import Implied, implied_tuples, pairs
+from parley.coordinator.protocols.absa.sample import Reading
+from parley.coordinator.protocols.absa.steps import (
     ATSA,
     S1_ATSA,
     S1_VALIDATOR,
@@ -47,8 +49,6 @@ from parley.coordinator.absa.steps import (
     is_turn,
     turn_step,
 )
-from parley.coordinator.state import DebateState
-from parley.coordinator.tally import declarations_of
 
 
 class AbsaView(ViewBase):

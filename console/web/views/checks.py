@@ -11,10 +11,10 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from parley.bus.contracts.declaration import Sensitivity, TerminationDeclaration
-from parley.console.story import WHY
-from parley.console.text import one_line
+from parley.console.transcript.text import one_line
+from parley.console.transcript.words import WHY
 from parley.console.web.views.parts import Check, Declared
-from parley.coordinator.tolerance import above, at_least, below
+from parley.coordinator.core.tolerance import above, at_least, below
 
 _SIGNS: Mapping[str, Callable[[float, float], bool]] = {
     "<": below,

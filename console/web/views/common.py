@@ -6,14 +6,14 @@ from typing import NamedTuple, TypeVar
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Asked, Closed, Terminated, TurnTaken
 from parley.bus.subjects import DebateRef
-from parley.console.story import WHY, tell
-from parley.console.text import clean, one_line
-from parley.console.web.moments import iso
+from parley.console.transcript.text import clean, one_line
+from parley.console.transcript.words import WHY, tell
+from parley.console.web.timestamps import iso
 from parley.console.web.views.checks import declared
 from parley.console.web.views.parts import Costs, Declared, PersonaCost
 from parley.console.web.views.transcript import Walked
-from parley.coordinator.state import DebateState, Phase
-from parley.coordinator.tally import errors_of, usage_of
+from parley.coordinator.core.accounting import errors_of, usage_of
+from parley.coordinator.core.state import DebateState, Phase
 
 Said = TypeVar("Said", bound=Contract)
 

@@ -4,17 +4,17 @@ from typing import Literal
 
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.declaration import RejectedCandidate
-from parley.bus.contracts.deliberation import (
+from parley.bus.contracts.deliberation.content import (
     Deliberation,
     DeliberationContent,
     Dissent,
     ExploredAxis,
 )
+from parley.bus.contracts.deliberation.regimes import Candidate
 from parley.bus.contracts.facts import TurnTaken
-from parley.bus.contracts.regimes import Candidate
-from parley.console.deliberations import tell_turn
-from parley.console.readout import mark_of
-from parley.console.text import clean, one_line
+from parley.console.transcript.deliberation import tell_turn
+from parley.console.transcript.readout import mark_of
+from parley.console.transcript.text import clean, one_line
 from parley.console.web.views.common import Scene, cleaned, costs, over_words
 from parley.console.web.views.parts import (
     Cell,
@@ -27,10 +27,10 @@ from parley.console.web.views.parts import (
     ViewBase,
 )
 from parley.console.web.views.transcript import Words, entries
-from parley.coordinator.regimes.flow import panel_of
-from parley.coordinator.regimes.progress import StepKind
-from parley.coordinator.regimes.result import DeliberationResult, result_of
-from parley.coordinator.state import DebateState, Heard, Step
+from parley.coordinator.core.state import DebateState, Heard, Step
+from parley.coordinator.protocols.deliberation.flow import panel_of
+from parley.coordinator.protocols.deliberation.progress import StepKind
+from parley.coordinator.protocols.deliberation.result import DeliberationResult, result_of
 
 _POSITION_WIDTH = 60
 

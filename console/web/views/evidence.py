@@ -4,11 +4,11 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from parley.bus.contracts.base import Contract, Share
 from parley.bus.contracts.facts import TurnTaken
-from parley.bus.contracts.verdicts import Localization, Region
+from parley.bus.contracts.verdicts.content import Localization, Region
 from parley.console.web.views.common import cleaned
-from parley.coordinator.state import DebateState
-from parley.coordinator.verdicts.board import LOCALIZE
-from parley.coordinator.verdicts.result import VerdictResult
+from parley.coordinator.core.state import DebateState
+from parley.coordinator.protocols.verdicts.board import LOCALIZE
+from parley.coordinator.protocols.verdicts.result import VerdictResult
 
 # The skill whose business it is to say where.
 LOCATOR = "spatial"

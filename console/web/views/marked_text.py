@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from parley.bus.contracts.absa.sentiment import AspectItem, AspectSentiment, Polarity, term_text
 from parley.bus.contracts.base import Contract
-from parley.console.absa_marks import marks_of
-from parley.console.text import clean, one_line
+from parley.console.terminal.absa_marks import marks_of
+from parley.console.transcript.text import clean, one_line
 from parley.console.web.views.common import cut
 
 # A longer text is shown as far as this.

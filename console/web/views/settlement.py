@@ -6,8 +6,8 @@ from parley.bus.contracts.absa.debate import ProposedEdit
 from parley.bus.contracts.absa.gate import AdoptOutcome, EvComponents, GateDecision
 from parley.bus.contracts.absa.moderator import ModeratorOutput
 from parley.bus.contracts.base import Contract
-from parley.console.text import clean, one_line
-from parley.coordinator.absa.history import HeardTurn
+from parley.console.transcript.text import clean, one_line
+from parley.coordinator.protocols.absa.history import HeardTurn
 
 _RULES = (
     ("RuleZ", "no signal at all"),

@@ -19,12 +19,12 @@ from parley.bus.contracts.facts import (
 )
 from parley.bus.errors import ProtocolError
 from parley.bus.journal import Logged
-from parley.console.story import tell
-from parley.console.text import clean
-from parley.console.web.moments import iso
+from parley.console.transcript.text import clean
+from parley.console.transcript.words import tell
+from parley.console.web.timestamps import iso
 from parley.console.web.views.parts import Entry, EntryKind
-from parley.coordinator.reducer import apply, pass_over
-from parley.coordinator.state import DebateState
+from parley.coordinator.core.reducer import apply, pass_over
+from parley.coordinator.core.state import DebateState
 
 
 class Words(NamedTuple):

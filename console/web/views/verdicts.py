@@ -5,7 +5,7 @@ from typing import Literal
 
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import TurnTaken
-from parley.bus.contracts.verdicts import (
+from parley.bus.contracts.verdicts.content import (
     Challenge,
     Localization,
     Region,
@@ -14,8 +14,8 @@ from parley.bus.contracts.verdicts import (
     RoundRequest,
     Statement,
 )
-from parley.console.readout import mark_of, read_out, so_far
-from parley.console.text import clean
+from parley.console.transcript.readout import mark_of, read_out, so_far
+from parley.console.transcript.text import clean
 from parley.console.web.views.common import Scene, costs, over_words
 from parley.console.web.views.evidence import (
     MAPS,
@@ -35,11 +35,11 @@ from parley.console.web.views.parts import (
     ViewBase,
 )
 from parley.console.web.views.transcript import Words, entries
-from parley.coordinator.state import DebateState, Step
-from parley.coordinator.tally import ended_by_rule
-from parley.coordinator.verdicts.board import AFTERWARDS, Stand, stand_after
-from parley.coordinator.verdicts.result import VerdictResult, result_of
-from parley.coordinator.verdicts.turns import DebateTurn, turns_of
+from parley.coordinator.core.accounting import ended_by_rule
+from parley.coordinator.core.state import DebateState, Step
+from parley.coordinator.protocols.verdicts.board import AFTERWARDS, Stand, stand_after
+from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
+from parley.coordinator.protocols.verdicts.turns import DebateTurn, turns_of
 
 IMAGE = "image"
 

@@ -11,11 +11,11 @@ from parley.agents.deliberation.rule import DeliberatingBrain
 from parley.agents.files import LARGEST_FILE_BYTES, check_file_size
 from parley.agents.script import SCRIPT_BLOB, ScriptedBrain
 from parley.bus.contracts.base import BlobRef
-from parley.bus.contracts.deliberation import SenseRequest
+from parley.bus.contracts.deliberation.content import SenseRequest
+from parley.bus.contracts.deliberation.regimes import Theta
 from parley.bus.contracts.facts import FailureReason
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.regimes import Theta
-from parley.bus.contracts.verdicts import OpeningRequest, Statement
+from parley.bus.contracts.verdicts.content import OpeningRequest, Statement
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 

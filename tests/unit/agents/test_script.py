@@ -2,7 +2,7 @@ import pytest
 
 from parley.agents.brain import BrainFailure
 from parley.agents.script import parse_script, recite
-from parley.bus.contracts.verdicts import (
+from parley.bus.contracts.verdicts.content import (
     Challenge,
     OpeningRequest,
     Reply,

@@ -2,7 +2,7 @@ import pytest
 
 from parley.bus.codec import decode, encode
 from parley.bus.contracts.facts import DeadlineFired, TurnTaken
-from parley.bus.contracts.verdicts import Statement, Verdict
+from parley.bus.contracts.verdicts.content import Statement, Verdict
 from parley.bus.errors import DecodeError
 from parley.bus.subjects import DebateRef, Subjects, tail_of
 from tests.debates import DEADLOCK, panel, play

@@ -22,9 +22,9 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_missing_module_of_our_own_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "parley.agents.model.brain", None)
+    monkeypatch.setitem(sys.modules, "parley.agents.llm.brain", None)
     with pytest.raises(ModuleNotFoundError), extra("model", "asking"):
-        import parley.agents.model.brain  # noqa: F401, PLC0415
+        import parley.agents.llm.brain  # noqa: F401, PLC0415
     with pytest.raises(ImportError, match="cannot import name"), extra("model", "asking"):
         from parley.agents.brain import no_such_name  # type: ignore[attr-defined] # noqa: F401, PLC0415
 
@@ -41,7 +41,7 @@ def test_a_missing_module_of_our_own_is_a_bug(monkeypatch: pytest.MonkeyPatch) -
 def test_commands_say_what_to_install(
     tmp_path: Path, missing: str, name: str, arguments: list[str]
 ) -> None:
-    code = f"import sys; sys.modules[{missing!r}] = None; from parley.console.cli import call;"
+    code = f"import sys; sys.modules[{missing!r}] = None; from parley.console.cli.main import call;"
     command = [sys.executable, "-c", f"{code} sys.exit(call({arguments!r}))"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode > 0

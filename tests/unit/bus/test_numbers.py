@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_jsonable_python
 
-from parley.agents.model.ledger import Account, Charge
+from parley.agents.llm.budget_arithmetic import Account, Charge
 from parley.bus import contracts
 from parley.bus.codec import decode
 from parley.bus.contracts.base import MOST, Contract, Usage, sum_of

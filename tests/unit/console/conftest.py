@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from parley.console.cli import call
+from parley.console.cli.main import call
 from tests.bus.worlds import NatsServer
 from tests.unit.console.calling import Call, Called
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from parley.console.archive import read_archive
-from parley.console.archive_lines import DEBATES
-from parley.coordinator.absa.integrity import RecordView, check_record
-from parley.coordinator.audit import audit
+from parley.console.archive.lines import DEBATES
+from parley.console.archive.reader import read_archive
+from parley.coordinator.core.audit import audit
+from parley.coordinator.protocols.absa.integrity import RecordView, check_record
 from tests.unit.console.calling import Called
 
 SCRIPT = """

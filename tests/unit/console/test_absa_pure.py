@@ -2,16 +2,16 @@
 
 import gc
 
-from parley.agents.absa_brain import think
+from parley.agents.absa.brain import think
 from parley.bus.contracts.panel import AbsaPanel, DebateInput
 from parley.bus.subjects import DebateRef
 from parley.configs.panels import resolve
-from parley.console.absa_pure import SHARE, Stopwatch, cores, played, sentences_per_s
-from parley.console.collector import SELDOM, seldom_collecting
-from parley.console.rehearsal import play_with
-from parley.console.submitting import panel_for
-from parley.coordinator.absa.result import record_of
-from parley.coordinator.state import DebateState, Phase
+from parley.console.batch.pure import SHARE, Stopwatch, cores, played, sentences_per_s
+from parley.console.runtime.gc import SELDOM, gc_tuned
+from parley.console.runtime.rehearsal import play_with
+from parley.console.runtime.submit import panel_for
+from parley.coordinator.core.state import DebateState, Phase
+from parley.coordinator.protocols.absa.result import record_of
 
 TEXTS = [
     f"The {noun} was {said} but the staff was kind."
@@ -57,7 +57,7 @@ def test_several_processes_play_everything() -> None:
 
 def test_the_collector_is_as_before_afterwards() -> None:
     before, frozen = gc.get_threshold(), gc.get_freeze_count()
-    with seldom_collecting():
+    with gc_tuned():
         assert gc.get_threshold()[0] == SELDOM
         assert gc.get_freeze_count() > frozen
     assert gc.get_threshold() == before

@@ -9,8 +9,8 @@ from parley.bus.contracts.facts import Fact, Submitted
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import BadInput, DecodeError
 from parley.bus.subjects import DebateRef
-from parley.console.archive import Recorded, blob_line, blobs_in, fact_lines, read_archive
-from parley.coordinator.verdicts.result import result_of
+from parley.console.archive.reader import Recorded, blob_line, blobs_in, fact_lines, read_archive
+from parley.coordinator.protocols.verdicts.result import result_of
 from tests.debates import DEADLOCK, panel, play
 from tests.unit.console.calling import Call
 
@@ -105,7 +105,7 @@ def test_recomputed_digests_do_not_fool_the_audit(parley: Call, file: Path) -> N
         (lambda lines: lines.insert(4, lines.pop(5)), "line 5, fact 5"),
         (lambda lines: lines.pop(0), "line 1, fact 1"),
     ],
-    ids=["lost", "moved", "beheaded"],
+    ids=["lost", "moved", "debates_without_submission"],
 )
 def test_lost_and_moved_lines_are_found(
     file: Path, change: Callable[[list[dict[str, object]]], object], broken: str

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from parley.bus.subjects import DebateRef
-from parley.console.archive import Recorded, fact_lines
+from parley.console.archive.reader import Recorded, fact_lines
 from parley.console.reports.changes import read_sweep
 from parley.console.reports.intervals import paired_difference, wilson
 from tests import absa_debates, deliberations

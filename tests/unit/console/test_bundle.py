@@ -14,9 +14,9 @@ from parley.bus.contracts.facts import Fact, Submitted
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import BadInput, DecodeError, ParleyError
 from parley.bus.subjects import DebateRef
-from parley.console import bundle as bundles
-from parley.console.archive import Recorded, read_archive, written_whole
-from parley.console.bundle import BundleWriter
+from parley.console.archive import bundle as bundles
+from parley.console.archive.bundle import BundleWriter
+from parley.console.archive.reader import Recorded, read_archive, written_whole
 from tests.debates import DEADLOCK, panel, play, play_on
 from tests.unit.console.calling import Call
 

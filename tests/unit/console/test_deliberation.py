@@ -9,12 +9,12 @@ import yaml
 from rich.console import Console
 
 from parley.agents.script import parse_script
+from parley.bus.contracts.deliberation.regimes import RegimeOverrides
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.regimes import RegimeOverrides
 from parley.bus.subjects import DebateRef
 from parley.configs.panels import BUILT_IN
-from parley.console.live import board
-from parley.console.rehearsal import play
+from parley.console.runtime.rehearsal import play
+from parley.console.terminal.live import board
 from tests.deliberations import deliberate, panel
 from tests.unit.console.calling import Call
 from tests.vectors_c import TERMINATION_TYPES, VECTORS, Vector

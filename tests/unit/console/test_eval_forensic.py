@@ -7,9 +7,9 @@ import pytest
 
 from parley.agents.forensic.debate import Position
 from parley.bus.contracts.panel import VerdictPanel
-from parley.bus.contracts.verdicts import Verdict
-from parley.console.debates import Wishes, wished_panel
-from parley.console.eval_forensic import RulesOf, main
+from parley.bus.contracts.verdicts.content import Verdict
+from parley.console.batch.eval_forensic import RulesOf, main
+from parley.console.runtime.plan import Wishes, wished_panel
 
 AUTHENTIC, AI, UNCERTAIN = Verdict.AUTHENTIC, Verdict.AI_GENERATED, Verdict.UNCERTAIN
 NAMES = ("frequency", "noise", "watermark", "spatial")

@@ -15,7 +15,7 @@ from parley.bus.errors import (
     Unreachable,
     Unsuitable,
 )
-from parley.console.exits import Ending
+from parley.console.cli.exits import Ending
 from tests.unit.console.calling import Call
 
 
@@ -85,7 +85,7 @@ def test_bugs_are_not_hidden() -> None:
 
 def test_a_reader_that_leaves_is_no_reason_to_complain() -> None:
     code = (
-        "import sys; sys.stdin.readline(); from parley.console.exits import Ending;"
+        "import sys; sys.stdin.readline(); from parley.console.cli.exits import Ending;"
         "sys.exit(Ending().run(lambda: print('x' * 100_000, flush=True)))"
     )
     writer = subprocess.Popen(

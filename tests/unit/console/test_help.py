@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from parley.console.cli import Commands
+from parley.console.cli.main import Commands
 from tests.unit.console.calling import Call
 
 COMMANDS = {name: lazy for part in Commands.sections.values() for name, lazy in part.items()}
@@ -51,7 +51,7 @@ def test_help_without_arguments_and_version(parley: Call) -> None:
 
 def test_help_loads_nothing_heavy_and_is_quick() -> None:
     code = (
-        "import sys; from parley.console.cli import call; call(['--help']);"
+        "import sys; from parley.console.cli.main import call; call(['--help']);"
         "heavy = {'pydantic', 'nats', 'rich', 'anyio', 'yaml', 'structlog', 'asyncio'};"
         "sys.stderr.write(' '.join(sorted(heavy & set(sys.modules))))"
     )

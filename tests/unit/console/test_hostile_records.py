@@ -10,11 +10,11 @@ import pytest
 from parley.bus.codec import encode
 from parley.bus.contracts.facts import Asked, Closed, Opened, Status, Submitted
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts import OpeningRequest
+from parley.bus.contracts.verdicts.content import OpeningRequest
 from parley.bus.port import Entry
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import load
-from parley.console.system import open_journal
+from parley.console.runtime.system import open_journal
 from tests.bus.worlds import NatsServer
 from tests.debates import panel
 from tests.hostile.intruder import intruder

@@ -6,9 +6,9 @@ from rich.console import Console
 
 from parley.bus.contracts.partial import Partial
 from parley.bus.subjects import DebateRef
-from parley.console.live import live_board, murmured
-from parley.coordinator.reducer import apply
-from parley.coordinator.state import DebateState
+from parley.console.terminal.live import live_board, murmured
+from parley.coordinator.core.reducer import apply
+from parley.coordinator.core.state import DebateState
 from tests.debates import STALEMATE, panel, play
 
 REF = DebateRef("forensic", "d1")

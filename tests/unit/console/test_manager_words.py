@@ -9,15 +9,15 @@ from parley.agents.script import parse_script
 from parley.bus.contracts.facts import Fact
 from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
-from parley.console.archive_lines import Recorded, fact_lines
+from parley.console.archive.lines import Recorded, fact_lines
 from parley.console.reports.page import markup
 from parley.console.reports.verdict_blocks import in_words
-from parley.console.story import tell
+from parley.console.transcript.words import tell
 from parley.console.web.views import view_of
 from parley.console.web.views.verdicts import VerdictView
-from parley.coordinator.reducer import apply, fold
-from parley.coordinator.state import DebateState
-from parley.coordinator.verdicts.result import result_of
+from parley.coordinator.core.reducer import apply, fold
+from parley.coordinator.core.state import DebateState
+from parley.coordinator.protocols.verdicts.result import result_of
 from tests.debates import panel, play
 from tests.unit.console.calling import Call
 

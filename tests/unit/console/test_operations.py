@@ -15,15 +15,15 @@ from nats.js.api import StreamConfig
 from parley.bus.codec import encode
 from parley.bus.contracts.facts import Asked, Submitted
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts import OpeningRequest
+from parley.bus.contracts.verdicts.content import OpeningRequest
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.journal import Journal
 from parley.bus.port import Delivery, Presence
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import load
-from parley.console.system import open_journal
-from parley.coordinator.service import Coordinator
+from parley.console.runtime.system import open_journal
+from parley.coordinator.service.coordinator import Coordinator
 from tests.bus.worlds import NatsServer, entry
 from tests.debates import panel
 from tests.unit.console.calling import Call, Called

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from parley.agents.auto import AutoBrain
+from parley.agents.registry import AutoBrain
 from parley.configs.panels import resolve
 from parley.configs.settings import load
-from parley.console.system import open_journal, staffed
+from parley.console.runtime.system import open_journal, staffed
 from tests.bus.worlds import NatsServer
 from tests.unit.console.calling import Call
 

@@ -9,12 +9,12 @@ from parley.agents.forensic.image import ImageLimits, decoding
 from parley.bus.contracts.panel import VerdictPanel
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
-from parley.console.debates import Wishes, wished_panel
-from parley.console.photo_check import Photo, check
-from parley.console.photo_files import photos_in
-from parley.console.photo_report import Reports
-from parley.console.photo_words import explain
-from parley.coordinator.verdicts.result import VerdictResult, result_of
+from parley.console.images.check import Photo, check
+from parley.console.images.files import photos_in
+from parley.console.images.report import Reports
+from parley.console.images.words import explain
+from parley.console.runtime.plan import Wishes, wished_panel
+from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
 from tests.bad_images import saved, textured
 from tests.debates import DEADLOCK, STALEMATE, play
 from tests.unit.console.calling import Call

@@ -1,7 +1,7 @@
 from parley.bus.contracts.panel import DebateInput
-from parley.console.readout import Mark, read_out
-from parley.console.rehearsal import play
-from parley.coordinator.state import DebateState
+from parley.console.runtime.rehearsal import play
+from parley.console.transcript.readout import Mark, read_out
+from parley.coordinator.core.state import DebateState
 from tests.debates import DEADLOCK, panel
 
 

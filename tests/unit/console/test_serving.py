@@ -11,9 +11,9 @@ import pytest
 RELUCTANT = dedent(
     """
     import anyio
-    from parley.console import logs
-    from parley.console.serving import serve
-    from parley.console.system import run_async
+    from parley.console.cli import logs
+    from parley.console.runtime.signals import serve
+    from parley.console.runtime.system import run_async
 
     async def main(stop):
         print("ready", flush=True)

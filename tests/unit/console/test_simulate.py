@@ -5,9 +5,9 @@ import pytest
 import yaml
 
 from parley.bus.contracts.panel import DebateInput
-from parley.console.debates import Wishes, read_script, scripted_panel
-from parley.console.rehearsal import play
-from parley.coordinator.audit import audit
+from parley.console.runtime.plan import Wishes, read_script, scripted_panel
+from parley.console.runtime.rehearsal import play
+from parley.coordinator.core.audit import audit
 from tests.unit.console.calling import Call
 from tests.vectors_a import VECTORS, Vector
 

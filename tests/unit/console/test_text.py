@@ -7,10 +7,10 @@ from rich.console import Console
 
 from parley.agents.script import parse_script
 from parley.bus.subjects import DebateRef
-from parley.console.live import live_board
-from parley.console.rehearsal import play
-from parley.console.text import clean, is_token, one_line
-from parley.coordinator.state import DebateState
+from parley.console.runtime.rehearsal import play
+from parley.console.terminal.live import live_board
+from parley.console.transcript.text import clean, is_token, one_line
+from parley.coordinator.core.state import DebateState
 from tests.debates import panel
 
 ESCAPE = "\x1b"

@@ -8,7 +8,7 @@ from PIL import Image
 
 from parley.agents.forensic.image import ImageLimits, decoding
 from parley.agents.forensic.pictures import draw_all
-from parley.bus.contracts.deliberation import (
+from parley.bus.contracts.deliberation.content import (
     AxesJudgement,
     AxesRequest,
     DeliberateRequest,
@@ -27,20 +27,20 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts import Statement, Verdict
+from parley.bus.contracts.verdicts.content import Statement, Verdict
 from parley.bus.errors import NotFound
 from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
-from parley.console.archive import read_archive
+from parley.console.archive.reader import read_archive
 from parley.console.web.views import view_of
 from parley.console.web.views.absa import AbsaView
 from parley.console.web.views.deliberation import DeliberationView
 from parley.console.web.views.evidence import MAPS
 from parley.console.web.views.verdicts import VerdictView
-from parley.coordinator.absa.result import AbsaResult, AbsaUnfinished
-from parley.coordinator.reducer import fold
-from parley.coordinator.regimes.result import result_of as deliberation_result
-from parley.coordinator.results import result_of
+from parley.coordinator.core.reducer import fold
+from parley.coordinator.core.results import result_of
+from parley.coordinator.protocols.absa.result import AbsaResult, AbsaUnfinished
+from parley.coordinator.protocols.deliberation.result import result_of as deliberation_result
 from tests import absa_debates, debates, deliberations
 from tests.vectors_c import VECTORS
 

@@ -1,0 +1,291 @@
+"""
+Budgets that all replicas share: reserved before a call, settled after it.
+
+Every persona keeps an account of its own in the register, so that none can touch another's, and
+writes it only while no other account of the same purse has changed since: of two who want the last
+call one wins and the other looks again. In a debate's purse only the accounts of its own personas
+count. A batch has no roster of its own: whoever may write there is on its panel.
+
+When a reservation is over says the clock of whoever looks; `parley doctor` compares clocks.
+"""
+
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import anyio
+import structlog
+from pydantic import ValidationError
+
+from parley.agents.brain import Task
+from parley.agents.llm.budget_arithmetic import Account, Balance, Ruling, attempt_at, balance, rule
+from parley.bus.contracts.base import NOTHING_USED, Usage
+from parley.bus.contracts.budget import Budget
+from parley.bus.errors import BusError, Conflict, ParleyError
+from parley.bus.port import Bus, Guard, Register
+from parley.bus.subjects import PURSE, batch_purse, debate_purse
+
+# How long somebody waits before looking again whether others used less than they held.
+_LOOK_AGAIN_S = 0.1
+_LAG_S = 0.02
+# Beyond the time a call may take: for the answer to be read and the account to be written.
+_GRACE_S = 15.0
+_SETTLE_WITHIN_S = 10.0
+_PURSES_OPEN = 512
+_SECOND_NS = 1_000_000_000
+UNLIMITED = Budget()
+
+Now = Callable[[], int]
+
+log = structlog.get_logger()
+
+
+class Spent(ParleyError):
+    """The budget does not allow for another call."""
+
+
+class Meter(Protocol):
+    """What the calls of one attempt at an ask are charged to."""
+
+    async def reserve(self, used: Usage, wanted: Usage, within_s: float) -> None:
+        """
+        Before a call that may take so long; `used` is what the attempt has used before it.
+
+        Raises Spent, or BusError when nobody can say.
+        """
+        ...
+
+    async def settle(self, used: Usage) -> None:
+        """After each call, the attempt having used so much in all; never raises for want of a bus."""
+        ...
+
+
+class Unmetered:
+    async def reserve(self, used: Usage, wanted: Usage, within_s: float) -> None:
+        pass
+
+    async def settle(self, used: Usage) -> None:
+        pass
+
+
+UNMETERED = Unmetered()
+
+
+@dataclass(slots=True, eq=False)
+class _Wish:
+    """A change of the account that somebody waits for; `wanted` is None where it only settles."""
+
+    attempt: str
+    used: Usage
+    budget: Budget = UNLIMITED
+    wanted: Usage | None = None
+    within_s: float = 0.0
+    ruling: Ruling | None = None
+
+    def on(self, account: Account, others: Balance, now: int) -> tuple[Account, Ruling]:
+        settled = account.settled(self.attempt, self.used)
+        if self.wanted is None:
+            return settled, Ruling.GRANTED
+        settled = settled.taken_over(self.attempt)
+        ruling = rule(self.budget, balance([settled], now).plus(others), self.wanted)
+        if ruling is not Ruling.GRANTED:
+            return settled, ruling
+        until = now + int((self.within_s + _GRACE_S) * _SECOND_NS)
+        return settled.holding(self.attempt, self.wanted, until), ruling
+
+
+class SharedBudget:
+    """
+    One purse, as one persona of this process draws on it.
+
+    What several asks wish for at the same time is written at once: the more others get in the way,
+    the more is done by each write.
+    """
+
+    def __init__(
+        self,
+        register: Register,
+        key: str,
+        persona: str,
+        now_ns: Now = time.time_ns,
+        drawn_by: Sequence[str] = (),
+    ) -> None:
+        """Without `drawn_by` everybody's account counts."""
+        self._register = register
+        self._everybody = f"{key}.>"
+        self._own = f"{key}.{persona}"
+        self._counted = frozenset(f"{key}.{one}" for one in drawn_by)
+        self._now_ns = now_ns
+        self._accounts: dict[str, Account] = {}
+        # Of the newest change of any account; what is written holds only while it is.
+        self._seen = 0
+        self._turn = anyio.Lock()
+        self._wishes: list[_Wish] = []
+
+    async def reserve(
+        self, budget: Budget, attempt: str, used: Usage, wanted: Usage, within_s: float
+    ) -> bool:
+        """Whether it is granted; waits while too much is under way elsewhere."""
+        while True:
+            ruling = await self._granted(_Wish(attempt, used, budget, wanted, within_s))
+            if ruling is not Ruling.LATER:
+                return ruling is Ruling.GRANTED
+            seen = self._seen
+            await anyio.sleep(_LOOK_AGAIN_S)
+            async with self._turn:
+                if self._seen == seen:
+                    await self._catch_up()
+
+    async def settle(self, attempt: str, used: Usage) -> None:
+        await self._granted(_Wish(attempt, used))
+
+    async def used_before(self, attempt: str) -> Usage:
+        """What this persona's earlier attempts at the same ask have used, here or elsewhere."""
+        async with self._turn:
+            await self._catch_up()
+        account = self._accounts.get(self._own)
+        return account.used_by_others_at(attempt) if account is not None else NOTHING_USED
+
+    async def _granted(self, wish: _Wish) -> Ruling:
+        self._wishes.append(wish)
+        try:
+            async with self._turn:
+                if wish.ruling is None:
+                    await self._grant_all()
+        finally:
+            if wish in self._wishes:
+                self._wishes.remove(wish)
+        assert wish.ruling is not None
+        return wish.ruling
+
+    async def _grant_all(self) -> None:
+        """Every wish there is; none is taken off the list before it is written down."""
+        while True:
+            now, wishes = self._now_ns(), tuple(self._wishes)
+            others = balance((a for key, a in self._accounts.items() if key != self._own), now)
+            before = account = self._accounts.get(self._own) or Account(began_ns=now)
+            rulings = []
+            for wish in wishes:
+                account, ruling = wish.on(account, others, now)
+                rulings.append(ruling)
+            if account == before or await self._written(account):
+                for wish, ruling in zip(wishes, rulings, strict=True):
+                    wish.ruling = ruling
+                self._wishes = [one for one in self._wishes if one.ruling is None]
+                return
+
+    async def _written(self, account: Account) -> bool:
+        """False when another account had changed; then it has been read."""
+        data = account.model_dump_json(exclude_defaults=True).encode()
+        try:
+            self._seen = await self._register.replace(
+                self._own, data, Guard(self._everybody, self._seen)
+            )
+        except Conflict:
+            await self._catch_up()
+            return False
+        self._accounts[self._own] = account
+        return True
+
+    async def _catch_up(self) -> None:
+        news = await self._register.read(self._everybody, start=self._seen + 1)
+        if not news:
+            # A server that lags behind, or accounts so old that they are gone.
+            await anyio.sleep(_LAG_S)
+            news = await self._register.read(self._everybody)
+            self._seen = 0
+        for record in news:
+            self._seen = max(self._seen, record.sequence)
+            if self._counted and record.subject not in self._counted:
+                log.warning("account_of_a_stranger", key=record.subject, sequence=record.sequence)
+                continue
+            try:
+                self._accounts[record.subject] = Account.model_validate_json(record.data)
+            except ValidationError:
+                log.warning("no_account", key=record.subject, sequence=record.sequence)
+
+
+class BudgetLedger:
+    """The purses this process draws on; those used longest ago are read anew when they are needed."""
+
+    def __init__(self, bus: Bus, now_ns: Now = time.time_ns) -> None:
+        self._register = bus.register(PURSE)
+        self._now_ns = now_ns
+        self._open: OrderedDict[tuple[str, str, tuple[str, ...]], SharedBudget] = OrderedDict()
+
+    def meter(self, task: Task) -> "AskMeter":
+        allowance = task.budget
+        drawn: list[tuple[SharedBudget, Budget]] = []
+        if allowance is not None and allowance.debate is not None:
+            drawn.append((self.of_debate(task), allowance.debate))
+        if allowance is not None and allowance.batch is not None:
+            key = batch_purse(task.ref.panel, allowance.batch.name)
+            drawn.append((self._purse(key, task.persona), allowance.batch.budget))
+        return AskMeter(self, task, drawn)
+
+    def of_debate(self, task: Task) -> SharedBudget:
+        drawn_by = task.budget.personas if task.budget is not None else ()
+        return self._purse(debate_purse(task.ref), task.persona, drawn_by)
+
+    def _purse(self, key: str, persona: str, drawn_by: tuple[str, ...] = ()) -> SharedBudget:
+        name = (key, persona, drawn_by)
+        self._open[name] = purse = self._open.pop(name, None) or SharedBudget(
+            self._register, key, persona, self._now_ns, drawn_by
+        )
+        while len(self._open) > _PURSES_OPEN:
+            self._open.popitem(last=False)
+        return purse
+
+
+class AskMeter:
+    """
+    One attempt at an ask. Without a budget nothing is written, unless the attempt comes to nothing:
+    whoever is handed the ask next has to account for it.
+    """
+
+    def __init__(
+        self, treasury: BudgetLedger, task: Task, drawn: Sequence[tuple[SharedBudget, Budget]]
+    ) -> None:
+        self._treasury = treasury
+        self._task = task
+        self._attempt = attempt_at(f"{task.ref.id}.{task.step}", secrets.token_hex(4))
+        self._drawn = drawn
+
+    async def reserve(self, used: Usage, wanted: Usage, within_s: float) -> None:
+        """All of it or nothing: whoever is refused holds nothing."""
+        granted = False
+        try:
+            for purse, budget in self._drawn:
+                if not await purse.reserve(budget, self._attempt, used, wanted, within_s):
+                    limits = budget.model_dump_json(exclude_none=True)
+                    raise Spent(f"the budget is used up: {limits}")
+            granted = True
+        finally:
+            if not granted:
+                await self.settle(used)
+
+    async def settle(self, used: Usage) -> None:
+        await self._settle([purse for purse, _ in self._drawn], used)
+
+    async def put_off(self, used: Usage) -> None:
+        """The attempt is over, and there will be another one."""
+        await self._settle([self._treasury.of_debate(self._task)], used)
+
+    async def used_before(self) -> Usage:
+        """What was used in vain before this attempt. Raises BusError when nobody can say."""
+        if self._task.attempt == 1:
+            return NOTHING_USED
+        return await self._treasury.of_debate(self._task).used_before(self._attempt)
+
+    async def _settle(self, purses: Sequence[SharedBudget], used: Usage) -> None:
+        """Also while everything around is being cancelled."""
+        with anyio.CancelScope(shield=True), anyio.move_on_after(_SETTLE_WITHIN_S):
+            for purse in purses:
+                try:
+                    await purse.settle(self._attempt, used)
+                except BusError as error:
+                    # What is held is free again when its time is over.
+                    log.warning("not_settled", attempt=self._attempt, reason=str(error))

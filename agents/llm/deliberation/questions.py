@@ -1,0 +1,196 @@
+"""The questions of a deliberation: debate, score, judge axes, force, test sensitivity, sum up."""
+
+import json
+from collections.abc import Sequence
+from typing import assert_never
+
+from pydantic import JsonValue
+from typing_extensions import override
+
+from parley.agents.absa.text import detect_language
+from parley.agents.brain import Task
+from parley.agents.deliberation.question import QUESTION_BLOB
+from parley.agents.llm.deliberation.forms import (
+    AxesForm,
+    DebaterForm,
+    ForceForm,
+    ProposerForm,
+    ScoreForm,
+    SenseForm,
+    SummaryForm,
+    read_axes,
+    read_perspective,
+    read_scores,
+    read_sensitivity,
+    read_summary,
+    read_turn,
+)
+from parley.agents.llm.question import Abilities, AnyQuestion, Prompt, Question, Questions
+from parley.agents.llm.untrusted import fenced
+from parley.bus.contracts.base import Contract
+from parley.bus.contracts.deliberation.content import (
+    AxesRequest,
+    DeliberateRequest,
+    DeliberationRequest,
+    ForceRequest,
+    ScoreRequest,
+    SenseRequest,
+    Spoken,
+    SummaryRequest,
+    conclusion_text,
+)
+from parley.bus.contracts.deliberation.regimes import Conclusion, Theta
+from parley.bus.contracts.facts import Request
+from parley.bus.contracts.panel import Persona
+from parley.bus.errors import NotFound
+from parley.configs.debaters import in_language
+from parley.prompts import Section, instructions, render
+
+FAMILY = "deliberation"
+ASKER = "whoever asked"
+DEBATERS = "the debaters"
+DEBATE = "the debate"
+NOTHING = "-"
+_LONGEST_MATERIAL = 20_000
+
+
+class DeliberationQuestions(Questions):
+    """Asked in the given language, or else in that of the question, whatever the settings say."""
+
+    def __init__(self, language: str | None = None) -> None:
+        self._language = language
+
+    @override
+    def knows(self, request: Request) -> bool:
+        return isinstance(request, DeliberationRequest)
+
+    @override
+    async def ask(self, task: Task, abilities: Abilities) -> AnyQuestion:
+        request, question = task.request, task.input.text
+        assert isinstance(request, DeliberationRequest), "only what it knows is asked"
+        if not question.strip():
+            raise NotFound("the debate asks no question")
+        persona = _self(request, task.persona)
+        language = self._language or detect_language(question)
+        told = _told(request, language)
+        known = [Section("PERSONA", _json(in_language(persona, language)))] if persona else []
+        system = render(told, known)
+        sections = [Section("QUESTION", fenced(ASKER, question)), *await _material(task)]
+        user = "\n\n".join(f"[{one.tag}]\n{one.content}" for one in [*sections, *_state(request)])
+        return _question(Prompt(system, user), request, persona or Persona(name=task.persona), told)
+
+
+def _question(
+    asked: Prompt, request: DeliberationRequest, persona: Persona, told: str
+) -> AnyQuestion:
+    match request:
+        case DeliberateRequest():
+            form = ProposerForm if request.theta is Theta.L2 else DebaterForm
+            return Question(asked, form, lambda said: read_turn(said, request, persona, told))
+        case ScoreRequest():
+            return Question(asked, ScoreForm, lambda said: read_scores(said, request))
+        case AxesRequest():
+            return Question(asked, AxesForm, lambda said: read_axes(said, request, told))
+        case ForceRequest():
+            return Question(asked, ForceForm, lambda said: read_perspective(said, told))
+        case SenseRequest():
+            return Question(asked, SenseForm, lambda said: read_sensitivity(said, told))
+        case SummaryRequest():
+            return Question(asked, SummaryForm, lambda said: read_summary(said, request, told))
+        case _:
+            assert_never(request)
+
+
+def _told(request: DeliberationRequest, language: str) -> str:
+    parts = [instructions(FAMILY, role, language) for role in _roles(request)]
+    return "\n\n".join([*parts, instructions("model", "untrusted", language)])
+
+
+def _roles(request: DeliberationRequest) -> list[str]:
+    match request:
+        case DeliberateRequest():
+            return ["debater", "proposer"] if request.theta is Theta.L2 else ["debater"]
+        case SummaryRequest():
+            return ["judge"]
+        case _:
+            return [request.kind]
+
+
+def _self(request: DeliberationRequest, persona: str) -> Persona | None:
+    """Who debates is told who it is; the facilitator and the judge have no side."""
+    if not isinstance(request, DeliberateRequest | ScoreRequest):
+        return None
+    return next((one for one in request.personas if one.name == persona), Persona(name=persona))
+
+
+async def _material(task: Task) -> list[Section]:
+    """A question file, whole: its options, criteria and evidence."""
+    ref = task.input.blobs.get(QUESTION_BLOB)
+    if ref is None:
+        return []
+    text = (await task.fetch(ref)).decode("utf-8", "replace")
+    return [Section("MATERIAL", fenced(ASKER, text[:_LONGEST_MATERIAL]))]
+
+
+def _state(request: DeliberationRequest) -> list[Section]:
+    """What is known before this turn; what was said last comes at the end."""
+    match request:
+        case DeliberateRequest():
+            known = _known(
+                request.axes,
+                request.conclusion,
+                forced_perspective=request.forced_perspective,
+                decisive_axis=request.decisive_axis,
+                candidates=_plain(request.candidates),
+            )
+            return [known, _history(request.last_turns)]
+        case ScoreRequest():
+            return [_known(request.axes, None, candidates=_plain(request.candidates))]
+        case AxesRequest():
+            scored = _plain(request.candidates)
+            known = _known(request.axes, request.conclusion, candidates=scored)
+            return [known, _history(request.turns)]
+        case ForceRequest():
+            reached = f"{request.d_current} of {request.d_min}"
+            return [_known(request.axes, request.conclusion), Section("DIMENSION", reached)]
+        case SenseRequest():
+            unexplored: list[JsonValue] = list(request.unexplored)
+            return [_known(request.axes, request.conclusion, unexplored_axes=unexplored)]
+        case SummaryRequest():
+            known = _known(
+                [one.name for one in request.axes],
+                request.conclusion,
+                unexplored_axes=list(request.unexplored),
+                candidates=_plain(request.candidates),
+            )
+            ended = Section("ENDED_BY", request.reason.value)
+            return [known, ended, _history(request.turns)]
+        case _:
+            assert_never(request)
+
+
+def _known(axes: Sequence[str], conclusion: Conclusion | None, **more: JsonValue) -> Section:
+    """One line of JSON: a text inside cannot pass for a section."""
+    known: dict[str, JsonValue] = {"known_axes": list(axes)}
+    known["conclusion"] = conclusion_text(conclusion) or None
+    known |= {key: value for key, value in more.items() if value}
+    return Section("STATE_JSON", fenced(DEBATE, _dump(known)))
+
+
+def _history(turns: Sequence[Spoken]) -> Section:
+    """A line for each, so that nobody can speak for another."""
+    lines = [_json(one) for one in turns]
+    return Section("HISTORY", fenced(DEBATERS, "\n".join(lines)) if lines else NOTHING)
+
+
+def _plain(items: Sequence[Contract]) -> list[JsonValue]:
+    return [one.model_dump(mode="json", exclude_none=True, exclude_defaults=True) for one in items]
+
+
+def _json(model: Contract) -> str:
+    (plain,) = _plain([model])
+    return _dump(plain)
+
+
+def _dump(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,67 @@
+"""Exactly what is sent to an endpoint."""
+
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+from parley.agents.llm.endpoint_capabilities import Dialect, EndpointCapabilities
+from parley.agents.llm.question import Form, Prompt
+from parley.agents.llm.schema import compact_schema, schema_of
+from parley.configs.model import ModelOptions
+from parley.prompts import FALLBACK, Section, instructions, render
+
+_QUOTED_BACK_CHARS = 4000
+
+
+def messages_of(asked: Prompt, form: type[Form], manners: EndpointCapabilities) -> list[JsonValue]:
+    """The schema stands in the text only where the endpoint does not enforce it."""
+    system = asked.system
+    if not manners.dialect.enforces_schema:
+        system = f"{system}\n\n{_told('schema')}\n{compact_schema(form)}"
+    said: JsonValue = asked.user
+    if asked.images:
+        pictures: list[JsonValue] = [
+            {"type": "image_url", "image_url": {"url": uri}} for uri in asked.images
+        ]
+        said = [*pictures, {"type": "text", "text": asked.user}]
+    return [{"role": "system", "content": system}, {"role": "user", "content": said}]
+
+
+def sent_back(text: str, problem: str, form: type[Form]) -> list[JsonValue]:
+    """The answer that cannot be used, and why not."""
+    mistakes = [Section("MISTAKES", problem), Section("SCHEMA", compact_schema(form))]
+    again = render(_told("again"), mistakes)
+    return [
+        {"role": "assistant", "content": text[:_QUOTED_BACK_CHARS]},
+        {"role": "user", "content": again},
+    ]
+
+
+def _told(role: str) -> str:
+    """How to answer is said in English, whatever the answer's language."""
+    return instructions("model", role, FALLBACK)
+
+
+def _schema(form: type[Form], manners: EndpointCapabilities) -> dict[str, JsonValue]:
+    return schema_of(form, bounded=manners.dialect is Dialect.OBJECT_WITH_SCHEMA)
+
+
+def parameters_of(
+    options: ModelOptions, form: type[Form], manners: EndpointCapabilities
+) -> Mapping[str, JsonValue]:
+    wanted: dict[str, JsonValue] = {
+        "temperature": options.temperature,
+        "seed": options.seed,
+        manners.tokens_field: options.max_output_tokens,
+        "response_format": manners.response_format("answer", _schema(form, manners)),
+    }
+    return {
+        key: value
+        for key, value in wanted.items()
+        if value is not None and key not in manners.leaves_out
+    }
+
+
+def streaming_parameters(manners: EndpointCapabilities) -> Mapping[str, JsonValue]:
+    """On top of the others; that it shall stream says the call itself."""
+    return {"stream_options": {"include_usage": True}} if manners.counts_streams else {}

@@ -1,0 +1,180 @@
+"""What a model fills in on a panel of verdicts, and what becomes of it. Only these fields count."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, JsonValue
+
+from parley.agents.llm import quotes
+from parley.agents.llm.absa.ground import not_in_text
+from parley.agents.llm.question import Form, Unusable
+from parley.agents.llm.text_fields import (
+    LONGEST_NAME,
+    MOST_ITEMS,
+    Line,
+    Name,
+    Passage,
+    Portion,
+    copied,
+    grounds,
+    is_copied,
+    said,
+    says_nothing,
+    settled,
+    tidy,
+    tidy_all,
+)
+from parley.bus.contracts.verdicts.content import (
+    Localization,
+    Region,
+    Reply,
+    ResponseType,
+    RoundRequest,
+    Statement,
+    Verdict,
+)
+
+_MOST_REGIONS = 32
+_LARGEST_PIXEL = 1_000_000
+_VERDICTS = ", ".join(Verdict)
+
+
+# Endpoints that enforce the schema are held to the known words; what others say is read anyway.
+VerdictWord = Annotated[str, Field(json_schema_extra={"enum": list(Verdict)})]
+ResponseWord = Annotated[str, Field(json_schema_extra={"enum": list(ResponseType)})]
+_FEW = Field(json_schema_extra={"maxItems": 6})
+
+
+class Quote(Form):
+    source: Name
+    quote: Line
+
+
+class OpeningForm(Form):
+    reasoning: Passage
+    evidence: Annotated[list[Quote], _FEW]
+    arguments: Annotated[list[Line], _FEW]
+    verdict: VerdictWord
+    confidence: Portion
+
+
+class RoundForm(Form):
+    response_type: ResponseWord
+    content: Passage
+    evidence: Annotated[list[Quote], _FEW]
+    arguments: Annotated[list[Line], _FEW]
+    verdict: VerdictWord
+    confidence: Portion
+
+
+class Box(Form):
+    x: float
+    y: float
+    width: float
+    height: float
+    score: Portion
+
+
+class LocalizeForm(Form):
+    summary: Passage
+    regions: Annotated[list[Box], _FEW]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """
+    What the persona was given to read; `saw_image` says whether it was shown the image too.
+
+    `told` is how it was asked: what is copied from there says nothing.
+    """
+
+    text: str
+    saw_image: bool
+    told: str = ""
+
+    def checked(self, given: Sequence[Quote], mistakes: list[str]) -> dict[str, JsonValue]:
+        """
+        Quotes that stand in what was given. What a model claims to see in an image that it was
+        shown cannot be checked and is marked as seen; any other invention is a mistake.
+        """
+        kept: dict[str, JsonValue] = {}
+        for one in given[:MOST_ITEMS]:
+            quote, source = tidy(one.quote), tidy(one.source, LONGEST_NAME) or "quote"
+            place = quotes.place_of(self.text, quote)
+            if says_nothing(quote):
+                mistakes.append(
+                    "- evidence: a quote says nothing; copy whole words, or leave it out"
+                )
+            elif place is not None:
+                kept[source] = quotes.wording(self.text, place)
+            elif self.saw_image:
+                kept[f"seen: {source}"] = quote
+            else:
+                wrong = copied("evidence") if is_copied(quote, self.told) else None
+                mistakes.append(wrong or not_in_text("evidence", quote))
+        return kept
+
+
+def read_opening(form: OpeningForm, given: Given) -> Statement:
+    verdict = Verdict.parse(form.verdict)
+    if verdict is None:
+        raise Unusable(f"- verdict: should be one of {_VERDICTS}")
+    mistakes: list[str] = []
+    statement = Statement(
+        verdict=verdict,
+        confidence=form.confidence,
+        reasoning=grounds("reasoning", form.reasoning, given.told, mistakes),
+        evidence=given.checked(form.evidence, mistakes),
+        arguments=tidy_all(form.arguments),
+    )
+    return settled(statement, mistakes)
+
+
+def read_reply(form: RoundForm, request: RoundRequest, persona: str, given: Given) -> Reply:
+    """A verdict that nobody knows leaves the one before as it is."""
+    before = next((one.verdict for one in request.standing if one.agent == persona), None)
+    verdict = Verdict.parse(form.verdict)
+    changed = verdict is not None and verdict is not before
+    mistakes: list[str] = []
+    evidence = given.checked(form.evidence, mistakes)
+    reply = Reply(
+        response_type=_response(form.response_type, request, persona, changed=changed),
+        content=grounds("content", form.content, given.told, mistakes),
+        verdict_changed=changed,
+        new_verdict=verdict,
+        new_confidence=form.confidence,
+        evidence=evidence or None,
+        arguments=tidy_all(form.arguments) or None,
+    )
+    return settled(reply, mistakes)
+
+
+def read_localization(form: LocalizeForm, given: Given) -> Localization:
+    regions = [_region(box) for box in form.regions[:_MOST_REGIONS]]
+    return Localization(
+        regions=tuple(region for region in regions if region is not None),
+        summary=said("summary", form.summary, given.told),
+    )
+
+
+def _region(box: Box) -> Region | None:
+    if box.width < 1 or box.height < 1 or max(box.x, box.y, box.width, box.height) > _LARGEST_PIXEL:
+        return None
+    return Region(
+        x=max(0, round(box.x)),
+        y=max(0, round(box.y)),
+        width=round(box.width),
+        height=round(box.height),
+        score=box.score,
+    )
+
+
+def _response(text: str, request: RoundRequest, persona: str, *, changed: bool) -> ResponseType:
+    folded = text.strip().lower()
+    if folded in list(ResponseType):
+        return ResponseType(folded)
+    if changed:
+        return ResponseType.CONCESSION
+    challenged = any(one.challenged == persona for one in request.challenges)
+    return ResponseType.DEFENSE if challenged else ResponseType.CLARIFICATION

@@ -1,0 +1,209 @@
+"""
+The lines of an archive: one fact or blob each, facts in the order of the log.
+
+Every fact carries a digest over itself and the digest before it, so that a line that was altered,
+lost or moved is found by its number. Whoever recomputes the digests too is still caught by the
+audit wherever the change matters to a decision.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import IO, Annotated, Literal, NamedTuple
+
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
+
+from parley.bus.codec import encode
+from parley.bus.contracts.base import BlobRef, Contract, Token, Whole
+from parley.bus.contracts.facts import Fact
+from parley.bus.errors import DecodeError
+from parley.bus.port import LARGEST_BLOB_BYTES, LARGEST_RECORD_BYTES
+from parley.bus.subjects import DebateRef
+from parley.console.transcript.words import name_of
+
+# The usual name of a file of such lines.
+DEBATES = "debates.jsonl"
+# A fact with its address and digest; escapes may have made it longer than it was in the log.
+LONGEST_FACT_LINE = 2 * LARGEST_RECORD_BYTES
+# In base64, with its name.
+LONGEST_BLOB_LINE = LARGEST_BLOB_BYTES * 4 // 3 + 1024
+
+
+class FactLine(Contract):
+    kind: Literal["fact"] = "fact"
+    panel: Token
+    debate_id: Token
+    ordinal: Whole
+    # When the server stored it, since the epoch; nothing depends on it.
+    time_ns: Annotated[int, Field(ge=0, lt=2**63)]
+    fact: Annotated[Fact, Field(discriminator="type")]
+    chain: str
+
+    @property
+    def ref(self) -> DebateRef:
+        return DebateRef(self.panel, self.debate_id)
+
+
+class BlobLine(Contract):
+    kind: Literal["blob"] = "blob"
+    ref: BlobRef
+    base64: str
+
+
+_LINE: TypeAdapter[FactLine | BlobLine] = TypeAdapter(
+    Annotated[FactLine | BlobLine, Field(discriminator="kind")]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    fact: Fact
+    time_ns: int
+
+
+class Numbered(NamedTuple):
+    """A line with its number and the fact as it stands there."""
+
+    number: int
+    line: FactLine
+    # Whether its digest follows from the fact as it was written and the digest before it.
+    linked: bool
+
+
+class Bounds(NamedTuple):
+    lines: int
+    size_bytes: int
+
+
+class Content(NamedTuple):
+    """What the lines hold; `chain` is a debate's last digest."""
+
+    facts: dict[DebateRef, list[Numbered]]
+    blobs: dict[BlobRef, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """One debate of a file; `broken` says, line by line, where its chain does not hold."""
+
+    ref: DebateRef
+    recorded: tuple[Recorded, ...]
+    broken: tuple[str, ...]
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        return tuple(one.fact for one in self.recorded)
+
+
+def fact_lines(ref: DebateRef, recorded: Iterable[Recorded]) -> Iterator[str]:
+    chain = str(ref)
+    for ordinal, one in enumerate(recorded):
+        chain = _link(chain, json.loads(encode(one.fact)))
+        line = FactLine(
+            panel=ref.panel,
+            debate_id=ref.id,
+            ordinal=ordinal,
+            time_ns=one.time_ns,
+            fact=one.fact,
+            chain=chain,
+        )
+        yield line.model_dump_json(exclude_none=True)
+
+
+def blob_line(ref: BlobRef, data: bytes) -> str:
+    return BlobLine(ref=ref, base64=base64.b64encode(data).decode()).model_dump_json()
+
+
+def read_content(
+    file: IO[bytes], source: str, longest: int, bounds: Bounds | None = None
+) -> Content:
+    """
+    Raises DecodeError for a line that is neither a fact nor a blob, or longer than `longest`.
+
+    `bounds` are for what was compressed, and may be far larger than the file it came from.
+    """
+    content = Content({}, {})
+    lines = _lines(file, source, longest)
+    for number, line in enumerate(_within(lines, bounds, source) if bounds else lines, start=1):
+        place = f"{source}: line {number}"
+        decoded, raw = _decode(line, place)
+        if isinstance(decoded, FactLine):
+            before = content.facts.setdefault(decoded.ref, [])
+            chain = before[-1].line.chain if before else str(decoded.ref)
+            linked = _link(chain, raw["fact"]) == decoded.chain
+            before.append(Numbered(number, decoded, linked))
+        else:
+            content.blobs[decoded.ref] = _blob(decoded, place)
+    return content
+
+
+def archived(ref: DebateRef, lines: list[Numbered]) -> Archived:
+    recorded = tuple(Recorded(one.line.fact, one.line.time_ns) for one in lines)
+    return Archived(ref, recorded, tuple(_breaks(lines)))
+
+
+def check_blob(ref: BlobRef, data: bytes, place: str) -> bytes:
+    if len(data) != ref.size or hashlib.sha256(data).hexdigest() != ref.sha256:
+        raise DecodeError(f"{place}: the blob is not what its name says")
+    return data
+
+
+def _lines(file: IO[bytes], source: str, longest: int) -> Iterator[bytes]:
+    """Only line feeds end a line: other separators may stand in what somebody said."""
+    number = 0
+    while line := file.readline(longest + 1):
+        number += 1
+        if len(line) > longest:
+            raise DecodeError(f"{source}: line {number}: longer than {longest} bytes")
+        yield line.removesuffix(b"\n")
+
+
+def _within(lines: Iterable[bytes], bounds: Bounds, source: str) -> Iterator[bytes]:
+    size = 0
+    for number, line in enumerate(lines, start=1):
+        size += len(line) + 1
+        if number > bounds.lines:
+            raise DecodeError(f"{source}: line {number}: more than {bounds.lines} lines")
+        if size > bounds.size_bytes:
+            raise DecodeError(
+                f"{source}: line {number}: more than {bounds.size_bytes} bytes when unpacked"
+            )
+        yield line
+
+
+def _decode(line: bytes, place: str) -> tuple[FactLine | BlobLine, dict[str, JsonValue]]:
+    try:
+        raw = json.loads(line)
+        return _LINE.validate_python(raw), raw
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise DecodeError(f"{place}: {where}: {first['msg']}") from error
+    except (ValueError, RecursionError) as error:
+        raise DecodeError(f"{place}: not JSON: {error}") from error
+
+
+def _blob(line: BlobLine, place: str) -> bytes:
+    try:
+        data = base64.b64decode(line.base64, validate=True)
+    except ValueError as error:
+        raise DecodeError(f"{place}: not base64: {error}") from error
+    return check_blob(line.ref, data, place)
+
+
+def _breaks(lines: list[Numbered]) -> Iterator[str]:
+    """Each link is checked against the one recorded before it, so that one change is one break."""
+    for expected, (number, line, linked) in enumerate(lines):
+        what = f"line {number}, fact {line.ordinal} ({name_of(line.fact)})"
+        if line.ordinal != expected:
+            yield f"{what}: fact {expected} should stand here"
+        if not linked:
+            yield f"{what}: altered, or moved, or a line before it is lost"
+
+
+def _link(chain: str, fact: JsonValue) -> str:
+    """Over the fact as it was written: a field that a later version adds does not break it."""
+    canonical = json.dumps(fact, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(f"{chain}\n{canonical}".encode("utf-8", "surrogatepass")).hexdigest()

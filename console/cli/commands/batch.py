@@ -1,0 +1,146 @@
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parley.bus.contracts.panel import AbsaPanel
+from parley.bus.errors import BadInput
+from parley.configs.names import name_unknown
+from parley.configs.panels import panel_path, read_panel
+from parley.configs.settings import load
+from parley.console.batch.compare import compare
+from parley.console.batch.outputs import OUTPUTS
+from parley.console.batch.over_nats import Batch, Variant, run_batch
+from parley.console.batch.samples import read_samples
+from parley.console.cli.exits import BAD_INPUT, DONE, FAILED, complain
+from parley.console.cli.logs import keep_quiet
+from parley.console.cli.options import (
+    Brain,
+    Config,
+    Language,
+    Limits,
+    NatsOrPrivate,
+    PanelName,
+    Panels,
+    Preset,
+    ProtocolName,
+    Sets,
+    TotalLimits,
+    example,
+    language_of,
+    names,
+    with_protocol,
+)
+from parley.console.runtime.brains import MODEL, BrainChoice, parse_brain, with_patience
+from parley.console.runtime.budgets import limits_of
+from parley.console.runtime.plan import Wishes, wished_panel
+from parley.console.runtime.system import run_async
+
+WHOLE = "default"
+ABLATION = "abl_"
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(
+    epilog=example(
+        "parley batch absa reviews.jsonl -o out",
+        "parley batch absa reviews.csv -o out --resume",
+        "parley batch absa reviews.jsonl -o out --ablations all",
+        "parley batch absa reviews.jsonl -o out --brain model --total-budget cost=2",
+    )
+)
+def batch(
+    panel: PanelName,
+    file: Annotated[Path, typer.Argument(metavar="FILE.jsonl|csv", help="One sentence a line.")],
+    out: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="For the results.")],
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where an earlier batch stopped.")
+    ] = False,
+    ablations: Annotated[
+        str | None,
+        typer.Option("--ablations", metavar="A,B", help="Compare with these variants, or all."),
+    ] = None,
+    at_once: Annotated[
+        int, typer.Option("--at-once", min=1, max=10_000, help="Debates that run at once.")
+    ] = 64,
+    brain: Brain = "auto",
+    preset: Preset = None,
+    protocol: ProtocolName = None,
+    lang: Language = "auto",
+    sets: Sets = None,
+    budget: Limits = None,
+    total_budget: TotalLimits = None,
+    nats: NatsOrPrivate = None,
+    panels_dir: Panels = None,
+    config: Config = None,
+) -> None:
+    """
+    Run a data set of sentences, and compare variants of the panel.
+
+    A line needs a text; an id (text_id, id or uid), case_type, split, domain_id, language_code and
+    suggested_label are taken over. Bad lines are reported and left out, and the exit code is then 2.
+    It is 1 if a debate ended without a record or for want of budget; --resume runs those again.
+    """
+    keep_quiet()
+    settings = load(config, {"nats.url": nats, "panels": panels_dir})
+    choice = parse_brain(brain)
+    wishes = Wishes(
+        preset,
+        with_protocol(sets, protocol),
+        panels_dir=settings.panels,
+        language=language_of(lang),
+    )
+    limits = limits_of(budget, total_budget, _name_of(out))
+    variants = _variants(panel, wishes, choice, out, ablations)
+    wanted = Batch(
+        file=file,
+        data=read_samples(file),
+        variants=tuple(replace(one, panel=limits.on(one.panel)) for one in variants),
+        language=wishes.language,
+        at_once=at_once,
+        sets=tuple(wishes.sets),
+    )
+    for variant in wanted.variants:
+        if (variant.directory / OUTPUTS).exists() and not resume:
+            raise BadInput(
+                f"{variant.directory}: holds an earlier batch: go on with --resume,"
+                " or name another directory"
+            )
+    for problem in wanted.data.problems:
+        complain(problem)
+    whole = run_async(lambda: run_batch(settings, wanted, choice))
+    if len(wanted.variants) > 1:
+        compare([(one.name, one.directory) for one in wanted.variants], out)
+    raise typer.Exit(BAD_INPUT if wanted.data.problems else DONE if whole else FAILED)
+
+
+def _name_of(out: Path) -> str:
+    """A batch that is resumed goes on with the budget it began with."""
+    return hashlib.sha256(str(out.resolve()).encode()).hexdigest()[:16]
+
+
+def _variants(
+    name: str, wishes: Wishes, choice: BrainChoice, out: Path, ablations: str | None
+) -> tuple[Variant, ...]:
+    if ablations is None:
+        return (Variant(wishes.preset or WHOLE, _panel(name, wishes, choice), out),)
+    content, _ = read_panel(panel_path(name, wishes.panels_dir))
+    known = [one for one in content.preset_names if one.startswith(ABLATION)]
+    chosen = known if ablations == "all" else names(ablations)
+    strangers = [one for one in chosen if one not in content.preset_names]
+    if strangers:
+        raise BadInput("\n".join(name_unknown("ablation", one, known) for one in strangers))
+    return tuple(
+        Variant(one, _panel(name, replace(wishes, preset=one), choice), out / one)
+        for one in dict.fromkeys((WHOLE, *chosen))
+    )
+
+
+def _panel(name: str, wishes: Wishes, choice: BrainChoice) -> AbsaPanel:
+    panel = wished_panel(name, wishes).panel
+    if not isinstance(panel, AbsaPanel):
+        raise BadInput(f"{name}: batch runs panels of the protocol absa only")
+    return with_patience(panel, wishes.sets) if choice.kind == MODEL else panel

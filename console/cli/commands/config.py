@@ -1,0 +1,91 @@
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parley.bus.errors import BadInput
+from parley.configs.files import read_mapping
+from parley.configs.panels import panel_paths, read_panel
+from parley.configs.settings import load
+from parley.console.cli.exits import warn
+from parley.console.cli.options import Panels, example
+from parley.console.runtime.inputs import read_question_file
+from parley.console.runtime.plan import Wishes, read_script, scripted_panel
+from parley.console.runtime.retention import too_short
+from parley.console.runtime.seat_settings import unknown_seats
+
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, help="Check settings, panels and scripts."
+)
+
+
+@app.callback()
+def config() -> None:
+    """Check settings, panels and scripts."""
+
+
+@app.command(epilog=example("parley config check", "parley config check parley.yaml mypanel.yaml"))
+def check(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE",
+            help="Settings, panels, scripts or questions; told apart by content.",
+        ),
+    ] = None,
+    panels_dir: Panels = None,
+) -> None:
+    """
+    Report every mistake in settings, panels and scripts.
+
+    Without files: the settings as they would be loaded here, and every panel there is.
+    """
+    paths = list(files or ())
+    if panels_dir is not None or not files:
+        paths += panel_paths(panels_dir).values()
+    mistakes = [mistake for path in paths for mistake in _mistakes_in(path, panels_dir)]
+    if not files:
+        mistakes += _mistakes_in_settings(None, panels_dir) or _mistakes_of_both(
+            panels_dir, mistakes
+        )
+    if mistakes:
+        raise BadInput("\n".join(mistakes))
+    for path in paths:
+        print(f"{path}: good")
+    if not files:
+        print("settings: good")
+
+
+def _mistakes_in(path: Path, panels_dir: Path | None) -> list[str]:
+    try:
+        content = read_mapping(path)
+        if "personas" in content:
+            warn(read_panel(path)[1])
+        elif "criteria" in content:
+            read_question_file(path)
+        elif content.keys() & {"rounds", "iterations", "steps"}:
+            warn(scripted_panel(read_script(path), Wishes(panels_dir=panels_dir)).warnings)
+        else:
+            return _mistakes_in_settings(path, panels_dir)
+    except BadInput as error:
+        return [str(error)]
+    return []
+
+
+def _mistakes_of_both(panels_dir: Path | None, known: list[str]) -> list[str]:
+    """What the settings and the panels are only together; panels with mistakes tell nothing."""
+    if known:
+        return []
+    settings = load(flags={"panels": panels_dir})
+    return list(too_short(settings, panel_paths(settings.panels)))
+
+
+def _mistakes_in_settings(path: Path | None, panels_dir: Path | None) -> list[str]:
+    try:
+        settings = load(path, {"panels": panels_dir})
+        unknown = unknown_seats(settings.model, settings.panels)
+    except BadInput as error:
+        return [str(error)]
+    if settings.model.no_address is not None:
+        warn([settings.model.no_address])
+    return [f"{path or 'settings'}: {line}" for line in unknown]

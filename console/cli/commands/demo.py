@@ -1,0 +1,176 @@
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+
+from parley.agents.forensic import looking_at_images
+from parley.bus.contracts.base import Contract, Text
+from parley.bus.contracts.facts import Submitted
+from parley.bus.contracts.panel import AbsaPanel
+from parley.bus.errors import BadInput
+from parley.bus.extras import MissingPackage
+from parley.bus.journal import Journal
+from parley.bus.subjects import DebateRef
+from parley.configs.files import read_mapping
+from parley.configs.mistakes import explain
+from parley.configs.panels import BUILT_IN
+from parley.configs.settings import Settings, load
+from parley.console.archive.logs import log_of
+from parley.console.cli.logs import keep_quiet
+from parley.console.cli.options import example
+from parley.console.cli.output import print_line
+from parley.console.runtime.brains import AUTO, BrainChoice, make_brain
+from parley.console.runtime.follow import follow_to_the_end
+from parley.console.runtime.inputs import Material, upload
+from parley.console.runtime.plan import Wishes, new_id, read_script, scripted_panel, wished_panel
+from parley.console.runtime.submit import panel_for
+from parley.console.runtime.system import open_journal, private_server, run_async, staffed
+from parley.console.terminal.absa_marks import marks_of, plain
+from parley.console.terminal.views import view_for
+from parley.console.transcript.words import WHY, verdict
+from parley.coordinator.core.audit import audit
+from parley.coordinator.core.state import DebateState
+from parley.coordinator.protocols.absa.sample import Reading
+from parley.coordinator.protocols.verdicts.result import result_of
+
+DEMO = BUILT_IN.with_name("demo")
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+class Stop(Contract):
+    """Without a script the panel's own rules speak, if the package they need is there."""
+
+    script: str | None = None
+    panel: str = "forensic"
+    title: str
+    about: Text
+    needs: str | None = None
+    instead: "Stop | None" = None
+
+    @property
+    def possible(self) -> "Stop":
+        lacking = self.needs is not None and find_spec(self.needs) is None
+        return self.instead if lacking and self.instead is not None else self
+
+
+class Tour(Contract):
+    debates: tuple[Stop, ...]
+
+
+@app.command(epilog=example("parley demo"))
+def demo(
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where the report about the photo goes.")
+    ] = Path("parley-demo"),
+) -> None:
+    """
+    Watch debates on a private server, from start to verdict.
+
+    Needs no model, no key and no network. Where the agents' lines are scripted, everything else,
+    the server, the coordinator and the rules, is what a real debate runs on; in the last of them
+    the agents look at a forged photograph for themselves.
+    """
+    keep_quiet()
+    run_async(lambda: _show(load(), read_tour(DEMO / "tour.yaml"), out))
+    print_line("")
+    print_line("Next: parley up (in one terminal), then parley submit, watch and list in another.")
+
+
+def read_tour(path: Path) -> Tour:
+    try:
+        return Tour.model_validate(read_mapping(path))
+    except ValidationError as error:
+        raise BadInput("\n".join(explain(error, Tour, lambda _: str(path)))) from error
+
+
+async def _show(settings: Settings, tour: Tour, out: Path) -> None:
+    print_line("Four forensic agents look at a picture, each with a method of its own.")
+    print_line("They say what they think, challenge each other, and may change their minds.")
+    print_line("Then reviews are read aspect by aspect, and three correctors argue about them.")
+    async with (
+        private_server(settings) as private,
+        open_journal(private, create=True) as journal,
+    ):
+        for number, wanted in enumerate(tour.debates, start=1):
+            stop = wanted.possible
+            print_line("")
+            print_line(f"{number}. {stop.title}")
+            print_line("")
+            for line in await _debate(journal, private, stop):
+                print_line(line)
+        print_line("")
+        print_line(f"{len(tour.debates) + 1}. A photograph that contains a piece of itself twice")
+        print_line("")
+        for line in await _look(journal, private, out):
+            print_line(line)
+
+
+async def _look(journal: Journal, settings: Settings, out: Path) -> list[str]:
+    try:
+        with looking_at_images():
+            from parley.console.images.demo import show_photo  # noqa: PLC0415 - loads numpy, OpenCV
+    except MissingPackage as error:
+        return [f"Left out: {error}"]
+    return await show_photo(journal, settings, out)
+
+
+async def _debate(journal: Journal, settings: Settings, stop: Stop) -> list[str]:
+    script = read_script(DEMO / stop.script) if stop.script is not None else None
+    resolution = (
+        scripted_panel(script, Wishes())
+        if script is not None
+        else wished_panel(stop.panel, Wishes())
+    )
+    panel = panel_for(resolution.panel, stop.about, None)
+    ref = DebateRef(panel.name, new_id())
+    seats = [(panel.name, persona) for persona in panel.everybody]
+    brain = make_brain(BrainChoice(AUTO))
+    async with staffed(journal, settings, seats, brain):
+        start = await journal.bus.last_sequence() + 1
+        about = await upload(journal.bus, Material(text=stop.about), script)
+        await journal.submit(ref, Submitted(panel=panel, input=about))
+        with view_for(several=False) as view:
+            states = await follow_to_the_end(journal, [ref], view, start=start)
+    checked = audit((await log_of(journal, ref)).facts)
+    assert checked.holds, "what was just decided must recompute"
+    tell_end = absa_in_plain_words if isinstance(panel, AbsaPanel) else in_plain_words
+    return tell_end(ref, states[ref], checked.checked)
+
+
+def in_plain_words(ref: DebateRef, state: DebateState, decisions: int) -> list[str]:
+    result = result_of(ref, state)
+    if state.decided is None or result.termination_reason is None:
+        return [f"   => The debate ended without a verdict ({state.phase.value})."]
+    vote = result.opening_vote.value if result.opening_vote else "nothing"
+    rounds = "1 round" if result.total_rounds == 1 else f"{result.total_rounds} rounds"
+    moved = (
+        f"A vote at the start would have said {vote}."
+        if result.changed_by_debate
+        else f"A vote at the start would have said the same ({vote})."
+    )
+    return [
+        "",
+        f"   => Verdict: {verdict(state.decided)}.",
+        f"      Why it ended after {rounds}: {WHY[result.termination_reason]}.",
+        f"      {moved}",
+        f"      All {decisions} decisions were recomputed from the log, with the same outcome.",
+    ]
+
+
+def absa_in_plain_words(_ref: DebateRef, state: DebateState, decisions: int) -> list[str]:
+    if state.overridden is None or state.moderated is None or state.terminated is None:
+        return [f"   => The pipeline ended without a result ({state.phase.value})."]
+    text, adoption = state.input.text, state.overridden.outcome.adoption
+    first = Reading(state).stage1
+    decided = adoption.adopt_decision.value.replace("_", " ")
+    label = state.moderated.output.final_label
+    return [
+        "",
+        f"   => Before the debate: {plain(text, marks_of(text, first.sentiments, first.aspects))}",
+        f"      After it:          {plain(text, marks_of(text, adoption.final_sentiments))}",
+        f"      {decided}, because of {adoption.adopt_reason}; the sentence is {label}.",
+        f"      All {decisions} decisions were recomputed from the log, with the same outcome.",
+    ]

@@ -1,0 +1,111 @@
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parley.bus.codec import encode
+from parley.bus.contracts.facts import Closed, Fact
+from parley.bus.errors import BadInput, Conflict
+from parley.bus.journal import Journal, envelope
+from parley.bus.port import IMPORTED, Entry, Guard
+from parley.bus.subjects import DebateRef
+from parley.configs.settings import Settings, load
+from parley.console.archive.lines import Archived
+from parley.console.archive.reader import Archive, blobs_in, read_archive
+from parley.console.cli.exits import warn
+from parley.console.cli.logs import keep_quiet
+from parley.console.cli.options import Config, Nats, example
+from parley.console.cli.output import print_line
+from parley.console.runtime.system import open_journal, run_async
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command("import", epilog=example("parley import debates.jsonl", "parley import images.zip"))
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What parley export wrote.")],
+    nats: Nats = None,
+    config: Config = None,
+) -> None:
+    """
+    Read exported debates into a server.
+
+    Importing twice changes nothing. A debate that has gone another way on the server is refused.
+    """
+    keep_quiet()
+    settings = load(config, {"nats.url": nats})
+    archive = read_archive(file)
+    broken = [f"{file}: {text}" for debate in archive.debates for text in debate.broken]
+    if broken:
+        raise BadInput("\n".join(broken))
+    held = {ref.sha256 for ref, _ in archive.blobs}
+    warn(
+        f"{debate.ref}: blob {ref.sha256} is not in the file"
+        for debate in archive.debates
+        for ref in blobs_in(debate.facts)
+        if ref.sha256 not in held
+    )
+    run_async(lambda: _import(settings, archive))
+
+
+async def _import(settings: Settings, archive: Archive) -> None:
+    """Whatever stands in the way is found before anything is written."""
+    async with open_journal(settings, create=True) as journal:
+        await journal.check_room()
+        known = await _known(journal)
+        missing = [
+            (one, await _missing(journal, one) if one.ref in known else (one.facts, 0))
+            for one in archive.debates
+        ]
+        for ref, data in archive.blobs:
+            await journal.bus.put_blob(data, ref.media_type)
+        for debate, (facts, after) in missing:
+            if facts:
+                await journal.bus.append(*_entries(journal, debate.ref, facts, after))
+            state = f"{len(facts)} facts written" if facts else "is there already"
+            print_line(f"{debate.ref}: {state}")
+
+
+async def _known(journal: Journal) -> set[DebateRef]:
+    """Every debate of which the server holds anything at all."""
+    found = await journal.bus.subjects(journal.subjects.everything())
+    addresses = map(journal.subjects.parse, found)
+    return {address[0] for address in addresses if address is not None}
+
+
+async def _missing(journal: Journal, debate: Archived) -> tuple[Sequence[Fact], int]:
+    """The facts that the server does not have yet, and the sequence that they follow."""
+    records = await journal.bus.read(journal.subjects.debate(debate.ref))
+    logged, undecodable = journal.decode_all(records)
+    warn(f"record {one.record.sequence} is left out: {one.reason}" for one in undecodable)
+    there = tuple(one.fact for one in logged)
+    both = min(len(there), len(debate.facts))
+    if there[:both] != debate.facts[:both]:
+        raise Conflict(f"{debate.ref} has gone another way on this server")
+    return debate.facts[both:], records[-1].sequence if records else 0
+
+
+def _entries(
+    journal: Journal, ref: DebateRef, facts: Sequence[Fact], after: int
+) -> Iterator[Entry]:
+    """
+    All at once, so that no coordinator comes in between; the first one's guard covers them.
+
+    A coordinator that watches the debate arrive may want to write the same facts, and its guard
+    fails against them. The asks of a debate that is over are marked, so that nobody answers them.
+    """
+    seen: Counter[str] = Counter()
+    over = (IMPORTED,) if any(isinstance(fact, Closed) for fact in facts) else ()
+    for fact in facts:
+        subject = journal.subjects.of(ref, fact)
+        again = f".{seen[subject]}" if seen[subject] else ""
+        yield Entry(
+            subject=subject,
+            data=encode(fact),
+            msg_id=subject + again,
+            guard=None if seen else Guard(journal.subjects.debate(ref), after),
+            headers=(*over, *envelope(ref, fact, journal.subjects.tail(ref, subject) + again)),
+        )
+        seen[subject] += 1

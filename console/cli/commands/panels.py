@@ -1,0 +1,108 @@
+import json
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+
+from parley.bus.contracts.deliberation.regimes import Theta
+from parley.bus.errors import BadInput
+from parley.configs.panels import AnyPanelFile, PanelFile, panel_path, panel_paths, read_panel
+from parley.configs.protocols.absa import AbsaPanelFile
+from parley.configs.settings import load
+from parley.console.cli.exits import warn
+from parley.console.cli.options import Json, Panels, example
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(epilog=example("parley panels", "parley panels forensic"))
+def panels(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The panel to show.")] = None,
+    panels_dir: Panels = None,
+    as_json: Json = False,
+) -> None:
+    """List the panels, or show one."""
+    folder = load(flags={"panels": panels_dir}).panels
+    wanted = [panel_path(name, folder)] if name else list(panel_paths(folder).values())
+    contents, mistakes = [], []
+    for path in wanted:
+        try:
+            content, warnings = read_panel(path)
+        except BadInput as error:
+            mistakes.append(str(error))
+        else:
+            warn(warnings)
+            contents.append(content)
+    if as_json:
+        print(json.dumps([content.model_dump(mode="json") for content in contents]))
+    else:
+        print("\n".join(_described(contents[0]) if name and contents else _listed(contents)))
+    if mistakes:
+        raise BadInput("\n".join(mistakes))
+
+
+def _listed(contents: list[AnyPanelFile]) -> list[str]:
+    width = max((len(content.name) for content in contents), default=0)
+    return [f"{content.name:<{width}}  {content.title}" for content in contents]
+
+
+def _described_absa(content: AbsaPanelFile) -> list[str]:
+    width = max(len(persona.name) for persona in content.personas)
+    return [
+        f"{content.name}: {content.title}",
+        "",
+        *(f"  {one.name:<{width}}  {one.speciality}" for one in content.personas),
+        "",
+        f"a step waits {content.deadline_s:g} s",
+        f"presets: {', '.join(content.preset_names)}",
+    ]
+
+
+def _described(content: AnyPanelFile) -> list[str]:
+    seats = content.usual_roster
+    if isinstance(content, AbsaPanelFile):
+        return _described_absa(content)
+    trust = content.trust if isinstance(content, PanelFile) else None
+    stated, choice = ("stance", "regime") if trust is None else ("trust", "preset")
+    lines = [
+        f"{content.name}: {content.title}",
+        "",
+        f"personas ({stated}):",
+    ]
+    width = max(len(persona.name) for persona in content.personas)
+    room = len("0.00" if trust is not None else "neutral")
+    for persona in content.personas:
+        mark = persona.stance or "-" if trust is None else _shown_trust(trust, persona.name)
+        absent = "" if persona.name in seats else "  [only with --roster]"
+        lines.append(f"  {persona.name:<{width}}  {mark:>{room}}  {persona.speciality}{absent}")
+    if isinstance(content, PanelFile) and content.manager is not None:
+        lines += ["", _described_manager(content.manager, content.manager_sits)]
+    lines += ["", f"a round waits {content.deadline_s:g} s", "", f"parameters by {choice}:"]
+    lines += _presets_table(content)
+    return lines
+
+
+def _described_manager(name: str, sits: str) -> str:
+    where = "" if sits == "always" else " where language models speak"
+    return f"{name} puts the decision into words{where}; --set manager=true or false"
+
+
+def _shown_trust(trust: Mapping[str, float], persona: str) -> str:
+    return f"{trust[persona]:.2f}" if persona in trust else "-"
+
+
+def _presets_table(content: AnyPanelFile) -> list[str]:
+    presets = content.preset_names if isinstance(content, PanelFile) else tuple(Theta)
+    values = {preset: content.params_of(preset).model_dump() for preset in presets}
+    keys = list(content.params.model_dump())
+    width = max(len(key) for key in keys)
+    head = " " * (width + 4) + "".join(f"{preset:>10}" for preset in presets)
+    rows = [
+        f"  {key:<{width}}  " + "".join(f"{_shown(values[preset][key]):>10}" for preset in presets)
+        for key in keys
+    ]
+    return [head, *rows]
+
+
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value}"

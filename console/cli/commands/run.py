@@ -1,0 +1,192 @@
+import sys
+from contextlib import AsyncExitStack, nullcontext
+from dataclasses import replace
+from functools import partial
+
+import typer
+
+from parley.bus.contracts.facts import Status
+from parley.bus.errors import BadInput
+from parley.bus.subjects import DebateRef
+from parley.configs.settings import Settings, load
+from parley.console.cli.exits import DONE, FAILED, warn
+from parley.console.cli.logs import keep_quiet
+from parley.console.cli.options import (
+    Brain,
+    Config,
+    Id,
+    Inputs,
+    Json,
+    Language,
+    Limits,
+    NatsOrPrivate,
+    Out,
+    PanelName,
+    Panels,
+    Preset,
+    ProtocolName,
+    References,
+    Regime,
+    Roster,
+    Sets,
+    TotalLimits,
+    example,
+    language_of,
+    names,
+    with_protocol,
+)
+from parley.console.cli.output import model_line, print_line
+from parley.console.images.files import debates_images, photo_job, photo_runner
+from parley.console.runtime.brains import BrainChoice, open_brain, parse_brain
+from parley.console.runtime.budgets import limits_of
+from parley.console.runtime.follow import follow_to_the_end
+from parley.console.runtime.plan import Wishes, new_id, wished_panel
+from parley.console.runtime.submit import (
+    Plan,
+    check_answerable,
+    for_those_seated,
+    plan,
+    submit,
+)
+from parley.console.runtime.system import (
+    open_journal,
+    private_server,
+    run_async,
+    somebody_coordinates,
+    staffed,
+)
+from parley.console.terminal.views import Silence, view_for
+from parley.coordinator.core.results import result_of
+from parley.coordinator.core.state import DebateState
+
+QUESTION_FILE = """
+
+\b
+Question file:
+  question: Should the library open at night?
+  language: en              # or ko
+  options:                  # two or more
+    - {id: staffed, text: Open until midnight with staff}
+    - {id: keep, text: Keep the present hours}
+  criteria:                 # weight: up to 1; people: it is about those affected
+    - {name: yearly cost, weight: 0.8}
+    - {name: study places, weight: 0.9, people: true}
+  evidence:                 # for or against an option on a criterion, up to 1
+    - {option: staffed, criterion: yearly cost, against: 0.7, text: Two salaries.}
+    - {option: staffed, criterion: study places, for: 0.8, text: 900 signatures.}
+"""
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(
+    epilog=example(
+        "parley run forensic photo.jpg --out report",
+        "parley run forensic photos/ more/*.png --preset precise --json",
+        "parley run forensic photo.jpg --brain script:debate.yaml",
+        "parley run forensic *.jpg --brain script:debate.yaml --preset fast --json",
+        'parley run absa "The food was great but the service was slow." --protocol v1',
+        "PARLEY_MODEL__NAME=gpt-5-mini parley run forensic photo.jpg --brain model",
+        "parley run deliberation question.yaml --regime L3 --set cooldown=3",
+        'parley run deliberation "Should the library open at night?" --brain model',
+    )
+    + QUESTION_FILE
+)
+def run(
+    panel: PanelName,
+    inputs: Inputs = None,
+    brain: Brain = "auto",
+    preset: Preset = None,
+    protocol: ProtocolName = None,
+    lang: Language = "auto",
+    sets: Sets = None,
+    roster: Roster = None,
+    regime: Regime = None,
+    given_id: Id = None,
+    budget: Limits = None,
+    total_budget: TotalLimits = None,
+    nats: NatsOrPrivate = None,
+    panels_dir: Panels = None,
+    config: Config = None,
+    out: Out = None,
+    references: References = None,
+    as_json: Json = False,
+) -> None:
+    """
+    Run debates and print their results.
+
+    Without --nats everything runs here, on a private server that is gone afterwards. On a server
+    where a coordinator is at work the debates are left to it and its agents.
+
+    A deliberation takes a question file; a question in free text needs a model or a script.
+
+    An image that cannot be looked at is named on stderr, and the others go on. The exit code is 2
+    if there was one, 1 if any debate failed or was cancelled.
+    """
+    keep_quiet()
+    settings = load(config, {"nats.url": nats, "panels": panels_dir})
+    choice = parse_brain(brain)
+    wishes = Wishes(
+        preset,
+        with_protocol(sets, protocol),
+        names(roster),
+        settings.panels,
+        regime,
+        language_of(lang),
+    )
+    if choice.follows_rules:
+        chosen = wished_panel(panel, wishes)
+        if debates_images(chosen.panel):
+            warn(chosen.warnings)
+            job = photo_job(chosen.panel, inputs or (), references or (), given_id, out, as_json)
+            job = replace(job, wishes=wishes)
+            raise typer.Exit(run_async(partial(photo_runner(), settings, job, choice)))
+    if out is not None or references:
+        raise BadInput("--out and --reference go with images, and with --brain auto or rule")
+    limits = limits_of(budget, total_budget, new_id())
+    wanted = plan(panel, inputs or (), choice, wishes, given_id, limits)
+    if not settings.names_a_server:
+        check_answerable(wanted)
+    warn(wanted.warnings)
+    states = run_async(lambda: run_here(settings, wanted, choice, as_json=as_json))
+    if as_json:
+        for ref in wanted.refs:
+            print_line(model_line(result_of(ref, states[ref])))
+    raise typer.Exit(DONE if all(map(_completed, states.values())) else FAILED)
+
+
+async def run_here(
+    settings: Settings, wanted: Plan, choice: BrainChoice, *, as_json: bool
+) -> dict[DebateRef, DebateState]:
+    several = len(wanted.refs) > 1
+    if not as_json and not several:
+        settings = heard_while_speaking(settings)
+    async with AsyncExitStack() as stack:
+        own_server = not settings.names_a_server
+        if own_server:
+            settings = await stack.enter_async_context(private_server(settings))
+        journal = await stack.enter_async_context(open_journal(settings, create=True))
+        if own_server or not await somebody_coordinates(journal):
+            check_answerable(wanted)
+            seats = [(wanted.panel.name, persona) for persona in wanted.panel.everybody]
+            opened = open_brain(choice, settings, wanted.panels, seats, journal)
+            brain = await stack.enter_async_context(opened)
+            await stack.enter_async_context(staffed(journal, settings, seats, brain))
+        else:
+            wanted = await for_those_seated(journal, wanted)
+        start = await journal.bus.last_sequence() + 1
+        await submit(journal, wanted)
+        with nullcontext(Silence()) if as_json else view_for(several=several) as view:
+            return await follow_to_the_end(journal, wanted.refs, view, start=start)
+
+
+def heard_while_speaking(settings: Settings) -> Settings:
+    """On a terminal somebody watches: a model streams, unless the settings say otherwise."""
+    if settings.model.stream is not None or not sys.stdout.isatty():
+        return settings
+    model = settings.model.model_copy(update={"stream": True})
+    return settings.model_copy(update={"model": model})
+
+
+def _completed(state: DebateState) -> bool:
+    return state.closed is not None and state.closed.status is Status.COMPLETED

@@ -1,0 +1,30 @@
+import typer
+
+from parley.configs.settings import load
+from parley.console.archive.logs import read_log
+from parley.console.cli.logs import keep_quiet
+from parley.console.cli.options import Config, DebateId, Json, Nats, example
+from parley.console.cli.output import model_line, print_line
+from parley.console.runtime.system import run_async
+from parley.console.terminal.live import print_board
+from parley.console.transcript.costs import tell_costs
+from parley.console.transcript.words import tell_outcome
+from parley.coordinator.core.reducer import fold
+from parley.coordinator.core.results import result_of
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(epilog=example("parley show 01jd7w2k9xqz", "parley show 01jd7w2k9xqz --json"))
+def show(debate: DebateId, nats: Nats = None, config: Config = None, as_json: Json = False) -> None:
+    """Show a debate as it stands."""
+    keep_quiet()
+    settings = load(config, {"nats.url": nats})
+    log = run_async(lambda: read_log(settings, debate))
+    state = fold(log.facts)
+    if as_json:
+        print_line(model_line(result_of(log.ref, state)))
+        return
+    print_board(log.ref, state)
+    for line in (*tell_outcome(state), *tell_costs(state)):
+        print_line(line)

@@ -1,0 +1,97 @@
+import json
+
+import typer
+
+from parley.configs.settings import Settings, load
+from parley.console.cli.exits import warn
+from parley.console.cli.logs import keep_quiet
+from parley.console.cli.options import (
+    Brain,
+    Config,
+    Id,
+    Inputs,
+    Json,
+    Language,
+    Limits,
+    Nats,
+    PanelName,
+    Panels,
+    Preset,
+    ProtocolName,
+    Regime,
+    Roster,
+    Sets,
+    TotalLimits,
+    example,
+    language_of,
+    names,
+    with_protocol,
+)
+from parley.console.cli.output import print_line
+from parley.console.images.files import debates_images, usable_photos
+from parley.console.runtime.brains import parse_brain
+from parley.console.runtime.budgets import limits_of
+from parley.console.runtime.plan import Wishes, new_id, wished_panel
+from parley.console.runtime.retention import refuse_long_debates
+from parley.console.runtime.submit import Plan, for_those_seated, plan
+from parley.console.runtime.submit import submit as submit_all
+from parley.console.runtime.system import open_journal, run_async
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(
+    epilog=example(
+        "parley submit forensic photo.jpg --id case-17 --preset precise",
+        "parley submit forensic photo.jpg --brain script:debate.yaml",
+    )
+)
+def submit(
+    panel: PanelName,
+    inputs: Inputs = None,
+    brain: Brain = "auto",
+    preset: Preset = None,
+    protocol: ProtocolName = None,
+    lang: Language = "auto",
+    sets: Sets = None,
+    roster: Roster = None,
+    regime: Regime = None,
+    given_id: Id = None,
+    budget: Limits = None,
+    total_budget: TotalLimits = None,
+    nats: Nats = None,
+    panels_dir: Panels = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """
+    Submit a debate to a running system.
+
+    Prints the id of each debate. Agents that think by model are given more time than others; say
+    --brain model if they are yet to come, or if your login may not ask who is there.
+    """
+    keep_quiet()
+    settings = load(config, {"nats.url": nats, "panels": panels_dir})
+    wishes = Wishes(
+        preset,
+        with_protocol(sets, protocol),
+        names(roster),
+        settings.panels,
+        regime,
+        language_of(lang),
+    )
+    choice = parse_brain(brain)
+    if choice.follows_rules and debates_images(wished_panel(panel, wishes).panel):
+        inputs = [str(path) for path in usable_photos(inputs or ())]
+    limits = limits_of(budget, total_budget, new_id())
+    wanted = plan(panel, inputs or (), choice, wishes, given_id, limits)
+    warn(wanted.warnings)
+    refuse_long_debates(settings, wanted.panels)
+    run_async(lambda: _submit(settings, wanted))
+    for ref in wanted.refs:
+        print_line(json.dumps({"debate_id": ref.id, "panel": ref.panel}) if as_json else ref.id)
+
+
+async def _submit(settings: Settings, wanted: Plan) -> None:
+    async with open_journal(settings, create=False) as journal:
+        await submit_all(journal, await for_those_seated(journal, wanted))

@@ -1,0 +1,104 @@
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Annotated
+
+import anyio
+import typer
+
+from parley.configs.panels import panel_paths, read_panel
+from parley.configs.settings import Settings, load
+from parley.console.cli import logs
+from parley.console.cli.exits import warn
+from parley.console.cli.options import Brain, Config, NatsOrPrivate, Panels, example
+from parley.console.cli.output import print_line
+from parley.console.operations.health import probed
+from parley.console.runtime.brains import BrainChoice, open_brain, parse_brain
+from parley.console.runtime.plan import panels_of
+from parley.console.runtime.signals import serve
+from parley.console.runtime.system import Seats, open_journal, private_server, run_async, staffed
+from parley.console.runtime.web_part import served
+
+DEFAULT_PORT = 4222
+DEFAULT_STORE = Path(".parley")
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(epilog=example("parley up", "parley up --port 4333 --store /var/lib/parley"))
+def up(
+    port: Annotated[int, typer.Option("--port", min=1, max=65535)] = DEFAULT_PORT,
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", metavar="DIR", help="Where debates are kept; .parley otherwise."),
+    ] = None,
+    brain: Brain = "auto",
+    web: Annotated[bool, typer.Option("--web/--no-web", help="Serve the web page, too.")] = True,
+    nats: NatsOrPrivate = None,
+    panels_dir: Panels = None,
+    config: Config = None,
+) -> None:
+    """
+    Run everything on this machine: server, coordinator, agents, web page.
+
+    Debates stay in the store and go on where they were at the next start.
+    """
+    settings = load(config, {"nats.url": nats, "embedded.store": store, "panels": panels_dir})
+    logs.configure(settings.log.level, settings.log.format)
+    choice = parse_brain(brain)
+    seats = _everybody(settings.panels)
+    raise typer.Exit(
+        run_async(lambda: serve(lambda stop: _up(settings, port, seats, choice, stop, web=web)))
+    )
+
+
+def _everybody(panels_dir: Path | None) -> Seats:
+    seats = []
+    for path in panel_paths(panels_dir).values():
+        content, warnings = read_panel(path)
+        warn(warnings)
+        seats += [(content.name, persona) for persona in content.everybody]
+    return seats
+
+
+async def _up(
+    settings: Settings,
+    port: int,
+    seats: Seats,
+    choice: BrainChoice,
+    stop: anyio.Event,
+    *,
+    web: bool,
+) -> None:
+    async with AsyncExitStack() as stack:
+        own_server = not settings.names_a_server
+        if own_server:
+            store = settings.embedded.store or DEFAULT_STORE
+            settings = await stack.enter_async_context(
+                private_server(settings, port=port, store=store)
+            )
+        journal = await stack.enter_async_context(open_journal(settings, create=True))
+        panels = panels_of(seats, settings.panels)
+        opened = open_brain(choice, settings, panels, seats, journal)
+        brain = await stack.enter_async_context(opened)
+        staff = await stack.enter_async_context(staffed(journal, settings, seats, brain))
+        await stack.enter_async_context(probed(settings.health, journal.bus, staff, stop))
+        page = await stack.enter_async_context(served(journal, settings)) if web else None
+        _explain(settings, port, page, own_server=own_server)
+        await stop.wait()
+
+
+def _explain(settings: Settings, port: int, page: str | None, *, own_server: bool) -> None:
+    usual = port == DEFAULT_PORT or not own_server
+    where = "" if usual else f" --nats nats://127.0.0.1:{port}"
+    if own_server:
+        print_line(f"Parley is up at nats://127.0.0.1:{port}. In another terminal:")
+    else:
+        print_line("Parley is up. In another terminal:")
+    print_line(f"  parley submit forensic photo.jpg{where}")
+    print_line(f"  parley watch{where}")
+    print_line(f"  parley list{where}")
+    if page is not None:
+        print_line(f"The web page is at {page}")
+    if own_server:
+        print_line(f"Debates are kept in {settings.embedded.store or DEFAULT_STORE}.")
+    print_line("Ctrl-C stops it.")

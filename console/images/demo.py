@@ -1,0 +1,45 @@
+"""The part of the demo in which the agents look at a photograph for themselves."""
+
+from pathlib import Path
+
+import anyio.to_thread
+
+from parley.agents.forensic.image import ImageLimits, decoding
+from parley.agents.forensic.specimen import copy_moved
+from parley.bus.journal import Journal
+from parley.bus.subjects import DebateRef
+from parley.configs.settings import Settings
+from parley.console.images.check import check
+from parley.console.images.files import Job
+from parley.console.images.report import Reports
+from parley.console.images.run import debate_photo
+from parley.console.images.words import explain, lines_of
+from parley.console.runtime.brains import RULE, BrainChoice, make_brain
+from parley.console.runtime.plan import Wishes, new_id, wished_panel
+from parley.console.runtime.system import staffed
+from parley.coordinator.protocols.verdicts.result import result_of
+
+
+async def show_photo(journal: Journal, settings: Settings, directory: Path) -> list[str]:
+    """What is said about a photograph that was made, and forged, for this purpose."""
+    reports = Reports(directory)
+    made = await anyio.to_thread.run_sync(copy_moved)
+    path = directory / made.name
+    path.write_bytes(made.data)
+    limits = ImageLimits()
+    with decoding(limits) as decoder:
+        photo = check(path, decoder, limits)
+    job = Job(wished_panel("forensic", Wishes()).panel, (path,))
+    seats = [(job.panel.name, persona) for persona in job.panel.everybody]
+    name = new_id()
+    async with staffed(journal, settings, seats, make_brain(BrainChoice(RULE))):
+        state = await debate_photo(journal, job, photo, name, {})
+    result = result_of(DebateRef(job.panel.name, name), state)
+    report = reports.write(photo, result, job.panel)
+    first, *rest = lines_of(explain(result, job.panel))
+    return [
+        "",
+        f"   => {first}",
+        *(f"    {line}" for line in rest),
+        f"      The report with pictures: {report}",
+    ]

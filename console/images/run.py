@@ -1,0 +1,127 @@
+"""Debates about image files over the bus, a bounded number at a time; a bad file stops no other."""
+
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, nullcontext
+from dataclasses import replace
+
+import anyio
+import anyio.to_thread
+
+from parley.agents.forensic.brain import IMAGE_BLOB, REFERENCE_PREFIX
+from parley.agents.forensic.image import ImageLimits, decoding
+from parley.bus.contracts.base import BlobRef
+from parley.bus.contracts.facts import Submitted
+from parley.bus.contracts.panel import DebateInput
+from parley.bus.errors import BadInput, Conflict
+from parley.bus.journal import Journal
+from parley.bus.subjects import DebateRef
+from parley.configs.settings import Settings
+from parley.console.archive.logs import log_of
+from parley.console.images.check import Photo, check
+from parley.console.images.desk import ImageReporter
+from parley.console.images.files import Job
+from parley.console.runtime.brains import BrainChoice, make_brain
+from parley.console.runtime.follow import follow_to_the_end
+from parley.console.runtime.plan import new_id
+from parley.console.runtime.seats import models_at, suited
+from parley.console.runtime.submit import DebateRequest
+from parley.console.runtime.system import (
+    open_journal,
+    private_server,
+    somebody_coordinates,
+    staffed,
+)
+from parley.console.terminal.views import Silence, view_for
+from parley.console.transcript.text import one_line
+from parley.coordinator.core.state import DebateState
+
+# Debates under way at once: enough to keep every agent busy, few enough to meet their deadlines.
+AT_ONCE = 8
+
+
+async def run_photos(settings: Settings, job: Job, choice: BrainChoice) -> int:
+    """The exit code. No server is started before there is an image to debate."""
+    limits = ImageLimits()
+    desk = ImageReporter(job)
+    with decoding(limits) as decoder:
+        references = [check(path, decoder, limits) for path in job.references]
+        feed = desk.acceptable(decoder, limits)
+        first = await anyio.to_thread.run_sync(lambda: next(feed, None))
+        if first is not None:
+            async with AsyncExitStack() as stack:
+                journal, desk.job = await _at_work(stack, settings, job, choice)
+                blobs = {
+                    f"{REFERENCE_PREFIX}{number}": await _uploaded(journal, one)
+                    for number, one in enumerate(references, start=1)
+                }
+                await _debate_all(journal, desk, first, feed, blobs)
+    return desk.exit_code
+
+
+async def _at_work(
+    stack: AsyncExitStack, settings: Settings, job: Job, choice: BrainChoice
+) -> tuple[Journal, Job]:
+    """With agents to answer, here or elsewhere; and the job as it suits them."""
+    own_server = not settings.names_a_server
+    if own_server:
+        settings = await stack.enter_async_context(private_server(settings))
+    journal = await stack.enter_async_context(open_journal(settings, create=True))
+    if own_server or not await somebody_coordinates(journal):
+        seats = [(job.panel.name, persona) for persona in job.panel.everybody]
+        await stack.enter_async_context(staffed(journal, settings, seats, make_brain(choice)))
+        return journal, job
+    wanted = DebateRequest(job.panel.name, (), (), job.wishes)
+    suiting = suited(wanted.resolve, await models_at(journal, wanted.panel), job.wishes.sets)
+    return journal, replace(job, panel=suiting.panel)
+
+
+async def _debate_all(
+    journal: Journal,
+    desk: ImageReporter,
+    first: Photo,
+    feed: Iterator[Photo],
+    references: dict[str, BlobRef],
+) -> None:
+    places = anyio.Semaphore(AT_ONCE)
+    base = new_id()
+
+    async def debate(photo: Photo, name: str) -> None:
+        state = await debate_photo(journal, desk.job, photo, name, references)
+        if desk.job.out is not None:
+            desk.keep(await log_of(journal, DebateRef(desk.job.panel.name, name)))
+        await desk.conclude(photo, name, state)
+        places.release()
+
+    with desk.progress():
+        async with anyio.create_task_group() as tasks:
+            photo: Photo | None = first
+            number = 0
+            while photo is not None:
+                await places.acquire()
+                name = f"{base}-{number}" if desk.job.several else base
+                tasks.start_soon(debate, photo, desk.job.given_id or name)
+                number += 1
+                photo = await anyio.to_thread.run_sync(lambda: next(feed, None))
+
+
+async def debate_photo(
+    journal: Journal, job: Job, photo: Photo, name: str, references: dict[str, BlobRef]
+) -> DebateState:
+    """Raises BadInput for an id that is taken."""
+    ref = DebateRef(job.panel.name, name)
+    if await journal.submissions(debate=name):
+        raise BadInput(f"the id {name!r} is taken")
+    start = await journal.bus.last_sequence() + 1
+    blobs = {IMAGE_BLOB: await _uploaded(journal, photo), **references}
+    about = DebateInput(text=one_line(photo.path.name), blobs=blobs)
+    try:
+        await journal.submit(ref, Submitted(panel=job.panel, input=about))
+    except Conflict as error:
+        raise BadInput(f"the id {name!r} is taken") from error
+    silent = job.as_json or job.several
+    with nullcontext(Silence()) if silent else view_for(several=False) as view:
+        return (await follow_to_the_end(journal, [ref], view, start=start))[ref]
+
+
+async def _uploaded(journal: Journal, photo: Photo) -> BlobRef:
+    return await journal.bus.put_blob(photo.data, photo.media_type)

@@ -1,0 +1,111 @@
+"""What is debated, as given on the command line: a file, `-` for stdin, or the text itself."""
+
+import mimetypes
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from parley.agents.deliberation.question import QUESTION_BLOB, Question
+from parley.agents.files import check_file_size
+from parley.agents.script import SCRIPT_BLOB
+from parley.bus.contracts.panel import DebateInput
+from parley.bus.errors import BadInput
+from parley.bus.port import Bus
+from parley.configs.files import read_mapping
+from parley.configs.mistakes import explain
+from parley.console.runtime.plan import ScriptFile
+from parley.console.transcript.text import one_line
+
+IMAGE_BLOB = "image"
+LONGEST_TEXT = 200_000
+_QUESTION_FILES = (".yaml", ".yml", ".json")
+_LOOKS_LIKE_A_FILE = re.compile(r"^\S*/\S*$|^\S+\.[A-Za-z0-9]{2,5}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """
+    Either a text or an image's bytes with its file's name as the text; neither for a debate that only follows its script.
+
+    A question file comes whole, with its question as the text.
+    """
+
+    text: str = ""
+    image: bytes | None = None
+    media_type: str = ""
+    question: bytes | None = None
+
+
+def read_question(given: str) -> Material:
+    """A question file, or a question in free text. Raises BadInput that names every mistake."""
+    material = read_material(given)
+    if Path(given).suffix.lower() not in _QUESTION_FILES or given == "-":
+        return material
+    question = read_question_file(Path(given))
+    return Material(text=question.question, question=material.text.encode())
+
+
+def read_question_file(path: Path) -> Question:
+    """Raises BadInput with one line for each mistake."""
+    try:
+        return Question.model_validate(read_mapping(path))
+    except ValidationError as error:
+        raise BadInput("\n".join(explain(error, Question, lambda _: str(path)))) from error
+
+
+def read_material(given: str) -> Material:
+    if given == "-":
+        return _text(sys.stdin.buffer.read(), "stdin")
+    path = Path(given)
+    try:
+        is_file, is_directory = path.is_file(), path.is_dir()
+    except (OSError, ValueError):
+        is_file = is_directory = False
+    if not is_file:
+        if given and (is_directory or _LOOKS_LIKE_A_FILE.match(given)):
+            raise BadInput(f"{given}: no such file")
+        return _text(given.encode("utf-8", "surrogateescape"), "input")
+    media_type = mimetypes.guess_type(path.name)[0] or ""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
+    if not data:
+        raise BadInput(f"{path}: is empty")
+    if media_type.startswith("image/"):
+        return Material(text=one_line(path.name), image=data, media_type=media_type)
+    return _text(data, str(path))
+
+
+def read_lines() -> list[Material]:
+    """Every line of stdin that is not empty."""
+    whole = _text(sys.stdin.buffer.read(), "stdin")
+    return [Material(text=line) for line in whole.text.splitlines() if line.strip()]
+
+
+async def upload(bus: Bus, material: Material, script: ScriptFile | None) -> DebateInput:
+    blobs = {}
+    if material.image is not None:
+        blobs[IMAGE_BLOB] = await bus.put_blob(material.image, material.media_type)
+    if material.question is not None:
+        check_file_size(material.question, "the question")
+        blobs[QUESTION_BLOB] = await bus.put_blob(material.question, "application/yaml")
+    if script is not None:
+        check_file_size(script.data, str(script.path))
+        blobs[SCRIPT_BLOB] = await bus.put_blob(script.data, "application/yaml")
+    return DebateInput(text=material.text, blobs=blobs)
+
+
+def _text(data: bytes, source: str) -> Material:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{source}: neither an image (by its name) nor UTF-8 text") from error
+    if not text.strip():
+        raise BadInput(f"{source}: is empty")
+    if len(text) > LONGEST_TEXT:
+        raise BadInput(f"{source}: {len(text)} characters, more than {LONGEST_TEXT}")
+    return Material(text=text)

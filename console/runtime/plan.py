@@ -1,0 +1,160 @@
+"""What a debate is made of before it is submitted: its panel, its script, its id."""
+
+import secrets
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from parley.agents.script import AnyScript, Script, script_schema
+from parley.bus.contracts.panel import Panel, VerdictPanel
+from parley.bus.errors import BadInput
+from parley.configs.files import read_mapping
+from parley.configs.mistakes import explain
+from parley.configs.names import name_unknown
+from parley.configs.panels import (
+    DEFAULT_PRESET,
+    Override,
+    Resolution,
+    panel_path,
+    parse_sets,
+    read_panel,
+    resolve,
+)
+from parley.coordinator.protocols.verdicts.trust import resolve_trust
+
+# Without letters that are mistaken for digits; in ASCII order, so that ids sort by time.
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_TIME_DIGITS = 8
+_RANDOM_DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the command line asks of a panel; None and empty leave it to the script or the panel."""
+
+    preset: str | None = None
+    sets: Sequence[str] = ()
+    roster: Sequence[str] = ()
+    panels_dir: Path | None = None
+    regime: str | None = None
+    # The language of the texts; None finds it out, text by text.
+    language: str | None = None
+    # Whether language models will speak.
+    models: bool = False
+
+    def overrides(self) -> list[Override]:
+        regime = Override("theta", self.regime, f"--regime {self.regime}")
+        return [*parse_sets(self.sets), *([regime] if self.regime is not None else [])]
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptFile:
+    path: Path
+    content: AnyScript
+    data: bytes
+
+
+def new_id() -> str:
+    """
+    Short, readable, sortable by time: eight digits of seconds, then four of chance.
+
+    About a million ids fit into one second; one that is taken is refused when it is submitted.
+    """
+    return _base32(int(time.time()), _TIME_DIGITS) + _base32(
+        secrets.randbelow(len(_ALPHABET) ** _RANDOM_DIGITS), _RANDOM_DIGITS
+    )
+
+
+def read_script(path: Path) -> ScriptFile:
+    """Raises BadInput with one line for each mistake."""
+    raw = read_mapping(path)
+    schema = script_schema(raw)
+    try:
+        content = schema.model_validate(raw)
+    except ValidationError as error:
+        raise BadInput("\n".join(explain(error, schema, lambda _: str(path)))) from error
+    return ScriptFile(path, content, path.read_bytes())
+
+
+def wished_panel(name: str, wishes: Wishes) -> Resolution:
+    """The panel of a debate, complete. Raises BadInput with one line for each mistake."""
+    return _complete(
+        resolve(
+            name,
+            wishes.preset or DEFAULT_PRESET,
+            wishes.overrides(),
+            roster=wishes.roster,
+            panels_dir=wishes.panels_dir,
+            models=wishes.models,
+        )
+    )
+
+
+def panels_of(seats: Iterable[tuple[str, str]], panels_dir: Path | None) -> Iterator[Panel]:
+    """The panels that these seats belong to, as debates run them if nobody wishes otherwise."""
+    for name in dict.fromkeys(panel for panel, _ in seats):
+        yield wished_panel(name, Wishes(panels_dir=panels_dir, models=True)).panel
+
+
+def scripted_panel(script: ScriptFile, wishes: Wishes) -> Resolution:
+    """
+    The panel that a script was written for; what the command line says wins over the script.
+
+    Raises BadInput with one line for each mistake, also for agents that are not on the panel.
+    """
+    content = script.content
+    overrides = [
+        Override(key, value, f"{script.path}: params") for key, value in content.params.items()
+    ]
+    if isinstance(content, Script) and content.theta is not None:
+        overrides.append(Override("theta", content.theta.value, f"{script.path}: theta"))
+    if isinstance(content, Script) and content.report is not None:
+        overrides.append(Override("manager", True, f"{script.path}: report"))
+    try:
+        resolution = resolve(
+            content.panel,
+            wishes.preset or content.preset or DEFAULT_PRESET,
+            [*overrides, *wishes.overrides()],
+            roster=wishes.roster or content.roster or (),
+            panels_dir=wishes.panels_dir,
+            models=wishes.models,
+        )
+    except BadInput as error:
+        raise BadInput(_with_file(str(error), script.path)) from error
+    # Whom the command line leaves out may still stand in the script.
+    known = _everybody(content.panel, wishes) if wishes.roster else resolution.panel.roster
+    strangers = sorted(content.agents() - set(known))
+    if strangers:
+        raise BadInput(
+            "\n".join(f"{script.path}: {name_unknown('agent', one, known)}" for one in strangers)
+        )
+    return _complete(resolution)
+
+
+def _everybody(name: str, wishes: Wishes) -> tuple[str, ...]:
+    content, _ = read_panel(panel_path(name, wishes.panels_dir))
+    return content.roster
+
+
+def _complete(resolution: Resolution) -> Resolution:
+    panel = resolution.panel
+    if not isinstance(panel, VerdictPanel):
+        return resolution
+    trust, warnings = resolve_trust(panel.roster, panel.trust)
+    return Resolution(panel.model_copy(update={"trust": trust}), (*resolution.warnings, *warnings))
+
+
+def _with_file(mistakes: str, path: Path) -> str:
+    """Names the script in mistakes that do not name their origin themselves."""
+    named = (f"{path}:", "--set ", "--regime ")
+    return "\n".join(
+        line if line.startswith(named) else f"{path}: {line}" for line in mistakes.splitlines()
+    )
+
+
+def _base32(number: int, digits: int) -> str:
+    base = len(_ALPHABET)
+    return "".join(_ALPHABET[number // base**place % base] for place in reversed(range(digits)))

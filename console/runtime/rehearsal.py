@@ -1,0 +1,136 @@
+"""
+A debate without a bus: the coordinator's own functions, and a script or rules for the agents.
+
+Time is the script's: who has a longer delay speaks later, and who is silent or slower than the
+step's deadline misses the turn.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+from parley.agents.absa.script import AbsaLine, AbsaScript, recite_absa
+from parley.agents.brain import BrainFailure
+from parley.agents.cue import Cue
+from parley.agents.script import AnyScript, ScriptedBrain, cue_for, recite
+from parley.bus.contracts.facts import (
+    Content,
+    DeadlineFired,
+    Fact,
+    Failure,
+    Request,
+    RequestByReference,
+    Submitted,
+    TurnTaken,
+)
+from parley.bus.contracts.panel import DebateInput, Panel
+from parley.coordinator.core.policy import decide
+from parley.coordinator.core.reducer import apply
+from parley.coordinator.core.state import DebateState, Phase, Step
+
+# Who is asked what, and what the answer is.
+Speak = Callable[[str, Request], Content]
+Said = TurnTaken | DeadlineFired
+
+
+def play(panel: Panel, script: AnyScript, about: DebateInput) -> Iterator[tuple[Fact, DebateState]]:
+    """Every fact of the debate, with the state that it leads to."""
+    return _run(panel, about, lambda step: _scripted(step, script))
+
+
+def play_with(panel: Panel, about: DebateInput, speak: Speak) -> DebateState:
+    """The debate's end, when everybody answers at once."""
+    *_, (_, state) = play_on(panel, about, speak)
+    return state
+
+
+def play_on(panel: Panel, about: DebateInput, speak: Speak) -> Iterator[tuple[Fact, DebateState]]:
+    """As `play`, when everybody answers at once."""
+    return _run(panel, about, lambda step: _spoken(step, speak))
+
+
+def play_side_by_side(debates: Iterable[tuple[Panel, DebateInput, Speak]]) -> list[DebateState]:
+    """
+    The ends of several debates, each taken a fact further in turn.
+
+    Debates of one kind do the same things at the same time, which a CPU likes: rules and weights
+    that one of them needed are still at hand for the next.
+    """
+    running = [_run(panel, about, partial(_spoken, speak=speak)) for panel, about, speak in debates]
+    states = [DebateState()] * len(running)
+    going = list(enumerate(running))
+    while going:
+        still = []
+        for place, debate in going:
+            taken = next(debate, None)
+            if taken is not None:
+                states[place] = taken[1]
+                still.append((place, debate))
+        going = still
+    return states
+
+
+def _run(
+    panel: Panel, about: DebateInput, answers: Callable[[Step], Iterator[Said]]
+) -> Iterator[tuple[Fact, DebateState]]:
+    submitted = Submitted(panel=panel, input=about)
+    state = apply(DebateState(), submitted)
+    yield submitted, state
+    while state.phase is not Phase.CLOSED:
+        due = decide(state)
+        step = state.open_step
+        if due is None:
+            assert step is not None, (
+                "a debate with nothing due and nobody asked would wait for ever"
+            )
+            facts: Iterator[Fact] = answers(step)
+        else:
+            facts = iter((due,))
+        for fact in facts:
+            state = apply(state, fact)
+            yield fact, state
+
+
+def _spoken(step: Step, speak: Speak) -> Iterator[Said]:
+    request = _request(step)
+    for name in step.waiting_for:
+        yield TurnTaken(step=step.name, persona=name, content=speak(name, request))
+
+
+def _scripted(step: Step, script: AnyScript) -> Iterator[Said]:
+    lines = {name: _line(script, step, name) for name in step.waiting_for}
+    speaking = [name for name, line in lines.items() if _speaks_in_time(line, step)]
+    for name in sorted(speaking, key=lambda name: lines[name].delay_s):
+        yield TurnTaken(
+            step=step.name,
+            persona=name,
+            content=_content(script, step, name),
+            brain=ScriptedBrain.name,
+        )
+    if len(speaking) < len(lines):
+        yield DeadlineFired(step=step.name)
+
+
+def _line(script: AnyScript, step: Step, persona: str) -> Cue | AbsaLine:
+    if isinstance(script, AbsaScript):
+        return script.line(step.name, persona) or Cue()
+    return cue_for(script, _request(step), persona) or Cue()
+
+
+def _speaks_in_time(line: Cue | AbsaLine, step: Step) -> bool:
+    return not line.silent and line.delay_s < step.ask.deadline_s
+
+
+def _content(script: AnyScript, step: Step, persona: str) -> Content:
+    request = _request(step)
+    try:
+        if isinstance(script, AbsaScript):
+            return recite_absa(script, step.name, request, persona)
+        return recite(script, request, persona)
+    except BrainFailure as failure:
+        return Failure(reason=failure.reason, detail=str(failure))
+
+
+def _request(step: Step) -> Request:
+    request = step.ask.request
+    assert not isinstance(request, RequestByReference), "only the bus puts requests elsewhere"
+    return request

@@ -1,0 +1,210 @@
+"""From the command line to a debate on the bus."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from parley.agents.absa.script import AbsaScript
+from parley.agents.absa.text import detect_language
+from parley.bus.contracts.absa.record import SampleIdentity
+from parley.bus.contracts.facts import Submitted
+from parley.bus.contracts.panel import AbsaPanel, DeliberationPanel, Panel, VerdictPanel
+from parley.bus.errors import BadInput, Conflict
+from parley.bus.journal import Journal
+from parley.bus.subjects import DebateRef
+from parley.configs.panels import Resolution, panel_path, read_panel
+from parley.configs.protocols.absa import localised
+from parley.console.runtime.brains import AUTO, MODEL, SCRIPT, BrainChoice, with_patience
+from parley.console.runtime.budgets import UNLIMITED, Limits
+from parley.console.runtime.inputs import Material, read_lines, read_material, read_question, upload
+from parley.console.runtime.plan import ScriptFile, Wishes, new_id, scripted_panel, wished_panel
+from parley.console.runtime.seats import models_at, suited
+from parley.console.transcript.text import is_token
+
+# Whoever sits there thinks as they do.
+AS_SEATED = BrainChoice(AUTO)
+
+
+@dataclass(frozen=True, slots=True)
+class DebateRequest:
+    """What somebody asks for, whoever will think about it."""
+
+    panel: str
+    materials: tuple[Material, ...]
+    ids: tuple[str, ...]
+    wishes: Wishes
+    brain: BrainChoice = AS_SEATED
+    limits: Limits = UNLIMITED
+
+    def resolve(self, models: bool) -> Resolution:
+        wishes = replace(self.wishes, models=models)
+        script = self.brain.script
+        return (
+            wished_panel(self.panel, wishes) if script is None else scripted_panel(script, wishes)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One debate for each material, on the panel as it suits that material."""
+
+    request: DebateRequest
+    panels: tuple[Panel, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def panel(self) -> Panel:
+        return self.panels[0]
+
+    @property
+    def materials(self) -> tuple[Material, ...]:
+        return self.request.materials
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return self.request.ids
+
+    @property
+    def refs(self) -> list[DebateRef]:
+        return [DebateRef(self.panel.name, one) for one in self.ids]
+
+
+def plan(  # noqa: PLR0913, PLR0917  one argument for each thing a person says
+    panel: str,
+    inputs: Sequence[str],
+    brain: BrainChoice,
+    wishes: Wishes,
+    given_id: str | None,
+    limits: Limits = UNLIMITED,
+) -> Plan:
+    """For agents that think as `brain` says. Raises BadInput with one line for each mistake."""
+    script = brain.script
+    path = panel_path(panel, wishes.panels_dir)
+    if script is not None and script.content.panel != panel:
+        raise BadInput(f"{script.path}: panel: is {script.content.panel!r}, not {panel!r}")
+    read = READERS.get(read_panel(path)[0].protocol, one_material)
+    materials = _materials(inputs, read) if inputs else _nothing_but(script)
+    check_id(given_id, len(materials))
+    ids = (given_id,) if given_id is not None else tuple(new_id() for _ in materials)
+    return planned(DebateRequest(panel, materials, ids, wishes, brain, limits), frozenset())
+
+
+def planned(request: DebateRequest, models: frozenset[str]) -> Plan:
+    """For the personas for whom models think; with `--brain model` these are all."""
+    wishes = request.wishes
+    if request.brain.kind == MODEL:
+        resolution = request.resolve(models=True)
+        chosen = with_patience(resolution.panel, wishes.sets)
+    else:
+        resolution = suited(request.resolve, models, wishes.sets)
+        chosen = resolution.panel
+    limited = request.limits.on(chosen)
+    panels = tuple(panel_for(limited, one.text, wishes.language) for one in request.materials)
+    return Plan(request, panels, resolution.warnings)
+
+
+def panel_for(
+    panel: Panel, text: str, language: str | None, sample: SampleIdentity | None = None
+) -> Panel:
+    """The panel as it suits a text; None finds the language out."""
+    if not isinstance(panel, AbsaPanel):
+        return panel
+    code = language if language is not None else detect_language(text)
+    return localised(panel, code, sample or panel.sample)
+
+
+def check_answerable(wanted: Plan, models: frozenset[str] = frozenset()) -> None:
+    """
+    Raises BadInput for what those who will answer could not think about: the one check of
+    everything that submits a debate. Whoever sends a script knows what it answers.
+    """
+    brain = wanted.request.brain
+    if brain.kind == SCRIPT:
+        return
+    by_model = brain.kind == MODEL or not models.isdisjoint(wanted.panel.everybody)
+    for material in wanted.materials:
+        _check_material(wanted.panel, material, by_model=by_model)
+
+
+def _check_material(panel: Panel, material: Material, *, by_model: bool) -> None:
+    if isinstance(panel, VerdictPanel):
+        if material.image is None and not by_model:
+            raise BadInput(f"image: the panel {panel.name} looks at an image, and none was sent")
+    elif material.image is not None:
+        raise BadInput(f"image: the panel {panel.name} reads a text")
+    elif isinstance(panel, DeliberationPanel) and material.question is None and not by_model:
+        raise BadInput(
+            "a question in free text needs a model: ask one with --brain model, give a question file"
+            " with options, criteria and evidence (see parley run --help), or play a script with --brain script:FILE"
+        )
+
+
+def check_id(given_id: str | None, inputs: int) -> None:
+    if given_id is not None and (inputs > 1 or not is_token(given_id)):
+        raise BadInput(
+            f"--id {given_id}: should be letters, digits, - and _, at most 64, for one input"
+        )
+
+
+async def for_those_seated(journal: Journal, wanted: Plan) -> Plan:
+    """
+    Of debates that are left to agents elsewhere, who may need a manager, and more time than the
+    panel gives. Raises BadInput for what they could not think about.
+    """
+    models = await models_at(journal, wanted.panel.name)
+    suiting = planned(wanted.request, models)
+    check_answerable(suiting, models)
+    return suiting
+
+
+async def submit(journal: Journal, wanted: Plan) -> None:
+    """Raises BadInput for an id that is taken."""
+    for ref, panel, material in zip(wanted.refs, wanted.panels, wanted.materials, strict=True):
+        if await journal.submissions(debate=ref.id):
+            raise BadInput(f"the id {ref.id!r} is taken")
+        about = await upload(journal.bus, material, wanted.request.brain.script)
+        try:
+            await journal.submit(ref, Submitted(panel=panel, input=about))
+        except Conflict as error:
+            raise BadInput(f"the id {ref.id!r} is taken") from error
+
+
+def one_material(given: str) -> list[Material]:
+    return [read_material(given)]
+
+
+def _one_question(given: str) -> list[Material]:
+    return [read_question(given)]
+
+
+def _sentences(given: str) -> list[Material]:
+    """Every line of stdin is one."""
+    return read_lines() if given == "-" else [read_material(given)]
+
+
+# How an input is read, by the protocol of the panel.
+READERS: Mapping[str, Callable[[str], list[Material]]] = {
+    "deliberation": _one_question,
+    "absa": _sentences,
+}
+
+
+def _materials(
+    inputs: Sequence[str], read: Callable[[str], list[Material]]
+) -> tuple[Material, ...]:
+    materials: list[Material] = []
+    mistakes = []
+    for given in inputs:
+        try:
+            materials += read(given)
+        except BadInput as error:
+            mistakes.append(str(error))
+    if mistakes:
+        raise BadInput("\n".join(mistakes))
+    return tuple(materials)
+
+
+def _nothing_but(script: ScriptFile | None) -> tuple[Material, ...]:
+    if script is None:
+        raise BadInput("nothing to debate: name an input, or a script with --brain script:FILE")
+    content = script.content
+    return (Material(text=content.text if isinstance(content, AbsaScript) else content.question),)

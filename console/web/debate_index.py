@@ -1,0 +1,247 @@
+"""
+One debate of the list: what it shows, and what each fact changes in it.
+
+A row takes from a fact only what it shows, so that a long log is read in seconds: most facts count
+by their subject alone. What decides anything reads the facts themselves.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from parley.bus.contracts.base import Contract, Usage
+from parley.bus.port import Record
+from parley.bus.subjects import CLOSED, DebateRef
+from parley.console.transcript.text import one_line
+from parley.console.web.timestamps import iso
+from parley.coordinator.core.state import Phase
+
+TOPIC_WIDTH = 160
+VERDICT_WIDTH = 80
+
+Status = Literal["open", "completed", "failed", "cancelled"]
+# `closed` is every debate that is over, however it ended.
+State = Literal["open", "closed", "completed", "failed", "cancelled"]
+
+# opening, round-2, d2-epm, deliberate-2
+_ROUND = re.compile(r"(?:^d|-)(\d{1,4})(?:-|$)")
+_OPENING = "opening"
+
+
+class Row(Contract):
+    """`reason` is why the debate terminated, or else why it was closed."""
+
+    id: str
+    panel: str
+    protocol: str
+    topic: str
+    phase: Phase
+    round: int | None
+    verdict: str | None
+    reason: str | None
+    status: Status
+    # Read and written together; of every turn, also of those that came too late to count.
+    tokens: int
+    cost: float
+    calls: int
+    submitted_at: str
+    closed_at: str | None
+    facts: int
+    # Of the debate's last fact in the log.
+    sequence: int
+
+
+class Wanted(NamedTuple):
+    """Which rows; None and empty want all of them."""
+
+    panel: str | None = None
+    state: State | None = None
+    reason: str | None = None
+    text: str = ""
+
+
+class _Excerpt(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class _PanelExcerpt(_Excerpt):
+    protocol: Literal["verdicts", "deliberation", "absa"]
+
+
+class _InputExcerpt(_Excerpt):
+    text: str = ""
+
+
+class Submission(_Excerpt):
+    panel: _PanelExcerpt
+    input: _InputExcerpt
+
+
+class _Turn(_Excerpt):
+    step: str
+    usage: Usage = Usage()
+
+
+class _Reason(_Excerpt):
+    decided_at: int
+    reason: str
+
+
+class _DecisionExcerpt(_Excerpt):
+    final_verdict: str | None = None
+    conclusion: str | None = None
+
+
+class _Decision(_Excerpt):
+    decision: _DecisionExcerpt
+
+
+class _LabelExcerpt(_Excerpt):
+    final_label: str
+
+
+class _Moderation(_Excerpt):
+    output: _LabelExcerpt
+
+
+class _Closing(_Excerpt):
+    decided_at: int
+    status: Literal["completed", "failed", "cancelled"]
+    reason: str
+
+
+class Entry:
+    """A row as it is kept: mutable, without what can be computed."""
+
+    __slots__ = (
+        "calls", "closed_ns", "cost", "facts", "phase", "protocol", "reason", "ref", "round",
+        "sequence", "status", "submission", "submitted_ns", "tokens", "topic", "verdict",
+    )  # fmt: skip
+
+    def __init__(self, ref: DebateRef, record: Record, said: Submission) -> None:
+        self.ref = ref
+        # The sequence of its submission: the list's order, and what cursors are made of.
+        self.submission = record.sequence
+        self.submitted_ns = record.time_ns
+        self.protocol: str = said.panel.protocol
+        self.topic = one_line(said.input.text, TOPIC_WIDTH)
+        self.phase = Phase.SUBMITTED
+        self.round: int | None = None
+        self.verdict: str | None = None
+        self.reason: str | None = None
+        self.status: Status = "open"
+        self.tokens = self.calls = 0
+        self.cost = 0.0
+        self.closed_ns: int | None = None
+        self.facts = 1
+        self.sequence = record.sequence
+
+    def row(self) -> Row:
+        return Row.model_construct(
+            id=self.ref.id,
+            panel=self.ref.panel,
+            protocol=self.protocol,
+            topic=self.topic,
+            phase=self.phase,
+            round=self.round,
+            verdict=self.verdict,
+            reason=self.reason,
+            status=self.status,
+            tokens=self.tokens,
+            cost=round(self.cost, 6),
+            calls=self.calls,
+            submitted_at=iso(self.submitted_ns),
+            closed_at=iso(self.closed_ns) if self.closed_ns is not None else None,
+            facts=self.facts,
+            sequence=self.sequence,
+        )
+
+    def is_wanted(self, wanted: Wanted) -> bool:
+        return (
+            wanted.panel in (None, self.ref.panel)
+            and wanted.reason in (None, self.reason)
+            and (wanted.state is None or self._is_in(wanted.state))
+            and (not wanted.text or self._mentions(wanted.text))
+        )
+
+    def _is_in(self, state: State) -> bool:
+        return self.status != "open" if state == "closed" else self.status == state
+
+    def _mentions(self, text: str) -> bool:
+        return text in self.topic.casefold() or text in self.ref.id.casefold()
+
+
+def advance(entry: Entry, tail: str, record: Record) -> None:
+    """Raises ValidationError for what is no fact."""
+    head = tail.split(".", 2)
+    kind = f"ctl.{head[1]}" if head[0] == "ctl" and len(head) > 1 else head[0]
+    change = _CHANGES.get(kind)
+    if change is not None and entry.closed_ns is None:
+        change(entry, tail, record)
+    elif kind not in _COUNTED:
+        return
+    entry.facts += 1
+    entry.sequence = record.sequence
+
+
+def _opened(entry: Entry, _tail: str, _record: Record) -> None:
+    entry.phase = Phase.RUNNING
+
+
+def _asked(entry: Entry, tail: str, _record: Record) -> None:
+    step = tail.split(".")[2]
+    found = _ROUND.search(step)
+    if found is not None:
+        entry.round = int(found[1])
+    elif step == _OPENING:
+        entry.round = 0
+
+
+def _spoken(entry: Entry, _tail: str, record: Record) -> None:
+    usage = _Turn.model_validate_json(record.data).usage
+    entry.tokens += usage.tokens
+    entry.cost += usage.cost
+    entry.calls += usage.model_calls
+
+
+def _terminated(entry: Entry, _tail: str, record: Record) -> None:
+    entry.reason = _Reason.model_validate_json(record.data).reason
+    entry.phase = Phase.TERMINATED
+
+
+def _decided(entry: Entry, _tail: str, record: Record) -> None:
+    said = _Decision.model_validate_json(record.data).decision
+    entry.verdict = one_line(said.final_verdict or said.conclusion or "", VERDICT_WIDTH) or None
+
+
+def _moderated(entry: Entry, _tail: str, record: Record) -> None:
+    said = _Moderation.model_validate_json(record.data).output
+    entry.verdict = one_line(said.final_label, VERDICT_WIDTH)
+
+
+def _closed(entry: Entry, _tail: str, record: Record) -> None:
+    said = _Closing.model_validate_json(record.data)
+    entry.phase = Phase.CLOSED
+    entry.status = said.status
+    entry.reason = entry.reason or one_line(said.reason, VERDICT_WIDTH)
+    entry.closed_ns = record.time_ns
+
+
+# By the head of a fact's subject.
+_CHANGES: dict[str, Callable[[Entry, str, Record], None]] = {
+    "ctl.opened": _opened,
+    "ctl.ask": _asked,
+    "turn": _spoken,
+    "ctl.terminated": _terminated,
+    "ctl.decided": _decided,
+    "ctl.moderated": _moderated,
+    CLOSED: _closed,
+}
+_COUNTED = frozenset(
+    {
+        *_CHANGES, "submitted", "cancel", "fired", "ctl.abstained", "ctl.judged", "ctl.overridden",
+        "ctl.recalled", "ctl.remembered",
+    }
+)  # fmt: skip

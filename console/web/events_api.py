@@ -1,0 +1,47 @@
+"""Streams of events: one debate from its beginning, all of them, or the list as it changes."""
+
+from contextlib import AsyncExitStack
+
+from starlette.requests import Request
+
+from parley.console.web.hub import Hub
+from parley.console.web.list_changes import changes_of
+from parley.console.web.request_parsing import (
+    EventsQuery,
+    Nothing,
+    debate_of,
+    query_of,
+    resume_point,
+)
+from parley.console.web.sse import EventStream
+
+
+class Following:
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    async def one_debate(self, request: Request) -> EventStream:
+        query = query_of(request, EventsQuery)
+        after = resume_point(request, query) or 0
+        ref = await debate_of(self._hub, request, query)
+        self._hub.audience.check_room()
+        held = AsyncExitStack()
+        channel = await held.enter_async_context(self._hub.watching(ref))
+        return EventStream(channel.frames(after), self._hub.audience, held)
+
+    async def all_debates(self, request: Request) -> EventStream:
+        query = query_of(request, EventsQuery)
+        after = resume_point(request, query)
+        await self._hub.up_to_date()
+        self._hub.audience.check_room()
+        wire = self._hub.wire
+        frames = wire.frames(wire.last if after is None else after, query.panel)
+        return EventStream(frames, self._hub.audience)
+
+    async def changes(self, request: Request) -> EventStream:
+        query_of(request, Nothing)
+        await self._hub.up_to_date()
+        self._hub.audience.check_room()
+        held = AsyncExitStack()
+        changes = held.enter_context(changes_of(self._hub.rows))
+        return EventStream(changes.frames(), self._hub.audience, held)

@@ -1,0 +1,193 @@
+"""
+A debate that somebody submits over HTTP: the same checks as on the command line.
+
+A text is only ever a text here, never the name of a file, and an image counts by its content.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import anyio
+import anyio.to_thread
+from pydantic import Field, JsonValue, ValidationError
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from parley.agents.deliberation.question import Question
+from parley.bus.contracts.base import Contract, Token
+from parley.bus.errors import BadInput
+from parley.configs.careful_yaml import parse_yaml
+from parley.configs.mistakes import explain
+from parley.configs.panels import panel_path
+from parley.console.cli.options import language_of
+from parley.console.images.files import debates_images
+from parley.console.runtime.inputs import LONGEST_TEXT, Material
+from parley.console.runtime.plan import Wishes, new_id, wished_panel
+from parley.console.runtime.submit import DebateRequest, Plan, check_answerable, planned, submit
+from parley.console.transcript.text import one_line
+from parley.console.web.hub import Hub
+from parley.console.web.images import usable_image
+from parley.console.web.presence import PresenceBoard
+from parley.console.web.problems import Refusal, mistakes_in
+from parley.console.web.request_parsing import (
+    BAD_REQUEST,
+    UNPROCESSABLE,
+    UNSUPPORTED,
+    answer,
+    body_of,
+    in_time,
+)
+
+CREATED, TOO_MANY = 201, 429
+# Images are looked at one by one; more than this many at once have to come again.
+AT_ONCE = 4
+MOST_FIELDS = 40
+LONGEST_NAME = 200
+_LIST_FIELD = "set"
+
+
+class Submission(Contract):
+    """
+    `text` for a sentence or a free question, `question` for one with options, criteria and
+    evidence (as an object, or as the text of a YAML file); an image comes as a file, in a form.
+    """
+
+    panel: Token
+    id: Token | None = None
+    text: Annotated[str, Field(max_length=LONGEST_TEXT)] | None = None
+    question: dict[str, JsonValue] | Annotated[str, Field(max_length=LONGEST_TEXT)] | None = None
+    preset: Annotated[str, Field(max_length=64)] | None = None
+    sets: Annotated[tuple[Annotated[str, Field(max_length=500)], ...], Field(max_length=50)] = (
+        Field(default=(), alias="set")
+    )
+    regime: Annotated[str, Field(max_length=16)] | None = None
+    lang: Annotated[str, Field(max_length=16)] = "auto"
+
+
+class Image(Contract):
+    name: str
+    data: bytes
+
+
+class Submitting:
+    def __init__(self, hub: Hub, roll: PresenceBoard, panels_dir: Path | None) -> None:
+        self._hub = hub
+        self._roll = roll
+        self._panels_dir = panels_dir
+        self._places = anyio.CapacityLimiter(AT_ONCE)
+
+    async def submit(self, request: Request) -> Response:
+        try:
+            self._places.acquire_on_behalf_of_nowait(request)
+        except anyio.WouldBlock as error:
+            raise Refusal(TOO_MANY, "too many submissions at once", Retry_After="1") from error
+        try:
+            return await self._submit(request)
+        finally:
+            self._places.release_on_behalf_of(request)
+
+    async def _submit(self, request: Request) -> Response:
+        wanted, image = await _content(request)
+        plan = await self._plan(wanted, image)
+        await submit(self._hub.journal, plan)
+        row = await self._hub.row_of(plan.refs[0])
+        response = answer(row, CREATED)
+        response.headers["Location"] = f"/debates/{row.id}"
+        return response
+
+    async def _plan(self, wanted: Submission, image: Image | None) -> Plan:
+        panel_path(wanted.panel, self._panels_dir)
+        language = language_of(wanted.lang)
+        wishes = Wishes(wanted.preset, wanted.sets, (), self._panels_dir, wanted.regime, language)
+        models = await self._roll.thinks_by_model(wanted.panel)
+        panel = wished_panel(wanted.panel, wishes).panel
+        if debates_images(panel):
+            material = await _picture(wanted, image)
+        elif image is not None:
+            raise BadInput(f"image: the panel {panel.name} reads a text")
+        elif panel.protocol == "deliberation":
+            material = _question(wanted)
+        else:
+            material = Material(text=_text(wanted, f"the panel {panel.name} reads a text"))
+        request = DebateRequest(panel.name, (material,), (wanted.id or new_id(),), wishes)
+        suiting = planned(request, models)
+        check_answerable(suiting, models)
+        return suiting
+
+
+async def _content(request: Request) -> tuple[Submission, Image | None]:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json":
+        return await body_of(request, Submission), None
+    if kind != "multipart/form-data":
+        raise Refusal(UNSUPPORTED, "send application/json or multipart/form-data")
+    try:
+        with in_time():
+            form = await request.form(
+                max_files=1, max_fields=MOST_FIELDS, max_part_size=4 * LONGEST_TEXT
+            )
+        try:
+            return _fields(form), await _image(form)
+        finally:
+            await form.close()
+    except HTTPException as error:
+        raise Refusal(BAD_REQUEST, f"the form cannot be read: {error.detail}") from error
+
+
+def _fields(form: FormData) -> Submission:
+    """What is empty counts as not given, as a form leaves it."""
+    given: dict[str, object] = {
+        key: value for key, value in form.items() if isinstance(value, str) and value
+    }
+    if _LIST_FIELD in given:
+        given[_LIST_FIELD] = [one for one in form.getlist(_LIST_FIELD) if one]
+    try:
+        return Submission.model_validate(given)
+    except ValidationError as error:
+        raise Refusal(UNPROCESSABLE, "the form cannot be used", mistakes_in(error)) from error
+
+
+async def _image(form: FormData) -> Image | None:
+    files = [one for one in form.multi_items() if isinstance(one[1], UploadFile)]
+    if any(name != "image" for name, _ in files):
+        raise BadInput("a file comes in the field `image`")
+    for _, upload in files:
+        assert isinstance(upload, UploadFile)
+        data = await upload.read()
+        if data or upload.filename:
+            return Image(name=one_line(upload.filename or "", LONGEST_NAME), data=data)
+    return None
+
+
+async def _picture(wanted: Submission, image: Image | None) -> Material:
+    if image is None:
+        return Material(text=_text(wanted, "an image or a text is needed"))
+    media_type = await anyio.to_thread.run_sync(usable_image, image.data)
+    return Material(
+        text=(wanted.text or image.name).strip(), image=image.data, media_type=media_type
+    )
+
+
+def _question(wanted: Submission) -> Material:
+    if wanted.question is None:
+        return Material(text=_text(wanted, "a question is needed"))
+    content = wanted.question
+    if isinstance(content, str):
+        parsed = parse_yaml(content, "question")
+        if not isinstance(parsed, dict):
+            raise BadInput("question: should have question, options, criteria and evidence")
+        content = parsed
+    try:
+        question = Question.model_validate(content)
+    except ValidationError as error:
+        raise BadInput("\n".join(explain(error, Question, lambda _: "question"))) from error
+    data = question.model_dump_json(by_alias=True, exclude_none=True).encode()
+    return Material(text=question.question, question=data)
+
+
+def _text(wanted: Submission, why: str) -> str:
+    if wanted.text is None or not wanted.text.strip():
+        raise BadInput(f"text: is empty; {why}")
+    return wanted.text

@@ -1,0 +1,102 @@
+"""Facts as the web tells them: with their ordinal in the debate, and in words."""
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
+
+from parley.bus.codec import encode
+from parley.bus.contracts.base import Contract
+from parley.bus.contracts.facts import Fact, Submitted
+from parley.bus.errors import ProtocolError
+from parley.bus.journal import Logged
+from parley.bus.subjects import DebateRef
+from parley.console.transcript.words import tell
+from parley.console.web.timestamps import iso
+from parley.coordinator.core.reducer import apply, pass_over
+from parley.coordinator.core.state import DebateState
+
+
+class _Head(Contract):
+    """`ordinal` counts the debate's facts from 0, `sequence` is the place in the whole log."""
+
+    ordinal: int
+    sequence: int
+    time: str
+    # The fact in words.
+    lines: tuple[str, ...]
+
+
+class _EventHead(_Head):
+    id: str
+    panel: str
+
+
+class ToldFact(_Head):
+    fact: Annotated[Fact, Field(discriminator="type")]
+
+
+class FactEvent(_EventHead):
+    fact: Annotated[Fact, Field(discriminator="type")]
+
+
+class Told(NamedTuple):
+    ordinal: int
+    logged: Logged
+    lines: tuple[str, ...]
+
+    @property
+    def fact(self) -> ToldFact:
+        return ToldFact.model_construct(
+            ordinal=self.ordinal,
+            sequence=self.logged.sequence,
+            time=iso(self.logged.time_ns),
+            fact=self.logged.fact,
+            lines=self.lines,
+        )
+
+
+class FactPresenter:
+    """Folds one debate and tells its facts, each in the light of those before."""
+
+    def __init__(self) -> None:
+        self.state = DebateState()
+
+    def tell(self, logged: Logged) -> Told | None:
+        """None for what has no place in the debate."""
+        before = self.state
+        try:
+            self.state = apply(before, logged.fact)
+        except ProtocolError as error:
+            self.state = pass_over(before)
+            if self.state is before:
+                return None
+            return Told(before.facts, logged, (f"  (counts for nothing: {error})",))
+        if self.state is before:
+            return None
+        return Told(before.facts, logged, tuple(tell(logged.fact, before, self.state)))
+
+
+def tell_all(logged: Iterable[Logged]) -> Iterator[Told]:
+    teller = FactPresenter()
+    return (told for one in logged if (told := teller.tell(one)) is not None)
+
+
+def placed(logged: Iterable[Logged]) -> list[Logged]:
+    """The facts that have a place in the debate: from its submission on."""
+    entries = list(logged)
+    first = next((n for n, one in enumerate(entries) if isinstance(one.fact, Submitted)), None)
+    return entries[first:] if first is not None else []
+
+
+def event_json(ref: DebateRef, told: Told) -> bytes:
+    """A `FactEvent` on one line; the fact as the log has it, without what is empty."""
+    head = _EventHead(
+        id=ref.id,
+        panel=ref.panel,
+        ordinal=told.ordinal,
+        sequence=told.logged.sequence,
+        time=iso(told.logged.time_ns),
+        lines=told.lines,
+    )
+    return head.model_dump_json().encode()[:-1] + b',"fact":' + encode(told.logged.fact) + b"}"

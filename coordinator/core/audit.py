@@ -1,0 +1,158 @@
+"""
+Recompute a debate from its log alone and compare.
+
+Every control fact says how many facts its decision had seen. Folding exactly those and deciding
+again must give the same fact, byte for byte; anything else means that the log was altered, or
+that the coordinator and this code do not agree. A control fact must also rest on everything up
+to the control fact before it: two that rest on the same one would be a fork.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from parley.bus.codec import encode
+from parley.bus.contracts.facts import (
+    Abstained,
+    AbstainReason,
+    Asked,
+    CancelRequested,
+    ControlFact,
+    DeadlineFired,
+    Fact,
+    Recalled,
+    Remembered,
+    RequestByReference,
+    Submitted,
+    TurnTaken,
+)
+from parley.bus.errors import ProtocolError
+from parley.bus.journal import externalise, fits
+from parley.coordinator.core.misplaced import stray_reason
+from parley.coordinator.core.policy import FLOWS, Flow, Impasse, decide, give_up
+from parley.coordinator.core.reducer import apply, pass_over
+from parley.coordinator.core.state import DebateState
+
+
+@dataclass(frozen=True, slots=True)
+class Discrepancy:
+    """Where recorded and recomputed part; `ordinal` is the fact's position in the debate."""
+
+    ordinal: int
+    fact: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """`foreign` are facts that have no place in the debate and change nothing in it."""
+
+    state: DebateState
+    checked: int
+    discrepancies: tuple[Discrepancy, ...]
+    foreign: tuple[Discrepancy, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        return not self.discrepancies
+
+
+def audit(facts: Sequence[Fact], flows: Mapping[str, Flow] = FLOWS) -> Audit:
+    # The n-th state is what the first n facts of the debate amount to.
+    states = [DebateState()]
+    found: list[Discrepancy] = []
+    foreign: list[Discrepancy] = []
+    checked, last_control = 0, 0
+    for ordinal, fact in enumerate(facts):
+        problem, state = None, states[-1]
+        if not isinstance(fact, Submitted | CancelRequested | TurnTaken | DeadlineFired):
+            checked += 1
+            problem = _problem(fact, states, last_control, flows)
+            last_control = state.facts
+        try:
+            state = apply(state, fact)
+        except ProtocolError as error:
+            problem, state = str(error), pass_over(state)
+        if problem:
+            found.append(Discrepancy(ordinal, fact.type, problem))
+        elif (stray := stray_reason(states[-1], state, fact)) is not None:
+            foreign.append(Discrepancy(ordinal, fact.type, stray))
+        if state.facts == len(states):
+            states.append(state)
+    return Audit(states[-1], checked, tuple(found), tuple(foreign))
+
+
+def _problem(
+    fact: ControlFact, states: Sequence[DebateState], last_control: int, flows: Mapping[str, Flow]
+) -> str | None:
+    if fact.decided_at >= len(states):
+        return f"rests on {fact.decided_at} facts, but only {len(states) - 1} stand before it"
+    if fact.decided_at <= last_control:
+        return f"rests on {fact.decided_at} facts, but fact {last_control} was decided since"
+    if isinstance(fact, Abstained) and fact.reason is AbstainReason.UNDELIVERABLE:
+        return _problem_of_absence(fact, states[fact.decided_at])
+    expected = expected_decision(states[fact.decided_at], flows)
+    if expected is None:
+        return f"the {fact.decided_at} facts it rests on call for no decision"
+    if isinstance(expected, Asked) and isinstance(fact, Asked):
+        expected = carried_alike(expected, fact)
+    expected = with_what_was_found(expected, fact)
+    if encode(expected) == encode(fact):
+        return None
+    return _difference(fact, expected)
+
+
+def _problem_of_absence(fact: Abstained, state: DebateState) -> str | None:
+    """That a queue gave up stands beside the log; that the debate still waited stands in it."""
+    step = state.open_step
+    if step is not None and step.name == fact.step and step.awaits(fact.persona):
+        return None
+    return f"nobody waited for {fact.persona!r} in {fact.step!r}"
+
+
+def with_what_was_found(expected: ControlFact, fact: ControlFact) -> ControlFact:
+    """What a store held at that moment stands in the log only, and is taken as given."""
+    if isinstance(expected, Recalled) and isinstance(fact, Recalled):
+        return expected.model_copy(update={"found": fact.found})
+    if isinstance(expected, Remembered) and isinstance(fact, Remembered):
+        return expected.model_copy(update={"kept": fact.kept})
+    return expected
+
+
+def expected_decision(state: DebateState, flows: Mapping[str, Flow] = FLOWS) -> ControlFact | None:
+    """What a coordinator writes after these facts; None while the debate waits for somebody."""
+    try:
+        fact = decide(state, flows)
+    except Exception:  # noqa: BLE001 - as the coordinator does, whatever a panel's rules raise
+        return give_up(state, Impasse.UNDECIDABLE)
+    if fact is None or fits(fact, len(encode(fact))):
+        return fact
+    return give_up(state, Impasse.TOO_LARGE)
+
+
+def carried_alike(expected: Asked, recorded: Asked) -> Asked:
+    """The expected ask with its request and its budget in the form that the recorded one has."""
+    if expected.budget is not None and recorded.budget is not None and not recorded.budget.personas:
+        unnamed = expected.budget.model_copy(update={"personas": ()})
+        expected = expected.model_copy(update={"budget": unnamed})
+    if isinstance(recorded.request, RequestByReference):
+        return externalise(expected)[0]
+    return expected
+
+
+def _difference(recorded: ControlFact, expected: ControlFact) -> str:
+    if recorded.type != expected.type:
+        return f"recorded {recorded.type!r}, recomputed {expected.type!r}"
+    was, should = recorded.model_dump(mode="json"), expected.model_dump(mode="json")
+    path, old, new = next(_differences(was, should, ""), ("bytes", was, should))
+    return f"{path}: recorded {old!r}, recomputed {new!r}"
+
+
+def _differences(was: object, should: object, path: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
+    if isinstance(was, dict) and isinstance(should, dict):
+        for key in {**was, **should}:
+            yield from _differences(was.get(key), should.get(key), f"{path}.{key}".lstrip("."))
+    elif isinstance(was, list) and isinstance(should, list) and len(was) == len(should):
+        for index, (one, other) in enumerate(zip(was, should, strict=True)):
+            yield from _differences(one, other, f"{path}[{index}]")
+    elif was != should:
+        yield path, was, should

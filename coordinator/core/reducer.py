@@ -1,0 +1,188 @@
+"""
+The debate as a state machine: facts in, state out.
+
+Rule 1: everything that changes a debate's state is in this file.
+Rule 2: nothing here does I/O, reads a clock or draws a random number, so the live
+        coordinator, a replay, a simulation and a test walk the same path.
+Rule 3: what others write (turns, deadlines, cancellations) can come late, twice or out of
+        place, and then counts for nothing; what the coordinator writes must be legal.
+Rule 4: a control fact that is illegal where it stands was written by no coordinator. It is
+        reported and passed over: it keeps its place in the debate, but changes nothing.
+Rule 5: a debate begins with its submission; what stands before it has no place in it. Nor has a
+        turn that nobody asked for, or a second one: the log may forget it, and nothing changes.
+"""
+
+from collections.abc import Iterable
+from typing import Any, assert_never
+
+from parley.bus.contracts.facts import (
+    Abstained,
+    Asked,
+    CancelRequested,
+    Closed,
+    ControlFact,
+    DeadlineFired,
+    Decided,
+    Fact,
+    Judged,
+    Moderated,
+    Opened,
+    Overridden,
+    Recalled,
+    Remembered,
+    Submitted,
+    Terminated,
+    TurnTaken,
+)
+from parley.bus.errors import ProtocolError
+from parley.coordinator.core.misplaced import unasked
+from parley.coordinator.core.state import DebateState, Heard, Margin, Phase, Step
+
+# A conclusion that stands once in a debate.
+Finding = Decided | Judged | Overridden | Moderated | Recalled | Remembered
+
+# The control facts that may follow in each phase.
+LEGAL: dict[Phase, tuple[type[ControlFact], ...]] = {
+    Phase.UNKNOWN: (),
+    Phase.SUBMITTED: (Opened, Closed),
+    Phase.RUNNING: (Asked, Abstained, Recalled, Terminated, Closed),
+    Phase.TERMINATED: (
+        Asked,
+        Abstained,
+        Decided,
+        Judged,
+        Recalled,
+        Overridden,
+        Moderated,
+        Remembered,
+        Closed,
+    ),
+    Phase.CLOSED: (),
+}
+
+
+def fold(facts: Iterable[Fact]) -> DebateState:
+    state = DebateState()
+    for fact in facts:
+        try:
+            state = apply(state, fact)
+        except ProtocolError:
+            state = pass_over(state)
+    return state
+
+
+def apply(state: DebateState, fact: Fact) -> DebateState:
+    """Raises ProtocolError for a control fact that is illegal where it stands."""
+    match fact:
+        # Nearly all facts are turns, and every class that is asked for first costs time.
+        case TurnTaken():
+            return _with_heard(state, fact)
+        case Submitted() | CancelRequested() | DeadlineFired():
+            return _hear(state, fact)
+        case _:
+            return _obey(state, fact)
+
+
+def pass_over(state: DebateState) -> DebateState:
+    """One fact further, with nothing else changed."""
+    return state if state.phase is Phase.UNKNOWN else _after(state)
+
+
+def _after(state: DebateState, **changes: Any) -> DebateState:
+    """One fact further, with these changes."""
+    return state._replace(facts=state.facts + 1, **changes)
+
+
+def _hear(state: DebateState, fact: Submitted | CancelRequested | DeadlineFired) -> DebateState:
+    match fact:
+        case Submitted():
+            if state.phase is not Phase.UNKNOWN:
+                return pass_over(state)
+            return _after(state, phase=Phase.SUBMITTED, panel=fact.panel, input=fact.input)
+        case CancelRequested():
+            if state.phase is Phase.UNKNOWN or state.cancelled_at is not None:
+                return pass_over(state)
+            return _after(state, cancelled_at=state.facts)
+        case DeadlineFired():
+            return _with_deadline_passed(state, fact)
+        case _:
+            assert_never(fact)
+
+
+def _with_deadline_passed(state: DebateState, fact: DeadlineFired) -> DebateState:
+    step = state.open_step
+    if step is None or step.name != fact.step:
+        return pass_over(state)
+    return _after(state, armed=None, steps=(*state.steps[:-1], step._replace(fired=True)))
+
+
+def _obey(state: DebateState, fact: ControlFact) -> DebateState:
+    if not isinstance(fact, LEGAL[state.phase]):
+        raise ProtocolError(f"{fact.type!r} is illegal while the debate is {state.phase.value}")
+    match fact:
+        case Asked():
+            return _with_step(state, fact)
+        case Opened():
+            return _after(state, phase=Phase.RUNNING)
+        case Abstained():
+            return _with_abstention(state, fact)
+        case Terminated():
+            return _ended(state, phase=Phase.TERMINATED, terminated=fact)
+        case Closed():
+            return _ended(state, phase=Phase.CLOSED, closed=fact)
+        case Decided() | Judged() | Overridden() | Moderated() | Recalled() | Remembered():
+            return _with_finding(state, fact)
+        case _:
+            assert_never(fact)
+
+
+def _with_finding(state: DebateState, fact: Finding) -> DebateState:
+    """A finding stands in the state under the name of its type."""
+    if getattr(state, fact.type) is not None or state.open_step is not None:
+        raise ProtocolError(f"{fact.type!r} is illegal twice or while a step is open")
+    return _after(state, armed=None, **{fact.type: fact})
+
+
+def _with_step(state: DebateState, ask: Asked) -> DebateState:
+    if state.open_step is not None:
+        raise ProtocolError(f"step {ask.step!r} opens while {state.open_step.name!r} is open")
+    if state.step(ask.step) is not None:
+        raise ProtocolError(f"step {ask.step!r} opens twice")
+    return _after(state, steps=(*state.steps, Step(ask, state.facts, Margin())), armed=ask.step)
+
+
+def _with_abstention(state: DebateState, fact: Abstained) -> DebateState:
+    """An abstention and a turn can cross on their way; whichever the log holds first counts."""
+    step = state.step(fact.step)
+    if step is None or fact.persona not in step.ask.personas:
+        raise ProtocolError(f"{fact.persona!r} abstains in {fact.step!r}, but was not asked")
+    return _with_heard(state, fact)
+
+
+def _with_heard(state: DebateState, said: TurnTaken | Abstained) -> DebateState:
+    """Spelled out, without `_replace`: nearly all facts pass here."""
+    phase, facts, panel, input_, steps, *rest = state
+    if not steps:
+        return _unheard(state, said)
+    ask, ordinal, margin, heard, *marks = steps[-1]
+    if ask.step != said.step or not steps[-1].awaits(said.persona):
+        return _unheard(state, said)
+    step = Step(ask, ordinal, margin, (*heard, Heard(facts, said)), *marks)
+    return DebateState._make((phase, facts + 1, panel, input_, (*steps[:-1], step), *rest))
+
+
+def _unheard(state: DebateState, said: TurnTaken | Abstained) -> DebateState:
+    """What comes too late keeps its place; a turn that nobody asked for has none."""
+    if isinstance(said, Abstained):
+        return pass_over(state)
+    if unasked(state, said) is not None:
+        return state
+    return _after(state, late=state.late | {(said.step, said.persona)})
+
+
+def _ended(state: DebateState, **changes: Any) -> DebateState:
+    """Nobody is waited for any more."""
+    steps = state.steps
+    if state.open_step is not None:
+        steps = (*steps[:-1], state.open_step._replace(abandoned=True))
+    return _after(state, steps=steps, armed=None, **changes)

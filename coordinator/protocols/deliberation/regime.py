@@ -1,0 +1,167 @@
+"""
+The unified decision flow: one iteration in, one declaration out, always.
+
+`step` is pure. Two questions may arise in deliberation that somebody else has to answer: a forced
+perspective and the decision's sensitivity. Without the answer the step decides by default (forcing:
+go on; sensitivity: high) and says in `needs` which answer it lacked. A caller that can ask drops
+that result, asks, and calls again with the same state and the answer in the iteration; one that
+cannot, or was not answered, takes the result as it is.
+"""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple, assert_never
+
+from parley.bus.contracts.declaration import (
+    DeclarationDetails,
+    TerminationDeclaration,
+    TerminationRationale,
+    TerminationStatus,
+)
+from parley.bus.contracts.deliberation.regimes import (
+    AxesRecord,
+    Iteration,
+    Regime,
+    RegimeParams,
+    Theta,
+)
+from parley.coordinator.protocols.deliberation.convergent import (
+    decide_convergence,
+    decide_validation,
+)
+from parley.coordinator.protocols.deliberation.decision import Decision, Need
+from parley.coordinator.protocols.deliberation.deliberative import decide_deliberation
+from parley.coordinator.protocols.deliberation.observation import (
+    Observation,
+    RegimeState,
+    observe,
+    remember,
+)
+from parley.coordinator.protocols.deliberation.similarity import Similarity, lexical_similarity
+from parley.coordinator.protocols.deliberation.verificatory import decide_verification
+from parley.coordinator.protocols.deliberation.wording import justify
+
+
+class Step(NamedTuple):
+    state: RegimeState
+    declaration: TerminationDeclaration
+    needs: Need | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """Where the iteration leaves the axes, once the decision has taken effect."""
+
+    axes: tuple[str, ...]
+    new_axes: tuple[str, ...]
+    d_current: int
+    d_min: int
+    streak: int
+
+
+def step(
+    state: RegimeState,
+    iteration: Iteration,
+    params: RegimeParams,
+    similarity: Similarity = lexical_similarity,
+    basis: tuple[int, ...] = (),
+) -> Step:
+    """`basis` are the ordinals of the facts that the iteration rests on, where there are any."""
+    seen = observe(state, iteration, params, similarity)
+    decision = _decide(seen, params)
+    outcome = _outcome(seen, decision, params)
+    declaration = _declare(seen, decision, outcome, params, basis)
+    following = replace(
+        remember(state, seen),
+        axes=outcome.axes,
+        dimension=outcome.d_current,
+        streak=outcome.streak,
+        records=(*state.records, *_record(seen, outcome, params)),
+    )
+    return Step(following, declaration, decision.needs)
+
+
+def _decide(seen: Observation, params: RegimeParams) -> Decision:
+    match params.theta:
+        case Theta.L0:
+            return decide_validation(seen)
+        case Theta.L1:
+            return decide_convergence(seen, params)
+        case Theta.L2:
+            return decide_verification(seen, params)
+        case Theta.L3 | Theta.L4:
+            return decide_deliberation(seen, params)
+        case _:
+            assert_never(params.theta)
+
+
+def _outcome(seen: Observation, decision: Decision, params: RegimeParams) -> _Outcome:
+    effects = decision.effects
+    forced = () if effects.forced_axis is None else (effects.forced_axis,)
+    return _Outcome(
+        axes=(*seen.axes, *forced),
+        new_axes=(*seen.new_axes, *forced),
+        d_current=seen.d_current + len(forced),
+        d_min=effects.d_min_lowered.to if effects.d_min_lowered else params.d_min,
+        streak=0 if effects.streak_reset else seen.streak,
+    )
+
+
+def _declare(
+    seen: Observation,
+    decision: Decision,
+    outcome: _Outcome,
+    params: RegimeParams,
+    basis: tuple[int, ...],
+) -> TerminationDeclaration:
+    capped = not decision.stops and seen.iteration >= params.max_iterations
+    stops = decision.stops or capped
+    regime = params.theta.regime
+    tracks_axes = params.theta.tracks_axes
+    remaining = max(0, outcome.d_min - outcome.d_current) if tracks_axes else None
+    if seen.axes_remaining_estimate is not None:
+        remaining = seen.axes_remaining_estimate
+    return TerminationDeclaration(
+        termination_status=TerminationStatus.TERMINATE if stops else TerminationStatus.CONTINUE,
+        termination_type=params.theta.termination_type,
+        termination_rationale=TerminationRationale(
+            orthogonality_score=seen.orthogonality if tracks_axes else None,
+            semantic_expansion_delta=seen.delta_sem,
+            decision_sensitivity=decision.sensitivity,
+            axes_explored=outcome.axes if tracks_axes else (),
+            axes_remaining_estimate=remaining,
+        ),
+        justification=justify(decision, params, capped=capped),
+        details=DeclarationDetails(
+            rule="max_iterations" if capped else decision.rule,
+            thresholds=decision.compared.thresholds,
+            values=decision.compared.values,
+            basis=basis,
+            regime=regime,
+            theta=params.theta,
+            iteration=seen.iteration,
+            delta_coverage=seen.delta_coverage,
+            confidence=seen.confidence,
+            d_current=outcome.d_current if tracks_axes else None,
+            d_min=outcome.d_min if tracks_axes else None,
+            d_min_lowered=decision.effects.d_min_lowered,
+            saturation_streak=outcome.streak if regime is Regime.DELIBERATIVE else None,
+            forced_perspective=decision.effects.forced_axis,
+            rejected_candidates=decision.losers if stops else None,
+            forced_by_cap=capped,
+            unmet=decision.unmet,
+        ),
+    )
+
+
+def _record(seen: Observation, outcome: _Outcome, params: RegimeParams) -> tuple[AxesRecord, ...]:
+    if not params.theta.tracks_axes:
+        return ()
+    record = AxesRecord(
+        iteration=seen.iteration,
+        new_axes=outcome.new_axes,
+        cumulative_axes=outcome.axes,
+        orthogonality_score=seen.orthogonality,
+        d_current=outcome.d_current,
+        d_min=outcome.d_min,
+    )
+    return (record,)

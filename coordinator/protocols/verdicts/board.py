@@ -1,0 +1,204 @@
+"""
+The board of a debate of verdicts: who stands where after each round, read off the steps.
+
+An agent that missed its opening is absent until it speaks; one that misses a later turn keeps
+its last statement.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from parley.bus.contracts.facts import Abstained
+from parley.bus.contracts.verdicts.content import PastTurn, Reply, Standing, Statement, Verdict
+from parley.coordinator.core.state import DebateState, Heard, Step
+from parley.coordinator.protocols.verdicts.position import Position
+
+OPENING = "opening"
+LOCALIZE = "localize"
+REPORT = "report"
+# What is asked once the debate is over; no round.
+AFTERWARDS = frozenset({LOCALIZE, REPORT})
+
+
+def round_step(number: int) -> str:
+    return f"round-{number}"
+
+
+class Stand(NamedTuple):
+    """An agent's latest statement, and the ordinal of the turn that made it."""
+
+    ordinal: int
+    position: Position
+    said: Standing
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.position.verdict
+
+    @property
+    def confidence(self) -> float:
+        return self.position.confidence
+
+    @property
+    def reasoning(self) -> str:
+        return self.said.reasoning
+
+    @property
+    def evidence(self) -> dict[str, JsonValue]:
+        return self.said.evidence
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return self.said.arguments
+
+
+class Board(NamedTuple):
+    """`standing` and every entry of `history` are in roster order."""
+
+    standing: tuple[Stand, ...]
+    history: tuple[tuple[Position, ...], ...]
+    # Who said what in which round, in the order of the log.
+    said: tuple[tuple[int, Stand], ...]
+    # Ordinals of all that was heard, by round.
+    heard: tuple[tuple[int, ...], ...]
+    # The latest statement of everybody who ever made one.
+    latest: Mapping[str, Stand]
+
+    @property
+    def round(self) -> int:
+        return len(self.history) - 1
+
+    @property
+    def positions(self) -> tuple[Position, ...]:
+        return self.history[-1] if self.history else ()
+
+    def statements(self) -> tuple[Standing, ...]:
+        return tuple([stand.said for stand in self.standing])
+
+    def past(self, rounds: int) -> tuple[PastTurn, ...]:
+        """What was said in the last `rounds` rounds before the one that made the statements stand."""
+        if rounds == 0:
+            return ()
+        return tuple(
+            PastTurn(
+                round=round_,
+                agent=stand.position.agent,
+                verdict=stand.verdict,
+                confidence=stand.confidence,
+                said=stand.reasoning,
+            )
+            for round_, stand in self.said
+            if self.round - rounds <= round_ < self.round
+        )
+
+    def basis(self, streak: int) -> tuple[int, ...]:
+        """The facts a declaration rests on: the standing statements and the rounds of the streak."""
+        recent = self.heard[-max(1, streak) :]
+        latest = {stand.ordinal for stand in self.standing}
+        return tuple(sorted(latest.union(*recent)))
+
+
+NOTHING_SAID = Board((), (), (), (), {})
+
+
+def board_of(state: DebateState) -> Board:
+    """Of the rounds that are over. Each is read once: a round that is over stays as it is."""
+    roster = state.running_panel.roster
+    board, unread = NOTHING_SAID, []
+    for step in reversed(state.steps):
+        if not _is_finished_round(step):
+            continue
+        noted = step.margin.noted(step.heard)
+        if isinstance(noted, Board):
+            board = noted
+            break
+        unread.append(step)
+    for step in reversed(unread):
+        board = _with_round(board, step, roster)
+        step.margin.note(step.heard, board)
+    return board
+
+
+def _with_round(before: Board, step: Step, roster: tuple[str, ...]) -> Board:
+    latest = dict(before.latest)
+    number, said = len(before.history), []
+    for heard in step.heard:
+        agent = heard.said.persona
+        after = stand_after(latest.get(agent), heard)
+        if after is not None:
+            latest[agent] = after
+            said.append((number, after))
+    standing = tuple([latest[name] for name in roster if name in latest])
+    return Board(
+        standing=standing,
+        history=(*before.history, tuple([stand.position for stand in standing])),
+        said=(*before.said, *said),
+        heard=(*before.heard, tuple([heard.ordinal for heard in step.heard])),
+        latest=latest,
+    )
+
+
+def finished_rounds(state: DebateState) -> list[Step]:
+    """The opening is number 0."""
+    return [step for step in state.steps if _is_finished_round(step)]
+
+
+def _is_finished_round(step: Step) -> bool:
+    return step.is_over and not step.abandoned and step.name not in AFTERWARDS
+
+
+def stand_after(before: Stand | None, heard: Heard) -> Stand | None:
+    """The statement that a turn made; None if the turn left things as they were."""
+    ordinal, said = heard
+    if isinstance(said, Abstained):
+        return None
+    content = said.content
+    if isinstance(content, Reply):
+        if before is not None and _says_nothing_new(content):
+            return Stand(ordinal, before.position, before.said)
+        standing = _replied(before and before.said, said.persona, content)
+    elif isinstance(content, Statement):
+        standing = Standing(
+            agent=said.persona,
+            verdict=content.verdict,
+            confidence=content.confidence,
+            reasoning=content.reasoning,
+            evidence=content.evidence,
+            arguments=content.arguments,
+        )
+    else:
+        return None
+    if standing is None:
+        return None
+    position = Position(standing.agent, standing.verdict, standing.confidence)
+    return Stand(ordinal, position, standing)
+
+
+def _says_nothing_new(said: Reply) -> bool:
+    return (
+        said.new_verdict is None
+        and said.new_confidence is None
+        and said.evidence is None
+        and said.arguments is None
+        and not said.reasoning
+        and not said.content
+    )
+
+
+def _replied(before: Standing | None, agent: str, said: Reply) -> Standing | None:
+    """What the reply leaves open stays as it was."""
+    verdict, confidence = said.new_verdict, said.new_confidence
+    if before is None:
+        if verdict is None or confidence is None:
+            return None
+        before = Standing(agent=agent, verdict=verdict, confidence=confidence)
+    return Standing(
+        agent=agent,
+        verdict=verdict or before.verdict,
+        confidence=before.confidence if confidence is None else confidence,
+        reasoning=said.reasoning or said.content or before.reasoning,
+        evidence=before.evidence if said.evidence is None else said.evidence,
+        arguments=before.arguments if said.arguments is None else said.arguments,
+    )

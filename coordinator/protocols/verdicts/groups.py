@@ -1,0 +1,18 @@
+"""Agents that hold the same verdict, the unit in which termination and the manager think."""
+
+from collections.abc import Sequence
+
+from parley.bus.contracts.verdicts.content import Verdict
+from parley.coordinator.protocols.verdicts.position import Position
+
+
+def by_verdict(positions: Sequence[Position]) -> dict[Verdict, list[Position]]:
+    """In the order in which the verdicts are first seen, which breaks ties."""
+    groups: dict[Verdict, list[Position]] = {}
+    for position in positions:
+        groups.setdefault(position.verdict, []).append(position)
+    return groups
+
+
+def mean_confidence(group: Sequence[Position]) -> float:
+    return sum([confidence for _, _, confidence in group]) / len(group)

@@ -1,0 +1,65 @@
+"""The turns of a debate of verdicts as a reader wants them: what each changed."""
+
+from collections.abc import Iterator
+
+from parley.bus.contracts.base import Contract
+from parley.bus.contracts.facts import Abstained
+from parley.bus.contracts.verdicts.content import Reply, ResponseType, RoundRequest, Verdict
+from parley.coordinator.core.state import DebateState, Heard, Step
+from parley.coordinator.protocols.verdicts.board import Stand, finished_rounds, stand_after
+
+
+class DebateTurn(Contract):
+    """One agent's turn in one round, with what it changed."""
+
+    round: int
+    agent: str
+    challengers: tuple[str, ...]
+    response_type: ResponseType | None
+    response: str
+    verdict_before: Verdict | None
+    verdict_after: Verdict | None
+    confidence_before: float | None
+    confidence_after: float | None
+    verdict_changed: bool
+
+
+def turns_of(state: DebateState) -> tuple[DebateTurn, ...]:
+    """Of the rounds; opening statements are no turns."""
+    standing: dict[str, Stand] = {}
+    turns = []
+    for number, step in enumerate(finished_rounds(state)):
+        for heard in step.heard:
+            before = standing.get(heard.said.persona)
+            after = stand_after(before, heard) or before
+            if after is not None:
+                standing[heard.said.persona] = after
+            if number > 0:
+                turns.append(_turn(number, step, heard, before, after))
+    return tuple(turns)
+
+
+def _turn(
+    number: int, step: Step, heard: Heard, before: Stand | None, after: Stand | None
+) -> DebateTurn:
+    content = None if isinstance(heard.said, Abstained) else heard.said.content
+    reply = content if isinstance(content, Reply) else None
+    return DebateTurn(
+        round=number,
+        agent=heard.said.persona,
+        challengers=tuple(_challengers(step, heard.said.persona)),
+        response_type=reply.response_type if reply else None,
+        response=reply.content if reply else "",
+        verdict_before=before.verdict if before else None,
+        verdict_after=after.verdict if after else None,
+        confidence_before=before.confidence if before else None,
+        confidence_after=after.confidence if after else None,
+        verdict_changed=bool(before and after and before.verdict != after.verdict),
+    )
+
+
+def _challengers(step: Step, agent: str) -> Iterator[str]:
+    if isinstance(step.ask.request, RoundRequest):
+        for challenge in step.ask.request.challenges:
+            if challenge.challenged == agent:
+                yield challenge.challenger

@@ -1,0 +1,123 @@
+"""
+Decisions on their way into the log: made as soon as one is due, and offered to it.
+
+Nobody waits for the server's word. The log is followed anyway, and shows what became of an offer:
+it stands there, or another control fact in its place. What the log has not shown after a while, or
+when the connection breaks, is written once more, and this time its writer waits for an answer.
+"""
+
+from collections.abc import Mapping
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+
+from parley.bus.contracts.facts import Recalled, Remembered
+from parley.bus.errors import BadInput, Conflict, Unavailable
+from parley.bus.journal import Draft, Journal
+from parley.bus.subjects import DebateRef
+from parley.coordinator.core.policy import Flow, Impasse, give_up
+from parley.coordinator.core.state import DebateState
+from parley.coordinator.effects.absa import memory_of
+from parley.coordinator.service.deciding import decision, drafted
+from parley.coordinator.service.tracked import Sent, TrackedDebate
+
+# How long the log may show nothing of an offer.
+DOUBT_S = 3.0
+
+log = structlog.get_logger()
+
+
+class Decisions:
+    def __init__(self, journal: Journal, flows: Mapping[str, Flow], writes_at_once: int) -> None:
+        self._journal = journal
+        self._flows = flows
+        self._memory = memory_of(journal.bus)
+        self._at_once = anyio.CapacityLimiter(writes_at_once)
+        self._tasks: TaskGroup
+        self._losses = journal.bus.link.losses
+        self._closed = False
+
+    def start(self, tasks: TaskGroup) -> None:
+        self._tasks = tasks
+
+    def close(self) -> None:
+        """None is made any more."""
+        self._closed = True
+
+    def make_if_due(self, ref: DebateRef, tracked: TrackedDebate, now: float) -> bool:
+        if tracked.state is None or tracked.is_writing or self._closed:
+            return False
+        fact = decision(ref, tracked.state, self._flows)
+        if fact is None:
+            return False
+        tracked.acting_after = tracked.control
+        if isinstance(fact, Recalled | Remembered):
+            after = tracked.control
+            self._tasks.start_soon(self._look_up, ref, tracked, tracked.state, fact, after)
+            return True
+        draft = drafted(self._journal, ref, tracked.state, fact)
+        tracked.sent = Sent(draft, tracked.control, now)
+        if not self._journal.offer(ref, draft, after=tracked.control):
+            self._insist(ref, tracked, tracked.sent)
+        return True
+
+    def give_up(self, ref: DebateRef, tracked: TrackedDebate, state: DebateState) -> None:
+        """Close a debate as failed whose state is the last one that could be arrived at."""
+        if tracked.is_writing or self._closed:
+            return
+        tracked.acting_after = tracked.control
+        draft = self._journal.draft(ref, give_up(state, Impasse.UNDECIDABLE))
+        self._insist(ref, tracked, Sent(draft, tracked.control))
+
+    def look_after(self, debates: Mapping[DebateRef, TrackedDebate], now: float) -> None:
+        """Insist on what was offered and is in doubt."""
+        losses = self._journal.bus.link.losses
+        broken, self._losses = losses != self._losses, losses
+        for ref, tracked in debates.items():
+            sent = tracked.sent
+            if sent is None or sent.offered is None or sent.after != tracked.control:
+                continue
+            if broken or now > sent.offered + DOUBT_S:
+                self._insist(ref, tracked, sent)
+
+    def _insist(self, ref: DebateRef, tracked: TrackedDebate, sent: Sent) -> None:
+        tracked.sent = sent._replace(offered=None)
+        self._tasks.start_soon(self._write, ref, tracked, sent.draft, sent.after)
+
+    async def _look_up(
+        self,
+        ref: DebateRef,
+        tracked: TrackedDebate,
+        state: DebateState,
+        fact: Recalled | Remembered,
+        after: int,
+    ) -> None:
+        async with self._at_once:
+            found = await self._memory.look_up(ref, state, fact)
+        if tracked.control == after:
+            draft = drafted(self._journal, ref, state, found)
+            tracked.sent = Sent(draft, after)
+            await self._write(ref, tracked, draft, after)
+
+    async def _write(
+        self, ref: DebateRef, tracked: TrackedDebate, draft: Draft, after: int
+    ) -> None:
+        told = ""
+        while tracked.control == after:
+            try:
+                async with self._at_once:
+                    await self._journal.control(ref, draft, after=after)
+            except Unavailable as error:
+                if str(error) != told:
+                    log.warning("control_write_undecided", debate=str(ref), reason=str(error))
+                told = str(error)
+                continue
+            except Conflict:
+                log.debug("decided_already", debate=str(ref))
+            except BadInput as error:
+                log.error("control_write_refused", debate=str(ref), reason=str(error))  # noqa: TRY400
+            except Exception:
+                log.exception("control_write_failed", debate=str(ref))
+            tracked.answered_after = after
+            return

@@ -1,0 +1,81 @@
+"""Which debates of the log are open: what its subjects tell at once, and what only reading shows."""
+
+import anyio.lowlevel
+
+from parley.bus.errors import DecodeError
+from parley.bus.journal import Journal
+from parley.bus.port import Record
+from parley.bus.subjects import ASKS, TURN, DebateRef
+
+# Records looked at before others get a turn.
+AT_A_TIME = 200
+
+
+async def not_closed(journal: Journal) -> list[DebateRef]:
+    """Submitted, with nothing on the subject of a closing."""
+    closed = await _refs(journal, journal.subjects.closings())
+    submitted = await _refs(journal, journal.subjects.submissions())
+    return [ref for ref in submitted if ref not in closed]
+
+
+async def falsely_closed(journal: Journal) -> list[DebateRef]:
+    """Where what stands on the subject of the closing is none. Reads the closings of all debates."""
+    closed, false = set[DebateRef](), dict[DebateRef, None]()
+    for number, record in enumerate(await journal.bus.read(journal.subjects.closings())):
+        if number % AT_A_TIME == 0:
+            await anyio.lowlevel.checkpoint()
+        address = journal.subjects.parse(record.subject)
+        if address is not None and _is_fact(journal, record):
+            closed.add(address[0])
+        elif address is not None:
+            false[address[0]] = None
+    return [ref for ref in false if ref not in closed]
+
+
+async def debates_without_submission(journal: Journal) -> list[DebateRef]:
+    """Asked for something and never closed, but their submission is gone: nobody can go on."""
+    asked = await _refs(journal, journal.subjects.every_ask())
+    closed = await _refs(journal, journal.subjects.closings())
+    submitted = await _refs(journal, journal.subjects.submissions())
+    return [ref for ref in asked if ref not in closed and ref not in submitted]
+
+
+async def unasked_turns(journal: Journal) -> list[Record]:
+    """
+    Those that came while no coordinator ran, for a step or a debate that does not exist.
+
+    A debate that grows old loses its submission and asks before its turns: those stay.
+    """
+    begun = await _refs(journal, journal.subjects.submissions())
+    known = {**begun, **await _refs(journal, journal.subjects.every_control())}
+    asked = set[tuple[DebateRef, str]]()
+    for subject in await journal.bus.subjects(journal.subjects.every_ask()):
+        address = journal.subjects.parse(subject)
+        if address is not None:
+            asked.add((address[0], _step_of(address[1].removeprefix(ASKS))))
+    found: list[Record] = []
+    for subject in await journal.bus.subjects(journal.subjects.turns()):
+        address = journal.subjects.parse(subject)
+        if address is not None:
+            ref, step = address[0], _step_of(address[1].removeprefix(TURN))
+            if (ref, step) in asked or (ref in known and ref not in begun):
+                continue
+        found += await journal.bus.read(subject)
+    return found
+
+
+def _step_of(tail: str) -> str:
+    return tail.partition(".")[0]
+
+
+async def _refs(journal: Journal, filter_subject: str) -> dict[DebateRef, None]:
+    found = map(journal.subjects.parse, await journal.bus.subjects(filter_subject))
+    return dict.fromkeys(address[0] for address in found if address is not None)
+
+
+def _is_fact(journal: Journal, record: Record) -> bool:
+    try:
+        journal.decode(record)
+    except DecodeError:
+        return False
+    return True

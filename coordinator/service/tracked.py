@@ -1,0 +1,70 @@
+"""What a coordinator knows of one open debate."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from parley.bus.contracts.facts import Fact
+from parley.bus.journal import Draft
+from parley.bus.port import Record
+from parley.bus.subjects import CONTROL, DebateRef
+from parley.coordinator.core.state import DebateState
+
+
+class Sent(NamedTuple):
+    """A decision that we wrote, and the control sequence after which."""
+
+    draft: Draft
+    after: int
+    # When it was offered to the log, if nobody will answer it.
+    offered: float | None = None
+
+
+@dataclass(slots=True)
+class TrackedDebate:
+    """A debate that is not closed. `state` is folded only while this replica acts on it."""
+
+    sequence: int = 0
+    # The last record under the guard of the control facts, whatever it holds. It moves with the
+    # state: a guard must never vouch for more than a decision has seen.
+    control: int = 0
+    touched: float = 0.0
+    mine: bool = False
+    state: DebateState | None = None
+    loading: bool = False
+    arrived: list[Record] = field(default_factory=list)
+    # The control sequence after which a write of ours is under way, or was answered.
+    acting_after: int | None = None
+    answered_after: int | None = None
+    # What we wrote last, until it comes back through the log: it need not be read then.
+    sent: Sent | None = None
+    # The last ask, and when we first saw it by our own clock.
+    asked: tuple[int, float] = (0, 0.0)
+    deadline: float | None = None
+    looked_into: int = -1
+
+    @property
+    def is_writing(self) -> bool:
+        """A decision was made and the log does not show yet what became of it."""
+        return self.acting_after == self.control
+
+    def move_to(self, sequence: int, tail: str) -> None:
+        """Past a record whose subject ends in `tail`."""
+        self.sequence = sequence
+        if tail.startswith(CONTROL):
+            self.control = sequence
+
+    def see_ask(self, sequence: int, now: float) -> float:
+        """When the latest ask was first seen: reading it back later does not begin its time anew."""
+        if sequence > self.asked[0]:
+            self.asked = (sequence, now)
+        return self.asked[1]
+
+
+class News(NamedTuple):
+    """A record that concerns a tracked debate; `fact` is read only if somebody needs it."""
+
+    record: Record
+    ref: DebateRef
+    tail: str
+    tracked: TrackedDebate
+    fact: Fact | None

@@ -1,0 +1,62 @@
+"""A folder with a manifest becomes a report, and a cache spares the second analysis."""
+
+from pathlib import Path
+
+from parley.agents.forensic.debate import Position
+from parley.agents.forensic.evaluate import (
+    judge_all,
+    last_word,
+    majority,
+    milliseconds_per_megapixel,
+    report,
+    trust_weighted,
+)
+from parley.agents.forensic.evidence import Skill
+from parley.agents.forensic.specimen import inpainted, spliced, untouched
+from parley.agents.forensic.training.data import VARIANTS, load_samples
+from parley.bus.contracts.verdicts.content import Verdict
+
+AUTHENTIC, AI, UNCERTAIN = Verdict.AUTHENTIC, Verdict.AI_GENERATED, Verdict.UNCERTAIN
+
+
+def labelled(folder: Path) -> Path:
+    lines = ["path,label,source_repo,kind"]
+    for made, label in ((untouched(), "AUTHENTIC"), (spliced(), "MANIPULATED"),
+                        (inpainted(), "AI_GENERATED")):  # fmt: skip
+        (folder / made.name).write_bytes(made.data)
+        lines.append(f"{made.name},{label},own:fixtures,synthetic")
+    (folder / "manifest.csv").write_text("\n".join(lines))
+    return folder
+
+
+def test_a_folder_is_evaluated_in_every_variant(tmp_path: Path) -> None:
+    folder, cache = labelled(tmp_path), tmp_path / "features.jsonl"
+    samples = load_samples(folder, VARIANTS, cache)
+    assert [s.variant for s in samples] == list(VARIANTS) * 3
+    assert {s.source for s in samples} == {"fixtures"}
+    assert load_samples(tmp_path / "gone", VARIANTS, cache) == samples
+    judged = judge_all(samples, "shipped", last_word)
+    lines = list(report(judged))
+    right = sum(j.debate is j.sample.label for j in judged if j.sample.variant == "original")
+    assert (
+        next(line for line in lines if line.startswith("debate ")).split()[1] == f"{right / 3:.3f}"
+    )
+    assert sum("fixed" in line for line in lines) == len(VARIANTS)
+    assert all(cost > 0 for cost in milliseconds_per_megapixel(folder, ["spliced.jpg"]).values())
+
+
+def test_votes() -> None:
+    positions = [
+        Position("frequency", AI, 0.6),
+        Position("noise", AI, 0.5),
+        Position("watermark", UNCERTAIN, 0.33),
+        Position("spatial", UNCERTAIN, 0.9),
+    ]
+    even = dict.fromkeys((skill.value for skill in Skill), 0.8)
+    assert majority(positions) is AI
+    assert trust_weighted(positions, even) is UNCERTAIN
+    assert trust_weighted(positions, even | {"spatial": 0.1}) is AI
+    assert last_word([tuple(positions)], even) is None
+    assert last_word([tuple(positions)] * 4, even) == (UNCERTAIN, 0.9)
+    agreed = tuple(Position(p.agent, AUTHENTIC, p.confidence) for p in positions)
+    assert last_word([agreed], even) == (AUTHENTIC, 0.9)

@@ -1,0 +1,289 @@
+"""A budget ends a debate from the log alone, with the best verdict so far, on every panel."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import pytest
+
+from parley.agents.absa.script import AbsaScript, recite_absa
+from parley.agents.script import Script, recite
+from parley.bus.codec import encode
+from parley.bus.contracts.base import Usage
+from parley.bus.contracts.budget import Allowance, BatchBudget, Budget
+from parley.bus.contracts.facts import (
+    Asked,
+    Content,
+    Fact,
+    Failure,
+    FailureReason,
+    RequestByReference,
+    Status,
+    Submitted,
+    TurnTaken,
+)
+from parley.bus.contracts.panel import DebateInput, Panel, PanelBase, VerdictParams
+from parley.bus.contracts.verdicts.content import ManagerDecision, TerminationReason, Verdict
+from parley.bus.subjects import DebateRef
+from parley.coordinator.core.audit import audit
+from parley.coordinator.core.budget import budget_of
+from parley.coordinator.core.policy import decide
+from parley.coordinator.core.reducer import apply
+from parley.coordinator.core.state import DebateState, Step
+from parley.coordinator.protocols.absa.result import record_of
+from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
+from tests import absa_debates, deliberations
+from tests.absa_debates import TEXT
+from tests.debates import DEADLOCK, STALEMATE, panel
+from tests.vectors_c import VECTORS as VECTORS_C
+
+COST = Usage(model_calls=2, input_tokens=300, output_tokens=100, cost=0.5)
+
+
+def turns(script: Script, step: Step, seconds: float) -> list[Fact]:
+    request = step.ask.request
+    assert not isinstance(request, RequestByReference)
+    return [
+        TurnTaken(
+            step=step.name,
+            persona=one,
+            content=recite(script, request, one),
+            usage=COST,
+            seconds=seconds,
+        )
+        for one in step.waiting_for
+    ]
+
+
+def play(script: Script, seconds: float = 3.0, **params: Any) -> VerdictResult:
+    facts: list[Fact] = [Submitted(panel=panel(**params), input=DebateInput(text="a photograph"))]
+    state = apply(DebateState(), facts[0])
+    while state.closed is None:
+        due, step = decide(state), state.open_step
+        for fact in [due] if due is not None else turns(script, step, seconds) if step else []:
+            facts.append(fact)
+            state = apply(state, fact)
+    report = audit(facts)
+    assert report.holds, report.discrepancies
+    return result_of(DebateRef("forensic", "d"), state)
+
+
+@pytest.mark.parametrize(
+    ("params", "rounds"),
+    [
+        ({"budget_calls": 8}, 0),
+        ({"budget_calls": 9}, 1),
+        ({"budget_tokens": 1600}, 0),
+        ({"budget_tokens": 1601}, 1),
+        ({"budget_cost": 2.0}, 0),
+        ({"budget_cost": 2.1}, 1),
+        ({"budget_seconds": 3.0}, 0),
+        ({"budget_seconds": 3.1}, 1),
+    ],
+    ids=str,
+)
+def test_no_round_is_opened_once_the_budget_is_used(params, rounds):
+    result = play(STALEMATE, **params)
+    assert result.termination_reason is TerminationReason.BUDGET_EXHAUSTED
+    assert result.status is Status.COMPLETED
+    assert result.total_rounds == rounds
+    assert result.final_verdict is Verdict.AI_GENERATED
+    assert (result.confidence, result.incomplete) == (0.55, True)
+    assert result.usage.model_calls == result.actual_llm_calls == 8 * (rounds + 1)
+    last = result.declarations[-1].details
+    assert last.thresholds == params
+    assert last.values["calls"] == 8 * (rounds + 1)
+    assert last.forced_by_cap is True
+
+
+def test_a_rule_that_ends_the_debate_goes_before_the_budget():
+    result = play(STALEMATE, budget_calls=24)
+    assert result.termination_reason is TerminationReason.STALEMATE
+
+
+def test_without_a_budget_nothing_is_said_of_one():
+    assert "budget" not in VerdictParams().model_dump_json()
+    assert play(STALEMATE).termination_reason is TerminationReason.STALEMATE
+
+
+def test_no_follow_up_is_asked_for_beyond_the_budget():
+    result = play(DEADLOCK, budget_calls=16)
+    assert result.termination_reason is TerminationReason.HIGH_CONFIDENCE_DEADLOCK
+    assert result.usage.model_calls == 16
+    assert [one.status for one in result.follow_ups] == ["unanswered"]
+
+
+REFUSED = Failure(reason=FailureReason.BUDGET_EXHAUSTED, detail="the budget is used up")
+BOUND = Budget(calls=3)
+PanelT = TypeVar("PanelT", bound=PanelBase)
+
+
+def limited(chosen: PanelT) -> PanelT:
+    return chosen.model_copy(update={"budget": BOUND})
+
+
+def cut_short(chosen: Panel, say: Callable[[Step, str], Content], turns: int) -> DebateState:
+    """After so many turns everybody else is refused; the audit must hold."""
+    facts: list[Fact] = [Submitted(panel=chosen, input=DebateInput(text=TEXT))]
+    state = apply(DebateState(), facts[0])
+    while state.closed is None:
+        due, step = decide(state), state.open_step
+        for fact in [due] if due is not None else _spoken(step, say, turns, facts):
+            facts.append(fact)
+            state = apply(state, fact)
+    report = audit(facts)
+    assert report.holds, report.discrepancies
+    return state
+
+
+def _spoken(
+    step: Step | None, say: Callable[[Step, str], Content], turns: int, facts: list[Fact]
+) -> list[Fact]:
+    assert step is not None
+    before = sum(isinstance(fact, TurnTaken) for fact in facts)
+    return [
+        TurnTaken(
+            step=step.name,
+            persona=persona,
+            content=say(step, persona) if before + at < turns else REFUSED,
+        )
+        for at, persona in enumerate(step.waiting_for)
+    ]
+
+
+def reciting(lines: Script | AbsaScript) -> Callable[[Step, str], Content]:
+    def say(step: Step, persona: str) -> Content:
+        request = step.ask.request
+        assert not isinstance(request, RequestByReference)
+        if isinstance(lines, AbsaScript):
+            return recite_absa(lines, step.name, request, persona)
+        return recite(lines, request, persona)
+
+    return say
+
+
+@pytest.mark.parametrize(
+    ("turns", "status", "reason", "verdict"),
+    [
+        (0, Status.FAILED, "budget_exhausted", Verdict.UNCERTAIN),
+        (2, Status.FAILED, "budget_exhausted", Verdict.AI_GENERATED),
+        (3, Status.COMPLETED, "budget_exhausted", Verdict.AI_GENERATED),
+        (6, Status.COMPLETED, "budget_exhausted", Verdict.AI_GENERATED),
+        (12, Status.COMPLETED, "stalemate", Verdict.MANIPULATED),
+    ],
+)
+def test_verdicts_end_where_somebody_is_refused(turns, status, reason, verdict):
+    state = cut_short(limited(panel()), reciting(STALEMATE), turns)
+    assert state.closed is not None
+    assert (state.closed.status, state.closed.reason) == (status, reason)
+    assert state.decided is not None
+    assert isinstance(state.decided.decision, ManagerDecision)
+    assert state.decided.decision.final_verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("turns", "status", "reason", "asked"),
+    [
+        (0, Status.FAILED, "budget_exhausted", 1),
+        (2, Status.FAILED, "budget_exhausted", 3),
+        (3, Status.COMPLETED, "budget_exhausted", 4),
+        (5, Status.COMPLETED, "budget_exhausted", 6),
+        (6, Status.COMPLETED, "budget_exhausted", 7),
+        (7, Status.COMPLETED, "budget_exhausted", 8),
+        (9, Status.COMPLETED, "budget_exhausted", 8),
+        (10, Status.COMPLETED, "debate_action", 8),
+    ],
+)
+def test_the_pipeline_settles_what_stage_1_found(turns, status, reason, asked):
+    state = cut_short(limited(absa_debates.panel()), reciting(absa_debates.FLIP), turns)
+    assert state.closed is not None
+    assert (state.closed.status, state.closed.reason) == (status, reason)
+    assert len(state.steps) == asked
+    record = record_of(absa_debates.REF, state)
+    assert (record is None) == (status is Status.FAILED)
+    if record is not None and turns < 10:
+        assert absa_debates.final(record) == [("피부톤", "neutral"), ("가격", "negative")]
+    if status is Status.COMPLETED and turns < 6:
+        assert state.terminated is not None
+        assert state.terminated.reason is TerminationReason.BUDGET_EXHAUSTED
+
+
+@pytest.mark.parametrize("turns", range(30))
+def test_a_deliberation_keeps_its_last_conclusion(turns):
+    vector = VECTORS_C[0]
+    chosen = limited(deliberations.panel(vector.theta, **vector.params))
+    say = reciting(deliberations.script_of(vector))
+    whole = cut_short(chosen, say, 10_000)
+    spoken = sum(len(step.heard) for step in whole.steps)
+    state = cut_short(chosen, say, turns)
+    assert state.closed is not None
+    if turns >= spoken:
+        assert state.closed == whole.closed
+        return
+    assert state.closed.status is Status.COMPLETED
+    in_time = turns >= spoken - 1
+    assert (state.closed.reason == "budget_exhausted") is not in_time
+    assert state.decided is not None
+    assert state.decided.decision.incomplete
+
+
+@pytest.mark.parametrize(
+    ("chosen", "lines"),
+    [
+        (panel().model_copy(update={"budget": BOUND}), STALEMATE),
+        (absa_debates.panel().model_copy(update={"budget": BOUND}), absa_debates.FLIP),
+    ],
+    ids=["verdicts", "absa"],
+)
+def test_every_ask_says_what_it_is_charged_to(chosen, lines):
+    batch = BatchBudget(name="b1", budget=Budget(cost=1.0))
+    state = cut_short(chosen.model_copy(update={"batch": batch}), reciting(lines), 100)
+    assert {step.ask.budget for step in state.steps} == {
+        Allowance(debate=BOUND, batch=batch, personas=state.running_panel.everybody)
+    }
+    free = cut_short(chosen.model_copy(update={"budget": None}), reciting(lines), 100)
+    assert {step.ask.budget for step in free.steps} == {None}
+    assert b"budget" not in encode(free.steps[0].ask)
+
+
+def test_nobody_ends_a_debate_by_a_budget_that_it_does_not_have():
+    """Three speak, and the fourth says each time that the budget is used up."""
+    whole = cut_short(panel(), reciting(STALEMATE), 10_000)
+    roster = whole.running_panel.roster
+
+    def say(step: Step, persona: str) -> Content:
+        return REFUSED if persona == roster[-1] else reciting(STALEMATE)(step, persona)
+
+    state = cut_short(panel(), say, 10_000)
+    assert state.terminated is not None
+    assert state.terminated.reason is not TerminationReason.BUDGET_EXHAUSTED
+    assert state.closed is not None
+    assert state.closed.status is Status.COMPLETED
+
+
+def test_no_turn_takes_longer_than_its_step_waits():
+    limit = panel().deadline_s * 3
+    result = play(STALEMATE, seconds=1e9, budget_seconds=limit)
+    seconds = result.declarations[0].details.values.get("seconds", 0.0)
+    assert isinstance(seconds, float)
+    assert seconds <= limit
+    assert result.total_rounds >= 1
+
+
+def test_a_log_that_does_not_say_who_draws_on_a_budget_still_holds():
+    facts: list[Fact] = [Submitted(panel=limited(panel()), input=DebateInput(text=TEXT))]
+    state = apply(DebateState(), facts[0])
+    while state.open_step is None:
+        due = decide(state)
+        assert due is not None
+        if isinstance(due, Asked):
+            due = due.model_copy(update={"budget": Allowance(debate=BOUND)})
+        facts.append(due)
+        state = apply(state, due)
+    assert b"personas" not in encode(facts[-1]).partition(b'"budget"')[2]
+    assert audit(facts).holds
+
+
+def test_of_two_limits_the_smaller_holds():
+    chosen = panel(budget_calls=5, budget_cost=1.0)
+    both = chosen.model_copy(update={"budget": Budget(calls=3, tokens=900)})
+    assert budget_of(both) == Budget(calls=3, tokens=900, cost=1.0)
