@@ -37,20 +37,25 @@ from collections.abc import Mapping
 from typing import Annotated, Self
 
 import anyio
-from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
+from pydantic import BeforeValidator, Field, JsonValue, ValidationError, model_validator
 
 from parley.agents.absa.script import AbsaScript, play_line
 from parley.agents.brain import Answer, BrainFailure, Task
 from parley.agents.cue import Cue
-from parley.agents.deliberation.script import IterationLines, deliberate, sum_up
+from parley.agents.deliberation.script import (
+    IterationLines,
+    IterationRequest,
+    deliberate,
+    sum_up,
+)
 from parley.agents.files import ParsedFiles
 from parley.agents.verdicts.report import recount
-from parley.bus.contracts.absa.requests import AbsaRequest
 from parley.bus.contracts.base import Contract, Share, Text, Token
 from parley.bus.contracts.deliberation.content import Summary, SummaryRequest
 from parley.bus.contracts.deliberation.regimes import Theta
 from parley.bus.contracts.facts import Content, FailureReason, Request
 from parley.bus.contracts.verdicts.content import (
+    Label,
     Localization,
     LocalizeRequest,
     OpeningRequest,
@@ -61,7 +66,6 @@ from parley.bus.contracts.verdicts.content import (
     ResponseType,
     RoundRequest,
     Statement,
-    Verdict,
 )
 from parley.bus.errors import BadInput
 from parley.configs.careful_yaml import parse_yaml
@@ -70,8 +74,12 @@ from parley.configs.careful_yaml import parse_yaml
 SCRIPT_BLOB = "script"
 
 
+def _folded(value: object) -> object:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
 class Line(Cue):
-    verdict: Verdict | None = None
+    verdict: Annotated[Label, BeforeValidator(_folded)] | None = None
     confidence: Share | None = None
     reasoning: Text = ""
     arguments: tuple[Text, ...] | None = None
@@ -89,11 +97,6 @@ class Line(Cue):
                 "a short line is [verdict, confidence] or [verdict, confidence, reasoning]"
             )
         return dict(zip(names, value, strict=False))
-
-    @field_validator("verdict", mode="before")
-    @classmethod
-    def _verdict_by_any_name(cls, value: object) -> object:
-        return Verdict.parse(value) or value if isinstance(value, str) else value
 
 
 # Of an agent that is not named.
@@ -155,6 +158,15 @@ class Script(Contract):
         deliberating = {agent for lines in self.iterations or () for agent in lines.says}
         return opposed | deliberating | set(self.follow_ups)
 
+    def verdicts(self) -> dict[str, str]:
+        """Every verdict that a line names, by its place in the file."""
+        return {
+            f"rounds.{number}.{agent}.verdict": line.verdict
+            for number, lines in enumerate(self.rounds or ())
+            for agent, line in lines.items()
+            if line.verdict is not None
+        }
+
     def line(self, round_: int, agent: str) -> Line | None:
         rounds = self.rounds or ()
         return rounds[round_].get(agent) if round_ < len(rounds) else None
@@ -204,10 +216,10 @@ def cue_for(script: Script, request: Request, persona: str) -> Cue | None:
             return script.line(request.round, persona)
         case LocalizeRequest() | ReportRequest() | SummaryRequest():
             return None
-        case _ if isinstance(request, AbsaRequest):
-            return None
-        case _:
+        case _ if isinstance(request, IterationRequest):
             return script.iteration(request.iteration).says.get(persona)
+        case _:
+            return None
 
 
 def recite(script: Script, request: Request, persona: str) -> Content:
@@ -230,12 +242,12 @@ def _recited(script: Script, request: Request, persona: str, cue: Cue | None) ->
             return script.report or recount(request)
         case SummaryRequest():
             return script.summary or sum_up(request)
-        case _ if isinstance(request, AbsaRequest):
+        case _ if isinstance(request, IterationRequest):
+            return deliberate(script.iteration(request.iteration), request, persona)
+        case _:
             raise BrainFailure(
                 FailureReason.UNSUPPORTED_REQUEST, f"the script knows nothing of {request.kind}"
             )
-        case _:
-            return deliberate(script.iteration(request.iteration), request, persona)
 
 
 def _statement(line: Line | None, persona: str) -> Statement:
@@ -254,7 +266,7 @@ def _statement(line: Line | None, persona: str) -> Statement:
 
 def _reply(line: Line, request: RoundRequest, persona: str) -> Reply:
     before = {one.agent: one.verdict for one in request.standing}.get(persona)
-    changed = line.verdict is not None and line.verdict is not before
+    changed = line.verdict is not None and line.verdict != before
     challenged = persona in [challenge.challenged for challenge in request.challenges]
     default = (
         ResponseType.CONCESSION

@@ -1,30 +1,12 @@
 """Facts to bytes and back. What a message is, its subject says; what is inside must agree with it."""
 
-from functools import lru_cache
-from typing import TypeVar
+from functools import cache, lru_cache
+from typing import TypeVar, cast
 
 from pydantic import ValidationError
 
-from parley.bus.contracts.facts import (
-    Abstained,
-    Ask,
-    Asked,
-    CancelRequested,
-    Closed,
-    DeadlineFired,
-    Decided,
-    Fact,
-    FactBase,
-    Judged,
-    Moderated,
-    Opened,
-    Overridden,
-    Recalled,
-    Remembered,
-    Submitted,
-    Terminated,
-    TurnTaken,
-)
+from parley.bus.contracts.facts import CORE_FACTS, Ask, Fact, FactBase
+from parley.bus.contracts.registry import finding_types
 from parley.bus.errors import DecodeError
 from parley.bus.subjects import CONTROL, ask_tail, tail_of
 
@@ -36,22 +18,13 @@ ASKS_KEPT = 64
 # All debates of a panel have the same few.
 TAILS_KEPT = 1024
 
-_BY_HEAD: dict[str, type[Fact]] = {
-    "submitted": Submitted,
-    "cancel": CancelRequested,
-    "turn": TurnTaken,
-    "fired": DeadlineFired,
-    "ctl.opened": Opened,
-    "ctl.ask": Asked,
-    "ctl.abstained": Abstained,
-    "ctl.terminated": Terminated,
-    "ctl.decided": Decided,
-    "ctl.judged": Judged,
-    "ctl.overridden": Overridden,
-    "ctl.moderated": Moderated,
-    "ctl.recalled": Recalled,
-    "ctl.remembered": Remembered,
-    "ctl.closed": Closed,
+# How the subject of a fact begins, where that is not the name of its type.
+_HEADS = {
+    "submitted": "submitted",
+    "cancel": "cancel",
+    "turn": "turn",
+    "fired": "fired",
+    "asked": "ctl.ask",
 }
 
 
@@ -64,16 +37,24 @@ def decode(tail: str, data: bytes) -> Fact:
     model = _model_of(tail)
     if model is None:
         raise DecodeError(f"no fact is known for subject …{tail}")
-    fact = _validated(model, data)
+    fact = cast("Fact", _validated(model, data))
     _check(tail, tail_of(fact))
     return fact
 
 
 @lru_cache(maxsize=TAILS_KEPT)
-def _model_of(tail: str) -> type[Fact] | None:
+def _model_of(tail: str) -> type[FactBase] | None:
     start = len(CONTROL) if tail.startswith(CONTROL) else 0
     end = tail.find(".", start)
-    return _BY_HEAD.get(tail if end < 0 else tail[:end])
+    return _models().get(tail if end < 0 else tail[:end])
+
+
+@cache
+def _models() -> dict[str, type[FactBase]]:
+    """Every fact there is, by how its subject begins."""
+    core = {str(one.model_fields["type"].default): one for one in CORE_FACTS}
+    known = {**core, **finding_types()}
+    return {_HEADS.get(name, f"{CONTROL}{name}"): model for name, model in known.items()}
 
 
 @lru_cache(maxsize=ASKS_KEPT)

@@ -20,28 +20,24 @@ from typing_extensions import override
 
 from parley import __version__
 from parley.bus.contracts.facts import (
+    CORE_FACTS,
     Ask,
     CancelRequested,
-    ControlFact,
-    DeadlineFired,
     Fact,
     FactBase,
     Submitted,
     TurnTaken,
 )
+from parley.bus.contracts.registry import finding_types
 from parley.bus.subjects import LIVE, DebateRef, Subjects
 
 Document = dict[str, JsonValue]
 
-FACTS: tuple[type[FactBase], ...] = typing.get_args(Fact)
-_MODELS: tuple[type[FactBase], ...] = (*FACTS, Ask)
-_CONTROL: tuple[type[FactBase], ...] = typing.get_args(ControlFact)
+# All others are written by the coordinator.
 _WRITERS: dict[type[FactBase], str] = {
     Submitted: "client",
     CancelRequested: "client",
     TurnTaken: "agent",
-    DeadlineFired: "coordinator",
-    **dict.fromkeys(_CONTROL, "coordinator"),
 }
 _PARAMETERS = {
     "panel": "The panel's name.",
@@ -62,13 +58,22 @@ _HEADERS: Document = {
 }  # fmt: skip
 
 
+def every_fact() -> tuple[type[FactBase], ...]:
+    """The core's, then those that the installed protocols add."""
+    return (*CORE_FACTS, *finding_types().values())
+
+
+def _models() -> tuple[type[FactBase], ...]:
+    return (*every_fact(), Ask)
+
+
 def json_schema() -> Document:
     """One schema for each fact, under `$defs`, and the union of all of them on top."""
     references, definitions = _schemas("#/$defs/{model}")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Facts of a Parley debate",
-        "oneOf": [references[fact] for fact in FACTS],
+        "oneOf": [references[fact] for fact in every_fact()],
         "$defs": definitions,
     }
 
@@ -79,10 +84,12 @@ def asyncapi(prefix: str = "debate") -> Document:
     subjects = Subjects(prefix)
     channels: Document = {}
     operations: Document = {}
-    for fact in FACTS:
+    for fact in every_fact():
         name = fact.__name__
         channels[name] = _channel(subjects.of(_ANY, _sample(fact)), name, _first_line(fact))
-        operations[f"write{name}"] = _operation("send", name, f"Written by: {_WRITERS[fact]}.")
+        operations[f"write{name}"] = _operation(
+            "send", name, f"Written by: {_WRITERS.get(fact, 'coordinator')}."
+        )
     again = subjects.redrive(_ANY, "{step}", "{persona}")
     channels["Redrive"] = _channel(again, Ask.__name__, "An ask once more, for one persona.")
     operations["writeRedrive"] = _operation("send", "Redrive", "Written by: operator.")
@@ -90,7 +97,7 @@ def asyncapi(prefix: str = "debate") -> Document:
         "address": f"{LIVE}.{prefix}.{{panel}}.{{id}}.>",
         "description": "Every fact, republished by the server once it is stored; for viewers.",
         "parameters": {name: {"description": _PARAMETERS[name]} for name in ("panel", "id")},
-        "messages": {one.__name__: _reference("messages", one.__name__) for one in FACTS},
+        "messages": {one.__name__: _reference("messages", one.__name__) for one in every_fact()},
     }
     operations["readLive"] = _operation("receive", "Live", "Read by: viewer.")
     messages: Document = {
@@ -100,7 +107,7 @@ def asyncapi(prefix: str = "debate") -> Document:
             "headers": _reference("schemas", "Headers"),
             "payload": _reference("schemas", one.__name__),
         }
-        for one in _MODELS
+        for one in _models()
     }
     return {
         "asyncapi": "3.0.0",
@@ -142,7 +149,7 @@ def _sample(fact: type[FactBase]) -> Fact:
 
 
 def _schemas(template: str) -> tuple[dict[type[BaseModel], JsonValue], Document]:
-    models: Sequence[tuple[type[BaseModel], JsonSchemaMode]] = [(one, _MODE) for one in _MODELS]
+    models: Sequence[tuple[type[BaseModel], JsonSchemaMode]] = [(one, _MODE) for one in _models()]
     by_model, whole = models_json_schema(
         models, ref_template=template, schema_generator=_WithoutDiscriminator
     )

@@ -9,12 +9,14 @@ panel in the user's directory takes the place of a built-in one with the same na
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
 from parley.bus.contracts.base import Share, Token
-from parley.bus.contracts.panel import ManagedPanel, Panel, VerdictPanel, VerdictParams
+from parley.bus.contracts.panel import ManagedPanel, Panel
+from parley.bus.contracts.verdicts.content import Label
+from parley.bus.contracts.verdicts.panel import PanelLabel, VerdictPanel, VerdictParams
 from parley.bus.errors import BadInput
 from parley.configs.careful_yaml import parse_yaml
 from parley.configs.files import read_mapping
@@ -37,6 +39,8 @@ class PanelFile(ManagedPanel):
     protocol: Literal["verdicts"]
     # Who sits on the panel unless a roster is given, and in which order; empty means everybody.
     order: tuple[Token, ...] = ()
+    labels: Annotated[tuple[PanelLabel, ...], Field(min_length=2)]
+    undecided: Label = "uncertain"
     params: VerdictParams = VerdictParams()
     presets: dict[Token, VerdictParams] = Field(default_factory=dict)
     trust: dict[Token, Share] = Field(default_factory=dict)
@@ -215,6 +219,8 @@ def _assemble(
         "deadline_s": content.deadline_s,
         "budget": content.budget,
         "batch": content.batch,
+        "labels": content.labels,
+        "undecided": content.undecided,
         "preset": preset,
         "params": {**content.params_of(preset).model_dump(), **_below("params", places)},
         "trust": {

@@ -6,19 +6,19 @@ import yaml
 
 from parley.agents.absa.script import AbsaScript, recite_absa
 from parley.agents.brain import BrainFailure
+from parley.bus.contracts.absa.findings import Recalled, Remembered
+from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.absa.record import FinalOutput, SampleIdentity
 from parley.bus.contracts.facts import (
     CancelRequested,
     DeadlineFired,
     Fact,
     Failure,
-    Recalled,
-    Remembered,
     RequestByReference,
     Submitted,
     TurnTaken,
 )
-from parley.bus.contracts.panel import AbsaPanel, DebateInput
+from parley.bus.contracts.panel import DebateInput
 from parley.bus.subjects import DebateRef
 from parley.configs.panels import parse_sets, resolve
 from parley.configs.protocols.absa import localised

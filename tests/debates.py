@@ -13,8 +13,10 @@ from parley.bus.contracts.facts import (
     Submitted,
     TurnTaken,
 )
-from parley.bus.contracts.panel import DebateInput, Persona, VerdictPanel, VerdictParams
-from parley.coordinator.core.policy import FLOWS, Flow, decide
+from parley.bus.contracts.panel import DebateInput, Persona
+from parley.bus.contracts.verdicts.panel import VerdictPanel, VerdictParams
+from parley.coordinator.core.policy import decide
+from parley.coordinator.core.protocol import PROTOCOLS, Protocol
 from parley.coordinator.core.reducer import apply, fold
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.trust import resolve_trust
@@ -61,19 +63,21 @@ def play_out_of_budget() -> tuple[list[Fact], DebateState]:
 
 
 def play(
-    panel: VerdictPanel, script: Script, flows: Mapping[str, Flow] = FLOWS
+    panel: VerdictPanel, script: Script, protocols: Mapping[str, Protocol] = PROTOCOLS
 ) -> tuple[list[Fact], DebateState]:
     """Everybody answers at once and nothing is lost."""
-    return play_on([Submitted(panel=panel, input=DebateInput(text="a photograph"))], script, flows)
+    return play_on(
+        [Submitted(panel=panel, input=DebateInput(text="a photograph"))], script, protocols
+    )
 
 
 def play_on(
-    before: Sequence[Fact], script: Script, flows: Mapping[str, Flow] = FLOWS
+    before: Sequence[Fact], script: Script, protocols: Mapping[str, Protocol] = PROTOCOLS
 ) -> tuple[list[Fact], DebateState]:
     """The rest of a debate that has come so far."""
     facts, state = list(before), fold(before)
     while state.closed is None:
-        decision = decide(state, flows)
+        decision = decide(state, protocols)
         if decision is not None:
             facts.append(decision)
             state = apply(state, decision)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from parley.agents.brain import BrainFailure
 from parley.agents.script import Script, recite
 from parley.bus.contracts.declaration import TerminationDeclaration
+from parley.bus.contracts.deliberation.panel import DeliberationPanel
 from parley.bus.contracts.deliberation.regimes import Iteration, RegimeOverrides, Theta, params_for
 from parley.bus.contracts.facts import (
     Content,
@@ -16,7 +17,7 @@ from parley.bus.contracts.facts import (
     Submitted,
     TurnTaken,
 )
-from parley.bus.contracts.panel import DebateInput, DeliberationPanel, Persona
+from parley.bus.contracts.panel import DebateInput, Persona
 from parley.bus.subjects import DebateRef
 from parley.coordinator.core.audit import audit
 from parley.coordinator.core.policy import decide

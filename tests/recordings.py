@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+from parley.agents.forensic.labels import Verdict
 from parley.agents.script import Script
 from parley.bus.contracts.base import Usage
 from parley.bus.contracts.facts import Fact, TurnTaken
-from parley.bus.contracts.panel import DebateInput, VerdictPanel
-from parley.bus.contracts.verdicts.content import Verdict
+from parley.bus.contracts.panel import DebateInput
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.subjects import DebateRef
 from parley.console.archive.reader import Recorded, fact_lines
 from parley.console.runtime.rehearsal import play

@@ -8,8 +8,9 @@ A debate played from `opening` and `changes` (an agent not named keeps its state
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from parley.bus.contracts.panel import VerdictParams
-from parley.bus.contracts.verdicts.content import TerminationReason, Verdict
+from parley.agents.forensic.labels import Verdict
+from parley.bus.contracts.verdicts.content import TerminationReason
+from parley.bus.contracts.verdicts.panel import VerdictParams
 from parley.coordinator.protocols.verdicts.position import Position
 from parley.coordinator.protocols.verdicts.presets import PRESETS
 

@@ -10,8 +10,9 @@ from anyio.to_thread import run_sync
 from parley.agents.absa.skill import answer
 from parley.agents.absa.text import resolve_language
 from parley.agents.brain import Answer, BrainFailure, Task
+from parley.bus.contracts.absa.protocol import AbsaContent
 from parley.bus.contracts.absa.requests import AbsaRequest
-from parley.bus.contracts.facts import AbsaContent, FailureReason, Request
+from parley.bus.contracts.facts import FailureReason, Request
 from parley.bus.extras import MissingPackage
 
 LONG_TEXT = 1_000

@@ -25,6 +25,7 @@ from parley.agents.forensic.evidence import (
     Measurement,
     Skill,
 )
+from parley.agents.forensic.labels import Verdict
 from parley.bus.contracts.base import Contract, Share, Text
 from parley.bus.contracts.verdicts.content import (
     Localization,
@@ -34,7 +35,6 @@ from parley.bus.contracts.verdicts.content import (
     RoundRequest,
     Standing,
     Statement,
-    Verdict,
 )
 
 CONCESSION_LEAD: Final = 0.05
@@ -43,7 +43,7 @@ EPS: Final = 1e-9
 SAME_PLACE: Final = 0.2
 _QUOTED = 2
 
-_WORDS: Final = {
+_WORDS: dict[str, str] = {
     Verdict.AUTHENTIC: "authentic",
     Verdict.MANIPULATED: "manipulated",
     Verdict.AI_GENERATED: "made by AI",
@@ -67,7 +67,7 @@ class Case(Contract):
     measurements: tuple[Measurement, ...]
     regions: tuple[Region, ...] = ()
     suspect_share: Share = 0.0
-    declared: Verdict | None = None
+    declared: str | None = None
     declared_because: Text = ""
     limitations: tuple[str, ...] = ()
 
@@ -114,7 +114,7 @@ def _opening_reason(evidence: Evidence) -> str:
     if found.skill is Skill.WATERMARK:
         return "The file carries no mark that I can read, and that says nothing either way."
     shares = ", ".join(f"{_WORDS[c]} {evidence.belief.of(c):.0%}" for c in CLASSES)
-    hesitation = "; too close to call" if evidence.verdict is Verdict.UNCERTAIN else ""
+    hesitation = "; too close to call" if evidence.verdict == Verdict.UNCERTAIN else ""
     return f"In {_STATE_WORDS[found.state]} my measurements give: {shares}{hesitation}."
 
 
@@ -143,11 +143,11 @@ def reply(
     challengers = tuple(c.challenger for c in request.challenges if c.challenged == own.agent)
     kind = _response_type(own.verdict, verdict, challengers, mine)
     held = f"{_WORDS[verdict]} ({joint.of(verdict):.0%} with all findings weighed)"
-    place = _place_in_words(mine, others) if verdict is Verdict.MANIPULATED else ""
+    place = _place_in_words(mine, others) if verdict == Verdict.MANIPULATED else ""
     return Reply(
         response_type=kind,
         content=_said(kind, held, _strongest_for(verdict, others), others, challengers) + place,
-        verdict_changed=verdict is not own.verdict,
+        verdict_changed=verdict != own.verdict,
         new_verdict=verdict,
         new_confidence=joint.of(verdict),
         reasoning=_weighing_in_words(joint, mine, others, calibration),
@@ -155,24 +155,24 @@ def reply(
     )
 
 
-def _verdict_after(held: Verdict, joint: ClassShares) -> Verdict:
+def _verdict_after(held: str, joint: ClassShares) -> str:
     best = joint.best
     lead = joint.of(best) - joint.of(held)
     return best if lead > CONCESSION_LEAD + EPS else held
 
 
 def _response_type(
-    before: Verdict, after: Verdict, challengers: tuple[str, ...], mine: Case
+    before: str, after: str, challengers: tuple[str, ...], mine: Case
 ) -> ResponseType:
-    if before is not after:
+    if before != after:
         return (
-            ResponseType.CLARIFICATION if before is Verdict.UNCERTAIN else ResponseType.CONCESSION
+            ResponseType.CLARIFICATION if before == Verdict.UNCERTAIN else ResponseType.CONCESSION
         )
     if not challengers:
         return ResponseType.CLARIFICATION
     # An agent whose own measurement favours its verdict defends it; one that only leans on the
     # others' findings answers its challengers with those.
-    return ResponseType.DEFENSE if mine.belief.best is after else ResponseType.COUNTER
+    return ResponseType.DEFENSE if mine.belief.best == after else ResponseType.COUNTER
 
 
 def _said(
@@ -191,8 +191,8 @@ def _said(
             return f"As it stands: {held}.{support}"
 
 
-def _strongest_for(verdict: Verdict, others: dict[str, Case]) -> str:
-    inclined = {name: case for name, case in others.items() if case.belief.best is verdict}
+def _strongest_for(verdict: str, others: dict[str, Case]) -> str:
+    inclined = {name: case for name, case in others.items() if case.belief.best == verdict}
     if not inclined:
         return ""
     name = max(inclined, key=lambda n: inclined[n].belief.of(verdict) * inclined[n].trust)

@@ -22,8 +22,8 @@ from parley.agents.forensic.evidence import (
     Findings,
     Skill,
 )
+from parley.agents.forensic.labels import Verdict
 from parley.bus.contracts.base import Contract, Share
-from parley.bus.contracts.verdicts.content import Verdict
 
 # The brief's trust in its agents; used where nothing was measured.
 DEFAULT_TRUST: Final = {

@@ -7,12 +7,12 @@ from typing import NamedTuple
 from parley.agents.forensic.argue import open_debate, reply
 from parley.agents.forensic.calibration import Calibration
 from parley.agents.forensic.evidence import Evidence
-from parley.bus.contracts.verdicts.content import Challenge, RoundRequest, Standing, Verdict
+from parley.bus.contracts.verdicts.content import Challenge, RoundRequest, Standing
 
 
 class Position(NamedTuple):
     agent: str
-    verdict: Verdict
+    verdict: str
     confidence: float
 
 
@@ -61,6 +61,6 @@ def _challenges(standing: Sequence[Standing]) -> tuple[Challenge, ...]:
     return tuple(
         Challenge(challenger=high.agent, challenged=low.agent)
         for a, b in combinations(standing, 2)
-        if a.verdict is not b.verdict
+        if a.verdict != b.verdict
         for high, low in [(a, b) if a.confidence >= b.confidence else (b, a)]
     )

@@ -20,6 +20,7 @@ from parley.agents.forensic.calibration import Calibration, assess, shipped, wei
 from parley.agents.forensic.debate import Position, debate_positions
 from parley.agents.forensic.evidence import CLASSES, Evidence, Skill
 from parley.agents.forensic.image import ImageLimits, decoding, read_file
+from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.skills import ANALYSES
 from parley.agents.forensic.training.data import VARIANTS, Sample
 from parley.agents.forensic.training.recipe import (
@@ -28,12 +29,11 @@ from parley.agents.forensic.training.recipe import (
     labels_of,
     skill_auc,
 )
-from parley.bus.contracts.verdicts.content import Verdict
 
 Folds = Literal["shipped", "image", "source"]
 Trust = dict[str, float]
 # Given the positions after every round so far, the final verdict and its confidence, or None to go on.
-Judge = Callable[[Sequence[tuple[Position, ...]], Trust], tuple[Verdict, float] | None]
+Judge = Callable[[Sequence[tuple[Position, ...]], Trust], tuple[str, float] | None]
 
 FOLDS = 8
 MAX_ROUNDS = 3
@@ -43,43 +43,41 @@ _TIMED_IMAGES = 12
 class Judged(NamedTuple):
     sample: Sample
     panel: tuple[Evidence, ...]
-    opening_vote: Verdict
-    trusted_vote: Verdict
+    opening_vote: str
+    trusted_vote: str
     # Votes in which nobody may say UNCERTAIN, and the agents' own weighing without any debate:
     # what is left between these and the debate is what the debate itself adds.
-    forced_vote: Verdict
-    weighed: Verdict
-    debate: Verdict
+    forced_vote: str
+    weighed: str
+    debate: str
     confidence: float
     rounds: int
 
 
-def majority(positions: Sequence[Position]) -> Verdict:
+def majority(positions: Sequence[Position]) -> str:
     """Most agents; a tie goes to those who know, then to the more confident on average."""
 
-    def rank(verdict: Verdict) -> tuple[int, bool, float]:
-        held = [p.confidence for p in positions if p.verdict is verdict]
-        return len(held), verdict is not Verdict.UNCERTAIN, sum(held) / len(held)
+    def rank(verdict: str) -> tuple[int, bool, float]:
+        held = [p.confidence for p in positions if p.verdict == verdict]
+        return len(held), verdict != Verdict.UNCERTAIN, sum(held) / len(held)
 
     return max(dict.fromkeys(p.verdict for p in positions), key=rank)
 
 
-def trust_weighted(positions: Sequence[Position], trust: Trust) -> Verdict:
-    scores: dict[Verdict, float] = {}
+def trust_weighted(positions: Sequence[Position], trust: Trust) -> str:
+    scores: dict[str, float] = {}
     for position in positions:
         gained = trust[position.agent] * position.confidence
         scores[position.verdict] = scores.get(position.verdict, 0.0) + gained
     return max(scores, key=scores.__getitem__)
 
 
-def last_word(
-    history: Sequence[tuple[Position, ...]], trust: Trust
-) -> tuple[Verdict, float] | None:
+def last_word(history: Sequence[tuple[Position, ...]], trust: Trust) -> tuple[str, float] | None:
     """Unanimity ends a debate; so does the last round, by trust-weighted vote."""
     now = history[-1]
     verdict = trust_weighted(now, trust)
     if len({p.verdict for p in now}) == 1 or len(history) > MAX_ROUNDS:
-        return verdict, max(p.confidence for p in now if p.verdict is verdict)
+        return verdict, max(p.confidence for p in now if p.verdict == verdict)
     return None
 
 
@@ -130,7 +128,7 @@ def report(judged: Sequence[Judged]) -> Iterator[str]:
     for index, skill in enumerate(Skill):
         yield _line(f"AUC {skill.value}", [_auc(part, skill) for part in parts])
         yield _line(f"accuracy {skill.value}",
-                    [_share(j.panel[index].verdict is j.sample.label for j in p) for p in parts])  # fmt: skip
+                    [_share(j.panel[index].verdict == j.sample.label for j in p) for p in parts])  # fmt: skip
         yield _line(f"  forced {skill.value}",
                     [_share(j.panel[index].belief.best is j.sample.label for j in p) for p in parts])  # fmt: skip
     yield _line(

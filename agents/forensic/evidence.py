@@ -5,8 +5,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from parley.agents.forensic.labels import Verdict
 from parley.bus.contracts.base import Contract, Share, Text
-from parley.bus.contracts.verdicts.content import Region, Verdict
+from parley.bus.contracts.verdicts.content import Region
 
 
 class CompressionState(StrEnum):
@@ -63,13 +64,13 @@ class ClassShares(Contract):
     manipulated: Share
     ai_generated: Share
 
-    def of(self, verdict: Verdict) -> float:
+    def of(self, verdict: str) -> float:
         return {
             Verdict.AUTHENTIC: self.authentic,
             Verdict.MANIPULATED: self.manipulated,
             Verdict.AI_GENERATED: self.ai_generated,
             Verdict.UNCERTAIN: 0.0,
-        }[verdict]
+        }[Verdict(verdict)]
 
     @property
     def best(self) -> Verdict:

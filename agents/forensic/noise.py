@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from parley.agents.forensic.evidence import Findings, Measurement, Skill
 from parley.agents.forensic.image import Picture
+from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.prnu import MATCH_NEEDED, fingerprint, peak_to_energy
 from parley.agents.forensic.regions import TILE, boxes
 from parley.agents.forensic.signal import (
@@ -26,7 +27,7 @@ from parley.agents.forensic.signal import (
     residual,
     robust_sigma,
 )
-from parley.bus.contracts.verdicts.content import Region, Verdict
+from parley.bus.contracts.verdicts.content import Region
 
 _COOCCURRENCE_LEVELS = 2
 _FOREIGN_NOISE = 2.5

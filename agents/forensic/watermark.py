@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from parley.agents.forensic.evidence import CompressionState, Findings, Measurement, Skill
 from parley.agents.forensic.image import STANDARD_LUMINANCE, Picture
+from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.provenance import ContentCredentials, Provenance
 from parley.agents.forensic.signal import Plane
-from parley.bus.contracts.verdicts.content import Verdict
 
 _GENERATOR_KEYS: Final = frozenset(
     {

@@ -33,7 +33,7 @@ class Contract(BaseModel):
 
 
 def is_absent(value: object) -> bool:
-    """What is not there is not even named, where a reader should not have to think of it."""
+    """Omit None."""
     return value is None
 
 
@@ -106,6 +106,18 @@ class Word(StrEnum):
         cls, source: type, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         return {**handler(source), "serialization": simple_ser_schema("str")}
+
+
+class RequestBase(Contract):
+    """What a persona is asked; each protocol has its own kinds."""
+
+    kind: str
+
+
+class ContentBase(Contract):
+    """What a persona answers; each protocol has its own kinds."""
+
+    kind: str
 
 
 class BlobRef(Contract):

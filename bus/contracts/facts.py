@@ -7,32 +7,16 @@ A control fact says with `decided_at` how many facts of its debate the decision 
 anybody can fold that many and must arrive at the same fact.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, StringConstraints
 
-from parley.bus.contracts.absa.debate import DebateSummary, DebateTurn
-from parley.bus.contracts.absa.gate import OverrideOutcome
-from parley.bus.contracts.absa.memory import (
-    Episode,
-    MemoryMeta,
-    Recollection,
-    Signature,
-    StoreReason,
-)
-from parley.bus.contracts.absa.moderator import ModeratorOutput
-from parley.bus.contracts.absa.requests import AbsaRequest
-from parley.bus.contracts.absa.review import AteReview, AtsaReview
-from parley.bus.contracts.absa.sentiment import (
-    AteOutput,
-    AtsaOutput,
-    FinalValidationOutput,
-    ValidatorOutput,
-)
 from parley.bus.contracts.base import (
     NOTHING_USED,
     BlobRef,
+    ContentBase,
     Contract,
+    RequestBase,
     Seconds,
     Text,
     Token,
@@ -41,26 +25,21 @@ from parley.bus.contracts.base import (
     Word,
 )
 from parley.bus.contracts.budget import Allowance
-from parley.bus.contracts.declaration import TerminationDeclaration, TerminationType
-from parley.bus.contracts.deliberation.content import (
-    DeliberationContent,
-    DeliberationDecision,
-    DeliberationRequest,
-    RegimeReason,
-)
+from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.contracts.panel import DebateInput, Panel
-from parley.bus.contracts.verdicts.content import (
-    Localization,
-    LocalizeRequest,
-    ManagerDecision,
-    OpeningRequest,
-    Reply,
-    Report,
-    ReportRequest,
-    RoundRequest,
-    Statement,
-    TerminationReason,
-)
+from parley.bus.contracts.registry import Registered
+
+# Why a debate ended: a word for programs. Protocols have reasons of their own.
+Reason = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+
+
+class OperationalReason(Word):
+    """Ends that no rule of a protocol brought about."""
+
+    BUDGET_EXHAUSTED = "budget_exhausted"
+    CANCELLED = "cancelled"
+    QUORUM_LOST = "quorum_lost"
+    DEBATE_DISABLED = "debate_disabled"
 
 
 class FailureReason(Word):
@@ -72,55 +51,25 @@ class FailureReason(Word):
     BUDGET_EXHAUSTED = "budget_exhausted"
 
 
-class Failure(Contract):
+class Failure(ContentBase):
     kind: Literal["failure"] = "failure"
     reason: FailureReason
     detail: Text = ""
     attempts: Whole = 1
 
 
-# What a persona is asked, and what it answers; each panel family adds its own members.
-AbsaContent = (
-    AteOutput
-    | AtsaOutput
-    | ValidatorOutput
-    | DebateTurn
-    | DebateSummary
-    | AteReview
-    | AtsaReview
-    | FinalValidationOutput
-)
-Request = Annotated[
-    OpeningRequest
-    | RoundRequest
-    | LocalizeRequest
-    | ReportRequest
-    | DeliberationRequest
-    | AbsaRequest,
-    Field(discriminator="kind"),
-]
-Content = Annotated[
-    Statement | Reply | Localization | Report | DeliberationContent | AbsaContent | Failure,
-    Field(discriminator="kind"),
-]
-
-
-class RequestByReference(Contract):
+class RequestByReference(RequestBase):
     """Stands in an ask for a request that is too large to travel in it."""
 
     kind: Literal["reference"] = "reference"
     blob: BlobRef
 
 
-CarriedRequest = Annotated[
-    OpeningRequest
-    | RoundRequest
-    | LocalizeRequest
-    | ReportRequest
-    | DeliberationRequest
-    | AbsaRequest
-    | RequestByReference,
-    Field(discriminator="kind"),
+# What a persona is asked, and what it answers.
+Request: TypeAlias = Annotated[RequestBase, Registered(lambda one: one.requests, "kind")]
+Content: TypeAlias = Annotated[ContentBase, Registered(lambda one: one.contents, "kind", Failure)]
+CarriedRequest: TypeAlias = Annotated[
+    RequestBase, Registered(lambda one: one.requests, "kind", RequestByReference)
 ]
 
 
@@ -174,8 +123,15 @@ class DeadlineFired(FactBase):
     step: Token
 
 
+def _is_first(rules: int) -> bool:
+    return rules == 1
+
+
 class Opened(ControlBase):
+    """`rules` is the version of the protocol's rules that decide this debate."""
+
     type: Literal["opened"] = "opened"
+    rules: Annotated[Whole, Field(ge=1, exclude_if=_is_first)] = 1
 
 
 class Ask(FactBase):
@@ -210,60 +166,25 @@ class Abstained(ControlBase):
 
 class Terminated(ControlBase):
     type: Literal["terminated"] = "terminated"
-    reason: TerminationReason | RegimeReason
+    reason: Reason
     declaration: TerminationDeclaration
 
 
-class Decided(ControlBase):
+class Finding(ControlBase):
+    """A conclusion that stands once in a debate, under the name of its type."""
+
+    type: str
+    # Whether it may stand before the debate is terminated.
+    early: ClassVar[bool] = False
+    # Fields that hold what was read outside the log: a recomputation takes them as given.
+    observed: ClassVar[tuple[str, ...]] = ()
+    # Fields that say what was looked for there; equal ones find the same.
+    sought: ClassVar[tuple[str, ...]] = ()
+
+
+class Decided(Finding):
     type: Literal["decided"] = "decided"
-    decision: ManagerDecision | DeliberationDecision
-
-
-class Judged(ControlBase):
-    """The judge's summary of the debate about aspects, and whether it settles everything."""
-
-    type: Literal["judged"] = "judged"
-    summary: DebateSummary
-    outcome: TerminationType
-    memory: MemoryMeta = MemoryMeta()
-
-
-class Overridden(ControlBase):
-    """What the reviews and the debate changed, gate by gate, and whether the change is adopted."""
-
-    type: Literal["overridden"] = "overridden"
-    outcome: OverrideOutcome
-
-
-class Moderated(ControlBase):
-    type: Literal["moderated"] = "moderated"
-    output: ModeratorOutput
-
-
-class Recalled(ControlBase):
-    """
-    The memory was asked, at most once in a debate.
-
-    `found` is what the store held at that moment: a recomputation takes it as given.
-    """
-
-    type: Literal["recalled"] = "recalled"
-    moment: Literal["debate", "stage2"]
-    trigger: str
-    wanted: Signature
-    found: Recollection = Recollection()
-
-
-class Remembered(ControlBase):
-    """
-    What the debate leaves behind; the store keeps the episode under the debate's id.
-
-    `kept` says why it was kept, None that it was not: a recomputation takes it as given.
-    """
-
-    type: Literal["remembered"] = "remembered"
-    episode: Episode
-    kept: StoreReason | None = None
+    decision: Annotated[Contract, Registered(lambda one: one.decisions, None)]
 
 
 class Closed(ControlBase):
@@ -274,17 +195,20 @@ class Closed(ControlBase):
     detail: Text | None = None
 
 
-ControlFact = (
-    Opened
-    | Asked
-    | Abstained
-    | Terminated
-    | Decided
-    | Judged
-    | Overridden
-    | Moderated
-    | Recalled
-    | Remembered
-    | Closed
-)
+CoreControlFact = Opened | Asked | Abstained | Terminated | Closed
+ControlFact = CoreControlFact | Finding
 Fact = Submitted | CancelRequested | TurnTaken | DeadlineFired | ControlFact
+
+CORE_FACTS: tuple[type[FactBase], ...] = (
+    Submitted,
+    CancelRequested,
+    TurnTaken,
+    DeadlineFired,
+    Opened,
+    Asked,
+    Abstained,
+    Terminated,
+    Closed,
+)
+# Any fact, told by its type alone.
+AnyFact: TypeAlias = Annotated[Fact, Registered(lambda one: one.findings, "type", *CORE_FACTS)]

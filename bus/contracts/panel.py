@@ -1,25 +1,13 @@
 """A panel as one debate runs it: fully resolved, so that the log alone explains the outcome."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from parley.bus.contracts.absa.debate import DebatePersona
-from parley.bus.contracts.absa.params import AbsaParams, LanguagePatterns, OverrideEffective
-from parley.bus.contracts.absa.record import SampleIdentity
-from parley.bus.contracts.base import (
-    Amount,
-    BlobRef,
-    Contract,
-    Seconds,
-    Share,
-    Token,
-    Whole,
-    is_absent,
-)
+from parley.bus.contracts.base import BlobRef, Contract, Token
 from parley.bus.contracts.budget import BatchBudget, Budget
-from parley.bus.contracts.deliberation.regimes import RegimeParams, Theta, params_for
+from parley.bus.contracts.registry import Registered
 
 # The token of an ask that addresses several personas at once.
 EVERYBODY = "all"
@@ -36,7 +24,10 @@ class Persona(Contract):
 
 
 class PanelBase(Contract):
+    """What the panels of all protocols have; `protocol` says which of them rules the debate."""
+
     name: Token
+    protocol: str
     title: str = ""
     personas: Annotated[tuple[Persona, ...], Field(min_length=1)]
     # How long a step waits for its personas before it goes on without them.
@@ -48,6 +39,11 @@ class PanelBase(Contract):
     @property
     def roster(self) -> tuple[str, ...]:
         return tuple([persona.name for persona in self.personas])
+
+    @property
+    def limits(self) -> Budget | None:
+        """What one debate may use of language models; None where nothing is limited."""
+        return self.budget
 
     @property
     def everybody(self) -> tuple[str, ...]:
@@ -85,86 +81,7 @@ class ManagedPanel(PanelBase):
         return self
 
 
-class VerdictParams(Contract):
-    max_rounds: Annotated[int, Field(ge=1, le=100)] = 3
-    consensus_threshold: Share = 0.3
-    stalemate_threshold: Annotated[Whole, Field(ge=1)] = 2
-    high_confidence_threshold: Share = 0.85
-    consensus_needs_majority: bool = True
-    mixed_content_min_confidence: Share = 0.6
-    skip_unchallenged: bool = False
-    # How many rounds before the last travel with an ask; the standing statements always do.
-    history_rounds: Whole = 0
-    # A debate that has used this much is not asked for another round; None sets no limit.
-    budget_calls: Annotated[Whole, Field(ge=1)] | None = Field(None, exclude_if=is_absent)
-    # Read and written together.
-    budget_tokens: Annotated[Whole, Field(ge=1)] | None = Field(None, exclude_if=is_absent)
-    # In the currency of the prices.
-    budget_cost: Annotated[Amount, Field(gt=0)] | None = Field(None, exclude_if=is_absent)
-    # Of waiting for the personas: each step counts for its slowest.
-    budget_seconds: Annotated[Seconds, Field(gt=0)] | None = Field(None, exclude_if=is_absent)
-
-
-class VerdictPanel(ManagedPanel):
-    protocol: Literal["verdicts"] = "verdicts"
-    preset: str = "default"
-    params: VerdictParams = VerdictParams()
-    # Trust in each persona, by name; complete once the panel is resolved.
-    trust: dict[Token, Share] = {}
-    # How many personas must have spoken; None means more than half of the roster.
-    quorum: Annotated[Whole, Field(ge=1)] | None = None
-
-    @property
-    def quorum_size(self) -> int:
-        return self.quorum if self.quorum is not None else len(self.personas) // 2 + 1
-
-
-class AbsaPanel(PanelBase):
-    """
-    The aspect-sentiment pipeline with everything that decides: no file is read again later.
-
-    `personas` are who is asked over the bus: the stages, the speakers by their keys, the judge.
-    """
-
-    protocol: Literal["absa"] = "absa"
-    params: AbsaParams = AbsaParams()
-    patterns: LanguagePatterns
-    override: OverrideEffective = OverrideEffective()
-    # What each speaker is told about itself, by its key.
-    debaters: dict[Token, DebatePersona] = {}
-    sample: SampleIdentity = SampleIdentity()
-
-
-class DeliberationPanel(PanelBase):
-    """Everybody but the facilitator and the judge debates; one persona may be both."""
-
-    protocol: Literal["deliberation"] = "deliberation"
-    params: RegimeParams = params_for(Theta.L3)
-    facilitator: Token = "facilitator"
-    judge: Token = "judge"
-    # How many debaters must speak in an iteration; None means more than half of them.
-    quorum: Annotated[Whole, Field(ge=1)] | None = None
-
-    @property
-    def debaters(self) -> tuple[Persona, ...]:
-        staff = (self.facilitator, self.judge)
-        return tuple(persona for persona in self.personas if persona.name not in staff)
-
-    @property
-    def quorum_size(self) -> int:
-        return self.quorum if self.quorum is not None else len(self.debaters) // 2 + 1
-
-    @model_validator(mode="after")
-    def _everybody_is_seated(self) -> Self:
-        for role, name in (("facilitator", self.facilitator), ("judge", self.judge)):
-            if name not in self.roster:
-                raise ValueError(f"the {role} {name!r} is not among the personas")
-        if not self.debaters:
-            raise ValueError("there is nobody to debate beside the facilitator and the judge")
-        return self
-
-
-Panel = Annotated[VerdictPanel | DeliberationPanel | AbsaPanel, Field(discriminator="protocol")]
+Panel: TypeAlias = Annotated[PanelBase, Registered(lambda one: (one.panel,), "protocol")]
 
 
 class DebateInput(Contract):

@@ -10,10 +10,11 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
+from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.absa.params import AbsaParams
 from parley.bus.contracts.absa.record import SampleIdentity
 from parley.bus.contracts.base import Token
-from parley.bus.contracts.panel import AbsaPanel, PanelBase, Persona
+from parley.bus.contracts.panel import PanelBase, Persona
 from parley.bus.errors import BadInput
 from parley.configs.absa_thresholds import override_thresholds
 from parley.configs.languages import language_patterns

@@ -6,6 +6,7 @@ from typing import Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from parley.bus.contracts.base import Token
+from parley.bus.contracts.deliberation.panel import DeliberationPanel
 from parley.bus.contracts.deliberation.regimes import (
     DEFAULTS,
     SYMBOLS,
@@ -15,7 +16,7 @@ from parley.bus.contracts.deliberation.regimes import (
     params_for,
     warnings_for,
 )
-from parley.bus.contracts.panel import DeliberationPanel, PanelBase
+from parley.bus.contracts.panel import PanelBase
 from parley.bus.errors import BadInput
 from parley.configs.mistakes import Place, explain
 from parley.configs.names import name_unknown

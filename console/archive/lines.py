@@ -17,7 +17,7 @@ from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from parley.bus.codec import encode
 from parley.bus.contracts.base import BlobRef, Contract, Token, Whole
-from parley.bus.contracts.facts import Fact
+from parley.bus.contracts.facts import AnyFact, Fact
 from parley.bus.errors import DecodeError
 from parley.bus.port import LARGEST_BLOB_BYTES, LARGEST_RECORD_BYTES
 from parley.bus.subjects import DebateRef
@@ -38,7 +38,7 @@ class FactLine(Contract):
     ordinal: Whole
     # When the server stored it, since the epoch; nothing depends on it.
     time_ns: Annotated[int, Field(ge=0, lt=2**63)]
-    fact: Annotated[Fact, Field(discriminator="type")]
+    fact: AnyFact
     chain: str
 
     @property

@@ -17,8 +17,7 @@ from typing import get_args
 from parley.agents.forensic.debate import Position as Held
 from parley.agents.forensic.evaluate import Folds, Trust, cost_lines, judge_all, report
 from parley.agents.forensic.training.data import VARIANTS, load_samples
-from parley.bus.contracts.panel import VerdictPanel
-from parley.bus.contracts.verdicts.content import Verdict
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.console.runtime.plan import Wishes, wished_panel
 from parley.coordinator.protocols.verdicts.manager import decide_verdict
 from parley.coordinator.protocols.verdicts.position import Position
@@ -34,7 +33,7 @@ class RulesOf:
 
     def __call__(
         self, history: Sequence[tuple[Held, ...]], _measured: Trust
-    ) -> tuple[Verdict, float] | None:
+    ) -> tuple[str, float] | None:
         rounds = [tuple(Position(*held) for held in row) for row in history]
         reason = evaluate(rounds, self._panel.params).reason
         if reason is None:

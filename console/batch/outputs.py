@@ -23,6 +23,7 @@ from typing import Self, TextIO
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from parley.bus.contracts.absa.findings import Overridden
 from parley.bus.contracts.absa.gate import (
     AdoptOutcome,
     EvDebugRecord,
@@ -138,7 +139,7 @@ class Outputs:
         self._files[DEBATES].writelines(f"{one}\n" for one in fact_lines(ref, debated.recorded))
         self._files[DEBATES].flush()
         record = result_of(ref, state)
-        if isinstance(record, AbsaUnfinished) or state.overridden is None:
+        if isinstance(record, AbsaUnfinished) or state.finding(Overridden) is None:
             return False
         text_id = record.meta.text_id
         view = _view(record)
@@ -149,7 +150,7 @@ class Outputs:
             declarations=declarations_of(state),
             process_trace=record.process_trace,
         )
-        outcome = state.overridden.outcome
+        outcome = state.found(Overridden).outcome
         gate = SampleGate(
             text_id,
             index,

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from parley import __version__
+from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.base import Contract, Usage, sum_of
 from parley.bus.contracts.facts import Status
-from parley.bus.contracts.panel import AbsaPanel
 from parley.bus.journal import Journal
 from parley.configs.settings import Settings
 from parley.console.batch.outputs import Figures, Outputs, figures, write_summary

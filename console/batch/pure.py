@@ -9,7 +9,8 @@ from multiprocessing.synchronize import Barrier
 from typing import NamedTuple
 
 from parley.agents.absa.brain import think
-from parley.bus.contracts.panel import AbsaPanel, DebateInput
+from parley.bus.contracts.absa.panel import AbsaPanel
+from parley.bus.contracts.panel import DebateInput
 from parley.bus.subjects import DebateRef
 from parley.console.runtime.gc import SELDOM, gc_tuned
 from parley.console.runtime.rehearsal import Speak, play_side_by_side

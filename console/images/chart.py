@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
-from parley.bus.contracts.verdicts.content import Verdict
+from parley.agents.forensic.labels import Verdict
 from parley.coordinator.protocols.verdicts.result import VerdictResult
 
-COLOURS = {
+COLOURS: dict[str, str] = {
     Verdict.AUTHENTIC: "#2e7d32",
     Verdict.MANIPULATED: "#ad1457",
     Verdict.AI_GENERATED: "#b26a00",
@@ -15,7 +15,7 @@ COLOURS = {
 _NAMES, _CELL, _ROW, _GAP, _HEAD, _INSET = 110, 170, 42, 6, 26, 8
 
 # Verdict and confidence by agent.
-Row = Mapping[str, tuple[Verdict, float]]
+Row = Mapping[str, tuple[str, float]]
 
 
 def rounds_of(result: VerdictResult) -> tuple[Row, ...]:
@@ -55,7 +55,7 @@ def _parts(rows: Sequence[Row], agents: Sequence[str], levels: Sequence[float]) 
     yield _text(0, _HEAD + len(agents) * _ROW + 24, "disagreement", "dim")
 
 
-def _cell(left: int, top: int, held: tuple[Verdict, float] | None) -> Iterator[str]:
+def _cell(left: int, top: int, held: tuple[str, float] | None) -> Iterator[str]:
     if held is None:
         yield _text(left, top + 22, "absent", "dim")
         return
@@ -69,9 +69,7 @@ def _cell(left: int, top: int, held: tuple[Verdict, float] | None) -> Iterator[s
     gauge = f'x="{left + _INSET}" y="{top + high - 9}" height="3" rx="1" fill="#fff"'
     yield f'<rect width="{inside}" {gauge} opacity=".35"/>'
     yield f'<rect width="{inside * confidence:.1f}" {gauge}/>'
-    yield _text(
-        left + _INSET, top + 18, f"{verdict.value.replace('_', ' ')} {confidence:.2f}", "on"
-    )
+    yield _text(left + _INSET, top + 18, f"{verdict.replace('_', ' ')} {confidence:.2f}", "on")
 
 
 def _text(left: int, top: int, text: str, kind: str) -> str:

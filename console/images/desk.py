@@ -9,7 +9,7 @@ import anyio.to_thread
 
 from parley.agents.forensic.image import Decoder, ImageLimits
 from parley.bus.contracts.base import Contract
-from parley.bus.contracts.facts import Status
+from parley.bus.contracts.facts import Decided, Status
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.console.archive.logs import Log
@@ -102,7 +102,7 @@ class ImageReporter:
             fields = {name: getattr(result, name) for name in VerdictResult.model_fields}
             yield model_line(PhotoResult(**fields, image=str(photo.path), report=where))
         elif self.job.several:
-            outcome = verdict(state.decided) if state.decided else "no verdict"
+            outcome = verdict(state.found(Decided)) if state.finding(Decided) else "no verdict"
             yield f"{one_line(str(photo.path))}: {outcome}" + (f" ({where})" if where else "")
         else:
             yield ""

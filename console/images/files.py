@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from parley.agents.forensic import looking_at_images
-from parley.bus.contracts.panel import Panel, PanelBase, VerdictPanel
+from parley.bus.contracts.panel import Panel, PanelBase
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import BadInput
 from parley.bus.extras import MissingPackage
 from parley.configs.settings import Settings

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from parley.agents.forensic.argue import Case, case_in
+from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.pictures import Drawing, draw_all
 from parley.bus.contracts.panel import PanelBase
-from parley.bus.contracts.verdicts.content import Standing, Verdict
+from parley.bus.contracts.verdicts.content import Standing
 from parley.bus.errors import BadInput
 from parley.console.archive.lines import DEBATES, fact_lines
 from parley.console.archive.logs import Log
@@ -73,7 +74,7 @@ def _body(
     explanation = explain(result, panel)
     verdict = result.final_verdict or Verdict.UNCERTAIN
     yield f'<h1>{safe(photo.path.name)}</h1><p class="facts">{safe(_facts(photo, result))}</p>'
-    yield f'<p class="verdict {verdict.value}">{safe(explanation.headline)}</p>'
+    yield f'<p class="verdict {verdict}">{safe(explanation.headline)}</p>'
     yield from _why(explanation)
     yield "<h2>Evidence</h2>"
     yield f'<div class="pictures">{"".join(map(_figure, drawings))}</div>'

@@ -4,17 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from parley.agents.forensic.argue import Case, case_in
+from parley.agents.forensic.labels import Verdict
 from parley.bus.contracts.panel import PanelBase
-from parley.bus.contracts.verdicts.content import Region, Verdict
+from parley.bus.contracts.verdicts.content import Region
 from parley.console.transcript.words import WHY
 from parley.coordinator.protocols.verdicts.result import VerdictResult
 
-_FINDING = {
+_FINDING: dict[str, tuple[str, str]] = {
     Verdict.AUTHENTIC: ("is", "an unaltered photograph from a camera"),
     Verdict.MANIPULATED: ("was", "altered after it was taken"),
     Verdict.AI_GENERATED: ("was", "made by an image generator"),
 }
-_LEANING = {
+_LEANING: dict[str, str] = {
     Verdict.AUTHENTIC: "an unaltered photograph",
     Verdict.MANIPULATED: "an altered photograph",
     Verdict.AI_GENERATED: "a generated image",
@@ -39,7 +40,7 @@ def explain(result: VerdictResult, panel: PanelBase) -> Explanation:
     cases = {one.agent: case for one in result.opening_statements if (case := case_in(one))}
     roles = {persona.name: persona.role or persona.name for persona in panel.personas}
     suspects = [case.regions for case in cases.values() if case.skill == "spatial"]
-    shown = result.final_verdict is Verdict.MANIPULATED
+    shown = result.final_verdict == Verdict.MANIPULATED
     return Explanation(
         headline=_headline(result),
         grounds=tuple(f"{roles[agent]}: {_ground(case)}" for agent, case in cases.items()),
@@ -70,7 +71,7 @@ def _headline(result: VerdictResult) -> str:
     verdict, confidence = result.final_verdict, result.confidence
     if verdict is None or confidence is None:
         return "There is no verdict: the debate did not come to an end."
-    if verdict is Verdict.UNCERTAIN:
+    if verdict == Verdict.UNCERTAIN:
         return "It cannot be said whether this image is what it seems: the evidence is not enough."
     degree = next((word for least, word in _DEGREES if confidence >= least), _WEAKEST)
     verb, finding = _FINDING[verdict]
@@ -94,7 +95,7 @@ def _ended(result: VerdictResult) -> str:
     if result.final_verdict is None or result.opening_vote is None:
         return f"The debate ended after {rounds}: {why}."
     vote = (
-        f"a vote before it would have said {result.opening_vote.value}"
+        f"a vote before it would have said {result.opening_vote}"
         if result.changed_by_debate
         else "a vote before it would have said the same"
     )

@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from parley.bus.contracts.absa.findings import Overridden
 from parley.bus.contracts.absa.gate import Decision
+from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.base import Contract
-from parley.bus.contracts.panel import AbsaPanel
 from parley.configs.absa_thresholds import warning_thresholds
 from parley.console.reports.outcomes import Outcome
 from parley.coordinator.protocols.absa.metrics import (
@@ -41,8 +42,8 @@ def aspect_figures(outcomes: Sequence[Outcome]) -> AspectFigures | None:
     decisions = [
         decision
         for log in logs
-        if log.state.overridden is not None
-        for decision in log.state.overridden.outcome.decisions
+        if log.state.finding(Overridden) is not None
+        for decision in log.state.found(Overridden).outcome.decisions
     ]
     skipped = Counter(one.skip_reason.value for one in decisions if one.skip_reason is not None)
     metrics = debate_metrics([scorecard(record) for record in records])

@@ -11,7 +11,8 @@ from parley.console.reports.changes import Changes
 from parley.console.reports.gold import Gold
 from parley.console.reports.intervals import ShareOf, share_of
 from parley.coordinator.core.backtest import redecide
-from parley.coordinator.core.endings import Answer, Ending, ending_of
+from parley.coordinator.core.endings import Ending, ending_of
+from parley.coordinator.core.protocol import Answer
 
 NOT_ENDED = "not_ended"
 
@@ -172,4 +173,4 @@ def _change(case: Case, changes: Changes, gold: Gold) -> DebateChange:
 
 
 def _listed(answer: Answer | None) -> tuple[tuple[str, str], ...] | None:
-    return tuple(sorted(answer.tuples)) if answer and answer.tuples is not None else None
+    return tuple(sorted(answer.parts)) if answer and answer.parts is not None else None

@@ -13,18 +13,22 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 from typing_extensions import override
 
+from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.absa.params import AbsaParams, OverrideThresholds
+from parley.bus.contracts.deliberation.panel import DeliberationPanel
 from parley.bus.contracts.deliberation.regimes import SYMBOLS, RegimeOverrides, Theta, params_for
-from parley.bus.contracts.panel import AbsaPanel, DeliberationPanel, Panel, VerdictPanel
+from parley.bus.contracts.panel import Panel
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import BadInput
 from parley.configs.absa_thresholds import override_thresholds
 from parley.configs.mistakes import explain
 from parley.configs.names import name_unknown
 from parley.configs.panels import Override, parse_sets
-from parley.coordinator.core.endings import Ending, ending_of, merged_by_cobra
+from parley.coordinator.core.endings import Ending, ending_of
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.cobra import CobraAlgorithm
 from parley.coordinator.protocols.verdicts.presets import PRESETS
+from parley.coordinator.protocols.verdicts.protocol import merged_by_cobra
 
 Checked = TypeVar("Checked", bound=BaseModel)
 
@@ -83,6 +87,8 @@ class Changes:
                 return _aspects(panel, self.overrides)
             case DeliberationPanel():
                 return _deliberation(panel, self.overrides)
+            case _:
+                raise BadInput(f"{panel.name}: its protocol {panel.protocol!r} has no parameters")
 
     @override
     def __str__(self) -> str:
@@ -164,6 +170,8 @@ def _known_keys(panel: Panel) -> list[str]:
             return [*_ABSA, *_SHORT]
         case DeliberationPanel():
             return [*RegimeOverrides.model_fields, *SYMBOLS, "quorum", "theta"]
+        case _:
+            return []
 
 
 def _own(panel: Panel, overrides: Iterable[Override]) -> list[Override]:

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from html import escape
 
+from parley.bus.contracts.absa.findings import Moderated, Overridden
 from parley.bus.contracts.absa.gate import Decision
+from parley.bus.contracts.absa.panel import AbsaPanel
+from parley.bus.contracts.absa.protocol import AbsaContent
 from parley.bus.contracts.absa.sentiment import AspectSentiment, Polarity
-from parley.bus.contracts.facts import AbsaContent, TurnTaken
-from parley.bus.contracts.panel import AbsaPanel
+from parley.bus.contracts.facts import TurnTaken
 from parley.bus.subjects import DebateRef
 from parley.console.images.chart import chart
 from parley.console.reports.charts import Dot, curve, side_by_side
@@ -49,7 +51,7 @@ def debate_blocks(ref: DebateRef, state: DebateState) -> Iterator[Block]:
 
 def _verdicts(result: VerdictResult, state: DebateState) -> Iterator[Block]:
     if result.final_verdict is not None and result.confidence is not None:
-        verdict = result.final_verdict.value
+        verdict = result.final_verdict
         yield Callout(verdict, f"{verdict.replace('_', ' ')}, confidence {result.confidence:.2f}")
         yield from in_words(result.manager_report)
         yield Paragraph(result.rationale)
@@ -65,7 +67,7 @@ def _matrix(result: VerdictResult, agents: tuple[str, ...]) -> Table:
     rows = []
     for agent in agents:
         opening = [one for one in result.opening_statements if one.agent == agent]
-        cells = [f"{opening[0].verdict.value} {opening[0].confidence:.2f}" if opening else "absent"]
+        cells = [f"{opening[0].verdict} {opening[0].confidence:.2f}" if opening else "absent"]
         for number in range(1, result.total_rounds + 1):
             turns = [one for one in result.turns if (one.agent, one.round) == (agent, number)]
             after = turns[-1] if turns else None
@@ -73,7 +75,7 @@ def _matrix(result: VerdictResult, agents: tuple[str, ...]) -> Table:
                 cells.append("" if after is None else "absent")
                 continue
             mark = " (changed)" if after.verdict_changed else ""
-            cells.append(f"{after.verdict_after.value} {after.confidence_after:.2f}{mark}")
+            cells.append(f"{after.verdict_after} {after.confidence_after:.2f}{mark}")
         rows.append((agent, *cells))
     levels = [f"{level:.2f}" for level in result.disagreement_history]
     levels += [""] * (result.total_rounds + 1 - len(levels))
@@ -84,8 +86,8 @@ def _matrix(result: VerdictResult, agents: tuple[str, ...]) -> Table:
 
 def _aspects(state: DebateState) -> Iterator[Block]:
     text = state.input.text
-    if state.overridden is not None and state.moderated is not None:
-        outcome, moderated = state.overridden.outcome, state.moderated.output
+    if state.finding(Overridden) is not None and state.finding(Moderated) is not None:
+        outcome, moderated = state.found(Overridden).outcome, state.found(Moderated).output
         yield Callout(
             moderated.final_label, f"{moderated.final_label}, confidence {moderated.confidence:.2f}"
         )

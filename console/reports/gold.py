@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
-from parley.bus.contracts.panel import AbsaPanel
+from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.files import read_text
-from parley.coordinator.core.endings import Answer, Tuples
+from parley.coordinator.core.protocol import Answer, Parts
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.absa.polarity import canonical
 
@@ -26,12 +26,12 @@ class Truth:
     """`tuples` wins where both are given: it says more."""
 
     label: str | None
-    tuples: Tuples | None
+    tuples: Parts | None
 
     def confirms(self, answer: Answer) -> bool | None:
         """None where it says nothing about such an answer."""
-        if self.tuples is not None and answer.tuples is not None:
-            return self.tuples == answer.tuples
+        if self.tuples is not None and answer.parts is not None:
+            return self.tuples == answer.parts
         if self.label is None:
             return None
         return self.label == _folded(answer.label)
@@ -105,7 +105,7 @@ def _truth(line: Mapping[str, object]) -> Truth | None:
     return None if label is None and tuples is None else Truth(label, tuples)
 
 
-def _tuples(listed: list[object]) -> Tuples:
+def _tuples(listed: list[object]) -> Parts:
     pairs = [
         (_first(one, TERMS), _folded(str(one.get("polarity", ""))))
         for one in listed

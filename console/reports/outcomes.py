@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Status
-from parley.bus.contracts.panel import AbsaPanel
 from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.console.archive.logs import Log
 from parley.console.cli.exits import warn
 from parley.console.reports.gold import Gold
 from parley.console.transcript.text import one_line
 from parley.coordinator.core.accounting import errors_of, usage_of
-from parley.coordinator.core.endings import Answer, Ending, ending_of
+from parley.coordinator.core.endings import Ending, ending_of
+from parley.coordinator.core.protocol import Answer
 from parley.coordinator.core.state import DebateState
 
 TOPIC_WIDTH = 200

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
+from parley.bus.contracts.absa.findings import Overridden
 from parley.bus.contracts.absa.gate import AdoptDecision
+from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Status
-from parley.bus.contracts.panel import AbsaPanel
 from parley.console.reports.intervals import Interval, ShareOf, paired_difference, share_of
 from parley.console.reports.outcomes import Outcome
 
@@ -86,17 +87,17 @@ def _gain(pairs: Sequence[tuple[Outcome, Outcome]]) -> Gain | None:
 
 def _of_sentences(outcomes: Sequence[Outcome], holds: Callable[[Outcome], bool]) -> ShareOf | None:
     about = [one for one in outcomes if isinstance(one.log.state.panel, AbsaPanel)]
-    settled = [one for one in about if one.log.state.overridden is not None]
+    settled = [one for one in about if one.log.state.finding(Overridden) is not None]
     return share_of(sum(map(holds, settled)), len(settled)) if about else None
 
 
 def _applied(one: Outcome) -> bool:
-    overridden = one.log.state.overridden
+    overridden = one.log.state.finding(Overridden)
     return overridden is not None and overridden.outcome.stats.applied > 0
 
 
 def _adopted(one: Outcome) -> bool:
-    overridden = one.log.state.overridden
+    overridden = one.log.state.finding(Overridden)
     return (
         overridden is not None
         and overridden.outcome.adoption.adopt_decision is AdoptDecision.ADOPTED

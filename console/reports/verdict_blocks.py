@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import JsonValue
 
 from parley.bus.contracts.declaration import TerminationDeclaration
-from parley.bus.contracts.verdicts.content import Report, Verdict
+from parley.bus.contracts.verdicts.content import Report
 from parley.console.reports.document import Block, Heading, Items, Paragraph, Speech, Table
 from parley.coordinator.core.accounting import TurnError
 from parley.coordinator.protocols.verdicts.result import VerdictResult
@@ -41,7 +41,7 @@ def transcript(result: VerdictResult) -> Iterator[Block]:
     yield Heading("Opening statements", 3)
     for one in result.opening_statements:
         held = f"{one.agent}: {_held(one.verdict, one.confidence)}"
-        yield Speech(held, one.reasoning, one.verdict.value)
+        yield Speech(held, one.reasoning, one.verdict)
     for number in range(1, result.total_rounds + 1):
         yield Heading(f"Round {number}", 3)
         yield from (_turn(turn) for turn in result.turns if turn.round == number)
@@ -115,14 +115,14 @@ def _turn(turn: DebateTurn) -> Block:
     if verdict is None or confidence is None:
         return Paragraph(f"{turn.agent} has no verdict.")
     moved = (
-        f" (was {turn.verdict_before.value})"
+        f" (was {turn.verdict_before})"
         if turn.verdict_changed and turn.verdict_before is not None
         else ""
     )
     kind = f", {turn.response_type.value}" if turn.response_type is not None else ""
     challenged = f"challenged by {', '.join(turn.challengers)}" if turn.challengers else ""
     held = f"{turn.agent}: {_held(verdict, confidence)}{moved}{kind}"
-    return Speech(held, turn.response, verdict.value, challenged)
+    return Speech(held, turn.response, verdict, challenged)
 
 
 def _figures(values: Mapping[str, JsonValue]) -> str:
@@ -139,5 +139,5 @@ def _value(value: JsonValue) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _held(verdict: Verdict, confidence: float) -> str:
-    return f"{verdict.value.replace('_', ' ')} {confidence:.2f}"
+def _held(verdict: str, confidence: float) -> str:
+    return f"{verdict.replace('_', ' ')} {confidence:.2f}"

@@ -12,7 +12,6 @@ from parley.bus.errors import BadInput
 from parley.configs.mistakes import explain
 from parley.configs.model import SET_PRICES, ModelSettings
 from parley.configs.names import name_unknown
-from parley.coordinator.core.budget import budget_of
 
 PanelT = TypeVar("PanelT", bound=PanelBase)
 
@@ -44,7 +43,7 @@ def limits_of(budget: str | None, total: str | None, name: str) -> Limits:
 
 def check_prices(panel: Panel, seats: Iterable[tuple[str, str]], model: ModelSettings) -> None:
     """Raises BadInput where the cost of a seat's model is limited, and nobody said what it costs."""
-    if not Allowance(debate=budget_of(panel), batch=panel.batch).limits_cost:
+    if not Allowance(debate=panel.limits, batch=panel.batch).limits_cost:
         return
     for seat in seats:
         choice = model.choice_for(*seat)

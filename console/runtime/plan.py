@@ -9,7 +9,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from parley.agents.script import AnyScript, Script, script_schema
-from parley.bus.contracts.panel import Panel, VerdictPanel
+from parley.bus.contracts.panel import Panel
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import BadInput
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import explain
@@ -127,10 +128,16 @@ def scripted_panel(script: ScriptFile, wishes: Wishes) -> Resolution:
     # Whom the command line leaves out may still stand in the script.
     known = _everybody(content.panel, wishes) if wishes.roster else resolution.panel.roster
     strangers = sorted(content.agents() - set(known))
-    if strangers:
-        raise BadInput(
-            "\n".join(f"{script.path}: {name_unknown('agent', one, known)}" for one in strangers)
-        )
+    mistakes = [f"{script.path}: {name_unknown('agent', one, known)}" for one in strangers]
+    if isinstance(content, Script) and isinstance(resolution.panel, VerdictPanel):
+        verdicts = resolution.panel.verdicts
+        mistakes += [
+            f"{script.path}: {place}: {name_unknown('verdict', verdict, verdicts)}"
+            for place, verdict in content.verdicts().items()
+            if verdict not in verdicts
+        ]
+    if mistakes:
+        raise BadInput("\n".join(mistakes))
     return _complete(resolution)
 
 

@@ -7,7 +7,7 @@ from parley.bus.contracts.panel import Panel
 from parley.bus.errors import BadInput
 from parley.configs.panels import resolve
 from parley.configs.settings import Settings
-from parley.coordinator.core.duration import longest_s
+from parley.coordinator.core.protocol import longest_s
 
 DAY_S = 86_400
 

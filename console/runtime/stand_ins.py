@@ -11,7 +11,9 @@ from parley.agents.absa.brain import think
 from parley.agents.absa.script import empty_answer
 from parley.agents.deliberation.question import Question, parse_question
 from parley.agents.deliberation.rule import answer
+from parley.agents.forensic.labels import Verdict
 from parley.agents.script import AnyScript, Script
+from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.absa.requests import AbsaRequest
 from parley.bus.contracts.declaration import Sensitivity
 from parley.bus.contracts.deliberation.content import (
@@ -32,15 +34,10 @@ from parley.bus.contracts.deliberation.content import (
     Summary,
     SummaryRequest,
 )
+from parley.bus.contracts.deliberation.panel import DeliberationPanel
 from parley.bus.contracts.deliberation.regimes import Theta
 from parley.bus.contracts.facts import Asked, Content, Fact, Request, RequestByReference
-from parley.bus.contracts.panel import (
-    AbsaPanel,
-    DebateInput,
-    DeliberationPanel,
-    Panel,
-    VerdictPanel,
-)
+from parley.bus.contracts.panel import DebateInput, Panel
 from parley.bus.contracts.verdicts.content import (
     Localization,
     LocalizeRequest,
@@ -50,8 +47,8 @@ from parley.bus.contracts.verdicts.content import (
     ReportRequest,
     ResponseType,
     Statement,
-    Verdict,
 )
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.extras import MissingPackage
 from parley.console.runtime.inputs import Material
 from parley.console.runtime.rehearsal import Speak, play, play_on

@@ -5,9 +5,12 @@ from dataclasses import dataclass, replace
 
 from parley.agents.absa.script import AbsaScript
 from parley.agents.absa.text import detect_language
+from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.absa.record import SampleIdentity
+from parley.bus.contracts.deliberation.panel import DeliberationPanel
 from parley.bus.contracts.facts import Submitted
-from parley.bus.contracts.panel import AbsaPanel, DeliberationPanel, Panel, VerdictPanel
+from parley.bus.contracts.panel import Panel
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import BadInput, Conflict
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef

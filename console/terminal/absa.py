@@ -5,6 +5,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from parley.bus.contracts.absa.findings import Moderated, Overridden
 from parley.bus.contracts.absa.gate import Decision
 from parley.bus.contracts.absa.sentiment import AspectItem, AspectSentiment, AtsaOutput
 from parley.bus.subjects import DebateRef
@@ -49,8 +50,8 @@ def _sentences(state: DebateState) -> Table:
         table.add_row("text", coloured(text, ()))
     else:
         table.add_row("before", coloured(text, marks_of(text, *before)))
-    if state.overridden is not None:
-        after = state.overridden.outcome.adoption.final_sentiments
+    if state.finding(Overridden) is not None:
+        after = state.found(Overridden).outcome.adoption.final_sentiments
         table.add_row("after", coloured(text, marks_of(text, after)))
     return table
 
@@ -78,9 +79,9 @@ def _edits(state: DebateState) -> list[Text]:
 
 
 def _gate(state: DebateState) -> list[Text]:
-    if state.overridden is None:
+    if state.finding(Overridden) is None:
         return []
-    outcome = state.overridden.outcome
+    outcome = state.found(Overridden).outcome
     lines = [
         Text(
             f"gate {gate_words(one)}",
@@ -94,8 +95,8 @@ def _gate(state: DebateState) -> list[Text]:
 
 
 def _moderator(state: DebateState) -> list[Text]:
-    if state.moderated is None:
+    if state.finding(Moderated) is None:
         return []
-    output = state.moderated.output
+    output = state.found(Moderated).output
     label = f"moderator: {output.final_label}, confidence {output.confidence:.2f}"
     return [Text(label, style="bold"), Text(output.rationale, style="dim")]

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from parley.bus.contracts.deliberation.regimes import Regime
+from parley.bus.contracts.facts import Decided
 from parley.bus.subjects import DebateRef
 from parley.console.transcript.deliberation import axes_by_iteration, figures, sparkline
 from parley.console.transcript.readout import MARKS, bar, mark_of
@@ -27,13 +28,13 @@ def deliberation_board(ref: DebateRef, state: DebateState) -> RenderableType:
     """Once it is decided, the story tells the axes and the reason, and the board leaves them out."""
     now = result_of(ref, state)
     parts: list[RenderableType] = [_table(state, now)]
-    if state.decided is None:
+    if state.finding(Decided) is None:
         parts += [Text(line) for line in axes_by_iteration(now.axes)]
     parts += [Text(line) for line in _measured(now)]
-    if state.decided is None and now.declarations:
+    if state.finding(Decided) is None and now.declarations:
         last = now.declarations[-1]
         parts.append(Text(f"=> {figures(last)}{one_line(last.justification)}", style="dim"))
-    if state.decided is not None:
+    if state.finding(Decided) is not None:
         sure = "" if now.confidence is None else f", confidence {now.confidence:.2f}"
         parts.append(Text(f"conclusion: {one_line(now.conclusion) or 'none'}{sure}", style="bold"))
     return Panel(Group(*parts), title=Text(_title(ref, state, now)), title_align="left")

@@ -10,10 +10,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from parley.bus.contracts.facts import Abstained, Closed, Fact, TurnTaken
-from parley.bus.contracts.panel import AbsaPanel, DeliberationPanel
+from parley.agents.forensic.labels import Verdict
+from parley.bus.contracts.absa.panel import AbsaPanel
+from parley.bus.contracts.deliberation.panel import DeliberationPanel
+from parley.bus.contracts.facts import Abstained, Closed, Decided, Fact, TurnTaken
 from parley.bus.contracts.partial import Partial
-from parley.bus.contracts.verdicts.content import Verdict
 from parley.bus.subjects import DebateRef
 from parley.console.terminal.absa import absa_board
 from parley.console.terminal.deliberation import deliberation_board
@@ -23,7 +24,7 @@ from parley.console.transcript.words import tell, verdict
 from parley.coordinator.core.state import DebateState, Phase
 from parley.coordinator.protocols.verdicts.flow import panel_of
 
-COLOURS = {
+COLOURS: dict[str, str] = {
     Verdict.AUTHENTIC: "green",
     Verdict.MANIPULATED: "magenta",
     Verdict.AI_GENERATED: "yellow",
@@ -87,8 +88,8 @@ def board(ref: DebateRef, state: DebateState) -> RenderableType:
     parts: list[RenderableType] = [_table(now)]
     if now.disagreement:
         parts.append(_disagreement(now.disagreement))
-    if state.decided is not None:
-        parts.append(Text(f"verdict: {verdict(state.decided)}", style="bold"))
+    if state.finding(Decided) is not None:
+        parts.append(Text(f"verdict: {verdict(state.found(Decided))}", style="bold"))
     return Panel(Group(*parts), title=Text(_title(ref, state, now)), title_align="left")
 
 
@@ -141,7 +142,7 @@ def _row(seat: Seat) -> tuple[RenderableType, ...]:
     return (
         Text(seat.agent),
         Text(mark, style=colour),
-        Text(stand.verdict.value, style=COLOURS[stand.verdict]),
+        Text(stand.verdict, style=COLOURS[stand.verdict]),
         Text(f"{bar(stand.confidence)} {stand.confidence:.2f}"),
         Text(_change(seat)),
         Text(one_line(stand.reasoning), style="dim"),
@@ -153,7 +154,7 @@ def _change(seat: Seat) -> str:
     if turn is None or turn.confidence_before is None or turn.confidence_after is None:
         return ""
     if turn.verdict_changed and turn.verdict_before is not None:
-        return f"was {turn.verdict_before.value}"
+        return f"was {turn.verdict_before}"
     shift = turn.confidence_after - turn.confidence_before
     return f"{shift:+.2f}" if round(shift, 2) else "="
 

@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from parley.bus.contracts.absa.debate import DebateSummary, DebateTurn, EditTarget, ProposedEdit
+from parley.bus.contracts.absa.findings import Judged, Moderated, Overridden, Recalled, Remembered
 from parley.bus.contracts.absa.gate import AdoptOutcome, GateDecision
 from parley.bus.contracts.absa.moderator import ModeratorOutput
+from parley.bus.contracts.absa.protocol import AbsaContent
 from parley.bus.contracts.absa.review import (
     AteReview,
     AtsaReview,
@@ -17,15 +19,7 @@ from parley.bus.contracts.absa.sentiment import (
     ValidatorOutput,
     term_text,
 )
-from parley.bus.contracts.facts import (
-    AbsaContent,
-    Asked,
-    Judged,
-    Moderated,
-    Overridden,
-    Recalled,
-    Remembered,
-)
+from parley.bus.contracts.facts import Asked
 from parley.console.terminal.absa_marks import marks_of, plain
 from parley.console.transcript.text import one_line
 from parley.coordinator.core.state import DebateState, Margin, Step

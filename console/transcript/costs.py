@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from parley.bus.contracts.base import Usage
-from parley.bus.contracts.panel import VerdictPanel
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.console.transcript.text import one_line
 from parley.coordinator.core.accounting import brains_of, ended_by_rule, usage_by_persona, usage_of
 from parley.coordinator.core.budget import limits_of

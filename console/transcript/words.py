@@ -2,11 +2,19 @@
 
 from collections.abc import Iterator
 
+from parley.bus.contracts.absa.findings import Judged, Moderated, Overridden, Recalled, Remembered
+from parley.bus.contracts.absa.panel import AbsaPanel
+from parley.bus.contracts.absa.protocol import AbsaContent
 from parley.bus.contracts.absa.requests import AbsaRequest
 from parley.bus.contracts.declaration import TerminationDeclaration
-from parley.bus.contracts.deliberation.content import DeliberationRequest, RegimeReason
+from parley.bus.contracts.deliberation.content import (
+    DeliberationContent,
+    DeliberationDecision,
+    DeliberationRequest,
+    RegimeReason,
+)
+from parley.bus.contracts.deliberation.panel import DeliberationPanel
 from parley.bus.contracts.facts import (
-    AbsaContent,
     Abstained,
     Asked,
     CancelRequested,
@@ -15,18 +23,13 @@ from parley.bus.contracts.facts import (
     Decided,
     Fact,
     Failure,
-    Judged,
-    Moderated,
     Opened,
-    Overridden,
-    Recalled,
-    Remembered,
     RequestByReference,
     Submitted,
     Terminated,
     TurnTaken,
 )
-from parley.bus.contracts.panel import AbsaPanel, Panel, VerdictPanel
+from parley.bus.contracts.panel import Panel
 from parley.bus.contracts.verdicts.content import (
     Challenge,
     FollowUp,
@@ -38,6 +41,7 @@ from parley.bus.contracts.verdicts.content import (
     Statement,
     TerminationReason,
 )
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.console.transcript import absa as absa_story
 from parley.console.transcript import deliberation as deliberations
 from parley.console.transcript.deliberation import figures, tell_decision, tell_turn
@@ -49,7 +53,7 @@ from parley.coordinator.protocols.verdicts.turns import turns_of
 
 QUOTE_WIDTH = 160
 
-WHY: dict[TerminationReason | RegimeReason, str] = {
+WHY: dict[str, str] = {
     TerminationReason.CONSENSUS_REACHED: "the agents agree",
     TerminationReason.STALEMATE: "nobody changes their mind any more",
     TerminationReason.HIGH_CONFIDENCE_DEADLOCK: "two sides are both very sure, of different things",
@@ -91,21 +95,34 @@ def tell(fact: Fact, before: DebateState, after: DebateState) -> Iterator[str]: 
             yield f"cancelled: {one_line(fact.why, QUOTE_WIDTH) or 'no reason given'}"
         case Terminated():
             yield from _declared(fact.declaration)
-            yield f"over: {fact.reason.value}, {WHY[fact.reason]}"
+            yield f"over: {fact.reason}, {why(fact.reason)}"
         case Decided():
             yield from _decided(fact)
         case Judged() | Overridden() | Moderated() | Recalled() | Remembered():
             yield from absa_story.tell_finding(fact, after)
         case Closed():
-            why = f"{fact.reason}: {fact.detail}" if fact.detail else fact.reason
-            yield f"closed: {fact.status.value} ({one_line(why, QUOTE_WIDTH)})"
+            reason = f"{fact.reason}: {fact.detail}" if fact.detail else fact.reason
+            yield f"closed: {fact.status.value} ({one_line(reason, QUOTE_WIDTH)})"
         case Opened():
             pass
+        case _:
+            yield fact.type.replace("_", " ")
+
+
+def why(reason: str) -> str:
+    """A reason in plain words; of a protocol that has none, its own word."""
+    return WHY.get(reason, reason.replace("_", " "))
 
 
 def tell_outcome(state: DebateState) -> Iterator[str]:
     """How it ended, as far as it has."""
-    ends = (state.terminated, state.decided, state.overridden, state.moderated, state.closed)
+    ends = (
+        state.terminated,
+        state.finding(Decided),
+        state.finding(Overridden),
+        state.finding(Moderated),
+        state.closed,
+    )
     for fact in ends:
         if fact is not None:
             yield from tell(fact, state, state)
@@ -134,7 +151,7 @@ def verdict(decided: Decided) -> str:
         if raised
     ]
     extra = f" ({', '.join(flags)})" if flags else ""
-    return f"{decision.final_verdict.value}, confidence {decision.confidence:.2f}{extra}"
+    return f"{decision.final_verdict}, confidence {decision.confidence:.2f}{extra}"
 
 
 def _setting(panel: Panel) -> str:
@@ -142,7 +159,9 @@ def _setting(panel: Panel) -> str:
         return f"preset {panel.preset}"
     if isinstance(panel, AbsaPanel):
         return f"protocol {panel.params.debate.protocol}, {panel.params.language_code}"
-    return f"regime {panel.params.theta.value} ({panel.params.theta.regime.value})"
+    if isinstance(panel, DeliberationPanel):
+        return f"regime {panel.params.theta.value} ({panel.params.theta.regime.value})"
+    return f"protocol {panel.protocol}"
 
 
 def _asked(ask: Asked) -> Iterator[str]:
@@ -173,7 +192,7 @@ def _challenged(challenges: tuple[Challenge, ...]) -> Iterator[str]:
         yield f"  {challenger} challenges {', '.join(challenged)}"
 
 
-def _spoken(turn: TurnTaken, before: DebateState, after: DebateState) -> Iterator[str]:
+def _spoken(turn: TurnTaken, before: DebateState, after: DebateState) -> Iterator[str]:  # noqa: C901
     step = before.open_step
     counted = after.step(turn.step)
     if (
@@ -186,7 +205,7 @@ def _spoken(turn: TurnTaken, before: DebateState, after: DebateState) -> Iterato
         return
     match turn.content:
         case Statement() as said:
-            yield f"  {turn.persona}: {said.verdict.value} {said.confidence:.2f}{_quote(said.reasoning)}"
+            yield f"  {turn.persona}: {said.verdict} {said.confidence:.2f}{_quote(said.reasoning)}"
         case Localization() as said:
             yield f"  {turn.persona}: {_region(said)}"
         case Report() as said:
@@ -197,19 +216,21 @@ def _spoken(turn: TurnTaken, before: DebateState, after: DebateState) -> Iterato
             yield f"  {turn.persona}: {_moved(turn.persona, after)}{_quote(said.content)}"
         case said if isinstance(said, AbsaContent):
             yield from absa_story.tell_answer(turn.persona, said, after.input.text)
-        case deliberating:
-            yield f"  {turn.persona}: {tell_turn(deliberating)}"
+        case said if isinstance(said, DeliberationContent):
+            yield f"  {turn.persona}: {tell_turn(said)}"
+        case said:
+            yield f"  {turn.persona}: {one_line(said.model_dump_json(exclude={'kind'}), QUOTE_WIDTH)}"
 
 
 def _moved(agent: str, after: DebateState) -> str:
     turn = next(one for one in reversed(turns_of(so_far(after))) if one.agent == agent)
     if turn.verdict_after is None or turn.confidence_after is None:
         return "has no verdict yet"
-    now = f"{turn.verdict_after.value} {turn.confidence_after:.2f}"
+    now = f"{turn.verdict_after} {turn.confidence_after:.2f}"
     if turn.verdict_before is None or turn.confidence_before is None:
         return f"joins with {now}"
     if turn.verdict_changed:
-        return f"{turn.verdict_before.value} {turn.confidence_before:.2f} -> {now}"
+        return f"{turn.verdict_before} {turn.confidence_before:.2f} -> {now}"
     shift = turn.confidence_after - turn.confidence_before
     return f"stays with {now}" + (f" ({shift:+.2f})" if abs(shift) >= 0.005 else "")  # noqa: PLR2004 - what two decimals show
 
@@ -230,8 +251,11 @@ def _declared(declaration: TerminationDeclaration) -> Iterator[str]:
 
 def _decided(fact: Decided) -> Iterator[str]:
     decision = fact.decision
-    if not isinstance(decision, ManagerDecision):
+    if isinstance(decision, DeliberationDecision):
         yield from tell_decision(decision)
+        return
+    if not isinstance(decision, ManagerDecision):
+        yield f"decided: {one_line(decision.model_dump_json(), QUOTE_WIDTH)}"
         return
     yield f"verdict: {verdict(fact)}"
     yield f"  {one_line(decision.rationale)}"

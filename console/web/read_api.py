@@ -25,7 +25,7 @@ from parley.console.web.shared_answers import Answers
 from parley.console.web.transcript_api import ToldFact, tell_all
 from parley.console.web.views import DebateView, view_of
 from parley.coordinator.core.reducer import fold
-from parley.coordinator.core.results import Result, result_of
+from parley.coordinator.core.results import result_of
 
 
 class DebateList(Contract):
@@ -46,7 +46,7 @@ class Shown(Contract):
     facts: int
     at: int
     view: DebateView
-    result: SerializeAsAny[Result] | None
+    result: SerializeAsAny[Contract] | None
 
 
 class Health(Contract):

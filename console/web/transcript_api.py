@@ -1,13 +1,11 @@
 """Facts as the web tells them: with their ordinal in the debate, and in words."""
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, NamedTuple
-
-from pydantic import Field
+from typing import NamedTuple
 
 from parley.bus.codec import encode
 from parley.bus.contracts.base import Contract
-from parley.bus.contracts.facts import Fact, Submitted
+from parley.bus.contracts.facts import AnyFact, Submitted
 from parley.bus.errors import ProtocolError
 from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
@@ -33,11 +31,11 @@ class _EventHead(_Head):
 
 
 class ToldFact(_Head):
-    fact: Annotated[Fact, Field(discriminator="type")]
+    fact: AnyFact
 
 
 class FactEvent(_EventHead):
-    fact: Annotated[Fact, Field(discriminator="type")]
+    fact: AnyFact
 
 
 class Told(NamedTuple):

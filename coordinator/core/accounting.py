@@ -4,19 +4,16 @@ from collections.abc import Iterator
 
 from parley.bus.contracts.base import Contract, Usage, sum_of
 from parley.bus.contracts.declaration import TerminationDeclaration
-from parley.bus.contracts.facts import Abstained, Failure, Status, TurnTaken
-from parley.bus.contracts.verdicts.content import TerminationReason
-from parley.coordinator.core.state import DebateState
-
-# Ends that no rule of a debate brought about.
-_BROKEN_OFF = frozenset(
-    {
-        TerminationReason.BUDGET_EXHAUSTED,
-        TerminationReason.CANCELLED,
-        TerminationReason.QUORUM_LOST,
-        TerminationReason.DEBATE_DISABLED,
-    }
+from parley.bus.contracts.facts import (
+    Abstained,
+    Failure,
+    FailureReason,
+    OperationalReason,
+    Status,
+    TurnTaken,
 )
+from parley.coordinator.core.protocol import protocol_of
+from parley.coordinator.core.state import DebateState
 
 
 class TurnError(Contract):
@@ -36,7 +33,7 @@ def declarations_of(state: DebateState) -> tuple[TerminationDeclaration, ...]:
 
 def ended_by_rule(state: DebateState) -> bool:
     """Only then are the turns that were left saved; whatever is broken off just goes without them."""
-    if state.terminated is None or state.terminated.reason in _BROKEN_OFF:
+    if state.terminated is None or state.terminated.reason in list(OperationalReason):
         return False
     return state.closed is None or state.closed.status is Status.COMPLETED
 
@@ -72,6 +69,7 @@ def errors_of(state: DebateState) -> tuple[TurnError, ...]:
 
 
 def _errors(state: DebateState) -> Iterator[TurnError]:
+    refuse = protocol_of(state).refusal
     for step in state.steps:
         for heard in step.heard:
             said = heard.said
@@ -83,4 +81,11 @@ def _errors(state: DebateState) -> Iterator[TurnError]:
                     agent=said.persona,
                     reason=said.content.reason,
                     detail=said.content.detail,
+                )
+            elif (refusal := refuse(state.running_panel, said)) is not None:
+                yield TurnError(
+                    step=step.name,
+                    agent=said.persona,
+                    reason=FailureReason.UNUSABLE_ANSWER,
+                    detail=refusal,
                 )

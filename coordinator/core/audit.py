@@ -19,8 +19,7 @@ from parley.bus.contracts.facts import (
     ControlFact,
     DeadlineFired,
     Fact,
-    Recalled,
-    Remembered,
+    Finding,
     RequestByReference,
     Submitted,
     TurnTaken,
@@ -28,7 +27,8 @@ from parley.bus.contracts.facts import (
 from parley.bus.errors import ProtocolError
 from parley.bus.journal import externalise, fits
 from parley.coordinator.core.misplaced import stray_reason
-from parley.coordinator.core.policy import FLOWS, Flow, Impasse, decide, give_up
+from parley.coordinator.core.policy import Impasse, decide, give_up
+from parley.coordinator.core.protocol import PROTOCOLS, Protocol
 from parley.coordinator.core.reducer import apply, pass_over
 from parley.coordinator.core.state import DebateState
 
@@ -56,7 +56,7 @@ class Audit:
         return not self.discrepancies
 
 
-def audit(facts: Sequence[Fact], flows: Mapping[str, Flow] = FLOWS) -> Audit:
+def audit(facts: Sequence[Fact], protocols: Mapping[str, Protocol] = PROTOCOLS) -> Audit:
     # The n-th state is what the first n facts of the debate amount to.
     states = [DebateState()]
     found: list[Discrepancy] = []
@@ -66,7 +66,7 @@ def audit(facts: Sequence[Fact], flows: Mapping[str, Flow] = FLOWS) -> Audit:
         problem, state = None, states[-1]
         if not isinstance(fact, Submitted | CancelRequested | TurnTaken | DeadlineFired):
             checked += 1
-            problem = _problem(fact, states, last_control, flows)
+            problem = _problem(fact, states, last_control, protocols)
             last_control = state.facts
         try:
             state = apply(state, fact)
@@ -82,7 +82,10 @@ def audit(facts: Sequence[Fact], flows: Mapping[str, Flow] = FLOWS) -> Audit:
 
 
 def _problem(
-    fact: ControlFact, states: Sequence[DebateState], last_control: int, flows: Mapping[str, Flow]
+    fact: ControlFact,
+    states: Sequence[DebateState],
+    last_control: int,
+    protocols: Mapping[str, Protocol],
 ) -> str | None:
     if fact.decided_at >= len(states):
         return f"rests on {fact.decided_at} facts, but only {len(states) - 1} stand before it"
@@ -90,7 +93,7 @@ def _problem(
         return f"rests on {fact.decided_at} facts, but fact {last_control} was decided since"
     if isinstance(fact, Abstained) and fact.reason is AbstainReason.UNDELIVERABLE:
         return _problem_of_absence(fact, states[fact.decided_at])
-    expected = expected_decision(states[fact.decided_at], flows)
+    expected = expected_decision(states[fact.decided_at], protocols)
     if expected is None:
         return f"the {fact.decided_at} facts it rests on call for no decision"
     if isinstance(expected, Asked) and isinstance(fact, Asked):
@@ -110,18 +113,18 @@ def _problem_of_absence(fact: Abstained, state: DebateState) -> str | None:
 
 
 def with_what_was_found(expected: ControlFact, fact: ControlFact) -> ControlFact:
-    """What a store held at that moment stands in the log only, and is taken as given."""
-    if isinstance(expected, Recalled) and isinstance(fact, Recalled):
-        return expected.model_copy(update={"found": fact.found})
-    if isinstance(expected, Remembered) and isinstance(fact, Remembered):
-        return expected.model_copy(update={"kept": fact.kept})
-    return expected
+    """What stood outside the log at that moment stands in the fact only, and is taken as given."""
+    if not isinstance(expected, Finding) or type(expected) is not type(fact):
+        return expected
+    return expected.model_copy(update={name: getattr(fact, name) for name in expected.observed})
 
 
-def expected_decision(state: DebateState, flows: Mapping[str, Flow] = FLOWS) -> ControlFact | None:
+def expected_decision(
+    state: DebateState, protocols: Mapping[str, Protocol] = PROTOCOLS
+) -> ControlFact | None:
     """What a coordinator writes after these facts; None while the debate waits for somebody."""
     try:
-        fact = decide(state, flows)
+        fact = decide(state, protocols)
     except Exception:  # noqa: BLE001 - as the coordinator does, whatever a panel's rules raise
         return give_up(state, Impasse.UNDECIDABLE)
     if fact is None or fits(fact, len(encode(fact))):

@@ -22,19 +22,19 @@ from parley.bus.contracts.facts import (
     ControlFact,
     DeadlineFired,
     Fact,
-    Recalled,
+    Finding,
     Submitted,
     Terminated,
     TurnTaken,
 )
-from parley.bus.contracts.panel import Panel
+from parley.bus.contracts.panel import PanelBase
 from parley.bus.errors import ProtocolError
 from parley.coordinator.core.audit import carried_alike, expected_decision, with_what_was_found
+from parley.coordinator.core.protocol import protocol_of
 from parley.coordinator.core.reducer import apply, pass_over
 from parley.coordinator.core.state import DebateState, Phase, Step
-from parley.coordinator.protocols.verdicts.board import AFTERWARDS
 
-Change = Callable[[Panel], Panel]
+Change = Callable[[PanelBase], PanelBase]
 
 
 class Unknown(StrEnum):
@@ -158,8 +158,8 @@ def _still_due(due: ControlFact | None, recorded: ControlFact) -> ControlFact | 
         case Abstained(), Abstained():
             same = (due.step, due.persona) == (recorded.step, recorded.persona)
             return due if same else None
-        case Recalled(), Recalled():
-            return with_what_was_found(due, recorded) if _sought(due) == _sought(recorded) else None
+        case Finding(), Finding() if _sought(due) != _sought(recorded):
+            return None
         case _:
             assert due is not None
             return with_what_was_found(due, recorded)
@@ -169,8 +169,8 @@ def _question(ask: Asked) -> tuple[object, ...]:
     return ask.step, ask.personas, ask.request, ask.input
 
 
-def _sought(recalled: Recalled) -> tuple[object, ...]:
-    return recalled.moment, recalled.wanted
+def _sought(finding: Finding) -> tuple[object, ...]:
+    return tuple(getattr(finding, name) for name in finding.sought)
 
 
 def _alone(state: DebateState, recorded: DebateState) -> Redecided:
@@ -179,7 +179,7 @@ def _alone(state: DebateState, recorded: DebateState) -> Redecided:
     while state.phase is not Phase.CLOSED:
         due = expected_decision(state)
         facts = None if due is None else _with_answers(due, recorded)
-        if facts is None and isinstance(due, Asked) and due.step in AFTERWARDS:
+        if facts is None and isinstance(due, Asked) and due.step in protocol_of(state).epilogue:
             unknown, missing = Unknown.FOLLOW_UP, missing or _was_never(due)
             facts = iter((due, DeadlineFired(step=due.step)))
         if facts is None:
@@ -200,8 +200,8 @@ def _with_answers(due: ControlFact, recorded: DebateState) -> Iterator[Fact] | N
                 return None
             asked = carried_alike(due, step.ask)
             return _replayed(asked, step) if _question(asked) == _question(step.ask) else None
-        case Recalled():
-            past = recorded.recalled
+        case Finding() if due.sought:
+            past = recorded.finding(type(due))
             if past is None or _sought(past) != _sought(due):
                 return None
             return iter((with_what_was_found(due, past),))
@@ -228,7 +228,7 @@ def _was_never(due: ControlFact | None) -> str:
     match due:
         case Asked():
             return f"{', '.join(due.personas)} in {due.step}: never asked this"
-        case Recalled():
-            return "the memory: never asked this"
+        case Finding():
+            return f"{due.type}: never looked for this"
         case _:
             return "the recording ends while an answer is awaited"

@@ -9,14 +9,12 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from parley.bus.contracts.budget import Allowance, Budget
+from parley.bus.contracts.budget import Allowance
 from parley.bus.contracts.facts import Asked, ControlFact, Failure, FailureReason, TurnTaken
-from parley.bus.contracts.panel import Panel, VerdictPanel
+from parley.bus.contracts.panel import PanelBase
 from parley.coordinator.core.accounting import usage_of
 from parley.coordinator.core.state import DebateState, Step
 from parley.coordinator.core.tolerance import at_least
-
-NO_LIMITS = (None, None, None, None)
 
 
 class Spent(NamedTuple):
@@ -38,27 +36,9 @@ def spent_in(state: DebateState) -> Spent:
     )
 
 
-def budget_of(panel: Panel) -> Budget | None:
-    """Of one debate; None where nothing is limited. Where a limit is set twice the smaller holds."""
-    if not isinstance(panel, VerdictPanel):
-        return panel.budget
-    params = panel.params
-    among_params = (
-        params.budget_calls, params.budget_tokens, params.budget_cost, params.budget_seconds,
-    )  # fmt: skip
-    if among_params == NO_LIMITS:
-        return panel.budget
-    own = panel.budget or Budget()
-    limits = (own.calls, own.tokens, own.cost, own.seconds)
-    calls, tokens, cost, seconds = map(_smaller, limits, among_params)
-    return Budget.model_validate(
-        {"calls": calls, "tokens": tokens, "cost": cost, "seconds": seconds}
-    )
-
-
-def limits_of(panel: Panel) -> dict[str, JsonValue]:
+def limits_of(panel: PanelBase) -> dict[str, JsonValue]:
     """Those that are set, by the names they have among the parameters."""
-    own = budget_of(panel)
+    own = panel.limits
     limits = own.model_dump(exclude_none=True) if own is not None else {}
     return {f"budget_{name}": limit for name, limit in limits.items()}
 
@@ -70,7 +50,7 @@ def exhausted(state: DebateState) -> bool:
 
 def spent_all(state: DebateState) -> bool:
     """The debate has used what it may use itself."""
-    own = budget_of(state.running_panel)
+    own = state.running_panel.limits
     if own is None:
         return False
     limits = (own.calls, own.tokens, own.cost, own.seconds)
@@ -88,7 +68,7 @@ def refused(state: DebateState) -> bool:
     debate, whoever says so failed like any other.
     """
     panel = state.running_panel
-    if budget_of(panel) is None and panel.batch is None:
+    if panel.limits is None and panel.batch is None:
         return False
     for _, said in state.steps[-1].heard if state.steps else ():
         content = said.content if isinstance(said, TurnTaken) else None
@@ -97,20 +77,15 @@ def refused(state: DebateState) -> bool:
     return False
 
 
-def with_allowance(fact: ControlFact, panel: Panel) -> ControlFact:
+def with_allowance(fact: ControlFact, panel: PanelBase) -> ControlFact:
     """An ask says what its calls are charged to."""
     if not isinstance(fact, Asked):
         return fact
-    own = budget_of(panel)
+    own = panel.limits
     if own is None and panel.batch is None:
         return fact
     allowance = Allowance(debate=own, batch=panel.batch, personas=panel.everybody)
     return fact.model_copy(update={"budget": allowance})
-
-
-def _smaller(one: float | None, other: float | None) -> float | None:
-    given = [limit for limit in (one, other) if limit is not None]
-    return min(given, default=None)
 
 
 def _waited(step: Step) -> float:

@@ -1,14 +1,15 @@
-"""What the flows of all panels write in the same way."""
+"""What the flows of all protocols write in the same way."""
+
+from collections.abc import Mapping
 
 from parley.bus.contracts.declaration import TerminationDeclaration
-from parley.bus.contracts.facts import Asked, Request, Status
-from parley.bus.contracts.verdicts.content import TerminationReason
+from parley.bus.contracts.facts import Asked, OperationalReason, Request, Status
 from parley.coordinator.core.state import DebateState
 
 # How a debate ends that was stopped for want of something; all others are completed.
-STATUS_OF = {
-    TerminationReason.CANCELLED: Status.CANCELLED,
-    TerminationReason.QUORUM_LOST: Status.FAILED,
+STATUS_OF: Mapping[str, Status] = {
+    OperationalReason.CANCELLED: Status.CANCELLED,
+    OperationalReason.QUORUM_LOST: Status.FAILED,
 }
 
 

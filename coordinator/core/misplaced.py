@@ -4,13 +4,7 @@ Facts that have no place in their debate, though they are well-formed and change
 Late ones have: an answer may cross with an abstention, a deadline or the end.
 """
 
-from parley.bus.contracts.facts import (
-    CancelRequested,
-    DeadlineFired,
-    Fact,
-    Submitted,
-    TurnTaken,
-)
+from parley.bus.contracts.facts import CancelRequested, DeadlineFired, Fact, Submitted, TurnTaken
 from parley.coordinator.core.state import DebateState, Phase
 
 NOT_SUBMITTED = "no submission of its debate stands before it in the log"

@@ -2,68 +2,37 @@
 What the coordinator writes next: a pure function of the state, one control fact at a time.
 
 This file knows what all debates share: opening, waiting, deadlines, cancelling. What a panel's
-protocol does between two steps is its flow.
+protocol does between two steps is its own.
 
 A decision that the rules cannot arrive at, or that is larger than the log takes, must not keep
 the debate open for ever, nor stop the debates beside it: such a debate is closed as failed.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from enum import StrEnum
 
-from parley.bus.contracts.facts import (
-    Abstained,
-    AbstainReason,
-    Closed,
-    ControlFact,
-    Opened,
-    Status,
-    Terminated,
-)
+from parley.bus.contracts.facts import Abstained, AbstainReason, Closed, ControlFact, Opened, Status
 from parley.coordinator.core.budget import with_allowance
+from parley.coordinator.core.protocol import PROTOCOLS, Protocol
 from parley.coordinator.core.state import DebateState, Phase, Step
-from parley.coordinator.protocols.absa import flow as absa
-from parley.coordinator.protocols.deliberation import flow as regimes
-from parley.coordinator.protocols.verdicts import flow as verdicts
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
-    """
-    `advance` says what follows when no step is open; `cancel` ends a debate on request.
-
-    `stop` does so where there is still much to do after the debate itself is over.
-    """
-
-    advance: Callable[[DebateState], ControlFact]
-    cancel: Callable[[DebateState], Terminated]
-    stop: Callable[[DebateState], Closed] | None = None
-
-
-FLOWS: Mapping[str, Flow] = {
-    "verdicts": Flow(advance=verdicts.advance, cancel=verdicts.cancel),
-    "absa": Flow(advance=absa.advance, cancel=absa.cancel, stop=absa.stop),
-    "deliberation": Flow(advance=regimes.advance, cancel=regimes.cancel),
-}
-
-
-def decide(state: DebateState, flows: Mapping[str, Flow] = FLOWS) -> ControlFact | None:
+def decide(state: DebateState, protocols: Mapping[str, Protocol] = PROTOCOLS) -> ControlFact | None:
     """The control fact that is due, or None while the debate waits for somebody (or is over)."""
     open_step = state.open_step
     waits = open_step is not None and not open_step.fired and state.cancelled_at is None
     if waits or state.phase in (Phase.UNKNOWN, Phase.CLOSED):
         return None
     if state.phase is Phase.SUBMITTED:
-        return Opened(decided_at=state.facts)
-    flow = flows[state.running_panel.protocol]
+        return Opened(decided_at=state.facts, rules=protocols[state.running_panel.protocol].rules)
+    protocol = protocols[state.running_panel.protocol]
     if state.cancelled_at is not None and state.terminated is None:
-        return flow.cancel(state)
-    if state.cancelled_at is not None and flow.stop is not None:
-        return flow.stop(state)
+        return protocol.cancel(state)
+    if state.cancelled_at is not None and protocol.stop is not None:
+        return protocol.stop(state)
     if open_step is not None:
         return _overdue(state, open_step)
-    return with_allowance(flow.advance(state), state.running_panel)
+    return with_allowance(protocol.advance(state), state.running_panel)
 
 
 class Impasse(StrEnum):

@@ -22,14 +22,9 @@ from parley.bus.contracts.facts import (
     Closed,
     ControlFact,
     DeadlineFired,
-    Decided,
     Fact,
-    Judged,
-    Moderated,
+    Finding,
     Opened,
-    Overridden,
-    Recalled,
-    Remembered,
     Submitted,
     Terminated,
     TurnTaken,
@@ -38,25 +33,12 @@ from parley.bus.errors import ProtocolError
 from parley.coordinator.core.misplaced import unasked
 from parley.coordinator.core.state import DebateState, Heard, Margin, Phase, Step
 
-# A conclusion that stands once in a debate.
-Finding = Decided | Judged | Overridden | Moderated | Recalled | Remembered
-
-# The control facts that may follow in each phase.
+# The control facts that may follow in each phase; of findings only early ones while it runs.
 LEGAL: dict[Phase, tuple[type[ControlFact], ...]] = {
     Phase.UNKNOWN: (),
     Phase.SUBMITTED: (Opened, Closed),
-    Phase.RUNNING: (Asked, Abstained, Recalled, Terminated, Closed),
-    Phase.TERMINATED: (
-        Asked,
-        Abstained,
-        Decided,
-        Judged,
-        Recalled,
-        Overridden,
-        Moderated,
-        Remembered,
-        Closed,
-    ),
+    Phase.RUNNING: (Asked, Abstained, Finding, Terminated, Closed),
+    Phase.TERMINATED: (Asked, Abstained, Finding, Closed),
     Phase.CLOSED: (),
 }
 
@@ -123,24 +105,25 @@ def _obey(state: DebateState, fact: ControlFact) -> DebateState:
         case Asked():
             return _with_step(state, fact)
         case Opened():
-            return _after(state, phase=Phase.RUNNING)
+            return _after(state, phase=Phase.RUNNING, rules=fact.rules)
         case Abstained():
             return _with_abstention(state, fact)
         case Terminated():
             return _ended(state, phase=Phase.TERMINATED, terminated=fact)
         case Closed():
             return _ended(state, phase=Phase.CLOSED, closed=fact)
-        case Decided() | Judged() | Overridden() | Moderated() | Recalled() | Remembered():
+        case Finding():
             return _with_finding(state, fact)
         case _:
             assert_never(fact)
 
 
 def _with_finding(state: DebateState, fact: Finding) -> DebateState:
-    """A finding stands in the state under the name of its type."""
-    if getattr(state, fact.type) is not None or state.open_step is not None:
+    if fact.type in state.findings or state.open_step is not None:
         raise ProtocolError(f"{fact.type!r} is illegal twice or while a step is open")
-    return _after(state, armed=None, **{fact.type: fact})
+    if state.phase is Phase.RUNNING and not fact.early:
+        raise ProtocolError(f"{fact.type!r} is illegal while the debate is {state.phase.value}")
+    return _after(state, armed=None, findings={**state.findings, fact.type: fact})
 
 
 def _with_step(state: DebateState, ask: Asked) -> DebateState:

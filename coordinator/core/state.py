@@ -6,27 +6,20 @@ or was written down as abstaining; so a parallel round and one speaker of an ord
 same thing, asked of many or of one.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import NamedTuple, TypeVar
 
 from typing_extensions import override
 
-from parley.bus.contracts.facts import (
-    Abstained,
-    Asked,
-    Closed,
-    Decided,
-    Judged,
-    Moderated,
-    Overridden,
-    Recalled,
-    Remembered,
-    Terminated,
-    TurnTaken,
-)
+from parley.bus.contracts.facts import Abstained, Asked, Closed, Finding, Terminated, TurnTaken
 from parley.bus.contracts.panel import DebateInput, Panel
 
+FindingT = TypeVar("FindingT", bound=Finding)
+
 NOTHING = DebateInput()
+NO_FINDINGS: Mapping[str, Finding] = MappingProxyType({})
 
 
 class Phase(StrEnum):
@@ -112,15 +105,13 @@ class DebateState(NamedTuple):
     armed: str | None = None
     cancelled_at: int | None = None
     terminated: Terminated | None = None
-    decided: Decided | None = None
-    judged: Judged | None = None
-    overridden: Overridden | None = None
-    moderated: Moderated | None = None
-    recalled: Recalled | None = None
-    remembered: Remembered | None = None
+    # What was concluded, by the name of the finding's type.
+    findings: Mapping[str, Finding] = NO_FINDINGS
     closed: Closed | None = None
     # (step, persona) of turns that came when nobody waited for them any more.
     late: frozenset[tuple[str, str]] = frozenset()
+    # The version of the rules that decide this debate, as its opening says.
+    rules: int = 1
 
     @property
     def open_step(self) -> Step | None:
@@ -130,6 +121,16 @@ class DebateState(NamedTuple):
 
     def step(self, name: str) -> Step | None:
         return next((step for step in self.steps if step.name == name), None)
+
+    def finding(self, kind: type[FindingT]) -> FindingT | None:
+        found = self.findings.get(kind.model_fields["type"].default)
+        return found if isinstance(found, kind) else None
+
+    def found(self, kind: type[FindingT]) -> FindingT:
+        """A finding that stands for certain."""
+        finding = self.finding(kind)
+        assert finding is not None
+        return finding
 
     @property
     def running_panel(self) -> Panel:

@@ -8,13 +8,15 @@ that cannot be reached holds nothing at that moment: no debate waits for its mem
 import structlog
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from parley.bus.contracts.absa.findings import Recalled, Remembered
 from parley.bus.contracts.absa.memory import Episode, Recollection
-from parley.bus.contracts.facts import Recalled, Remembered
-from parley.bus.contracts.panel import AbsaPanel
+from parley.bus.contracts.absa.panel import AbsaPanel
+from parley.bus.contracts.facts import Finding
 from parley.bus.errors import BusError
 from parley.bus.port import Bus, Record, Shelf
 from parley.bus.subjects import DebateRef
 from parley.coordinator.core.state import DebateState
+from parley.coordinator.effects.effect import Effect
 from parley.coordinator.protocols.absa.episodes import (
     STORE_LIMIT,
     ForbiddenMemory,
@@ -45,13 +47,12 @@ class EpisodicMemory:
         self._known: dict[int, Episode] = {}
         self._read_to = 0
 
-    async def look_up(
-        self, ref: DebateRef, state: DebateState, fact: Recalled | Remembered
-    ) -> Recalled | Remembered:
+    async def look_up(self, ref: DebateRef, state: DebateState, fact: Finding) -> Finding:
         """The fact with what the store has to say to it."""
         try:
             if isinstance(fact, Recalled):
                 return await self._recalled(state, fact)
+            assert isinstance(fact, Remembered)
             return await self._remembered(ref, fact)
         except (BusError, ForbiddenMemory) as error:
             log.warning("no_memory", debate=str(ref), reason=str(error))
@@ -103,3 +104,6 @@ def _episode(record: Record) -> Episode | None:
         reason = error.errors(include_url=False, include_input=False)[0]["msg"]
         log.warning("quarantined", shelf=MEMORY_SHELF, sequence=record.sequence, reason=reason)
         return None
+
+
+MEMORY = Effect(open=lambda bus: memory_of(bus).look_up)

@@ -22,7 +22,7 @@ from parley.bus.metrics import Metrics
 from parley.bus.port import Presence, Record
 from parley.bus.subjects import ASKS, CLOSED, DebateRef
 from parley.coordinator.core.misplaced import NOT_ASKED, NOT_SUBMITTED, stray_reason
-from parley.coordinator.core.policy import FLOWS, Flow
+from parley.coordinator.core.protocol import PROTOCOLS, Protocol
 from parley.coordinator.core.reducer import apply, pass_over
 from parley.coordinator.core.state import DebateState, Phase
 from parley.coordinator.service.abstentions import abstain_for
@@ -64,7 +64,7 @@ class Coordinator:
         self,
         journal: Journal,
         name: str,
-        flows: Mapping[str, Flow] = FLOWS,
+        protocols: Mapping[str, Protocol] = PROTOCOLS,
         writes_at_once: int = WRITES_AT_ONCE,
     ) -> None:
         self._journal = journal
@@ -80,7 +80,7 @@ class Coordinator:
         self._leaving = False
         self.ready = anyio.Event()
         self.metrics = Metrics()
-        self._decisions = Decisions(journal, flows, writes_at_once)
+        self._decisions = Decisions(journal, protocols, writes_at_once)
         self._deadlines = Deadlines(journal)
         self._quarantine = Quarantine(journal.bus, self._subjects, self.metrics)
 

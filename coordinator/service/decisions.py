@@ -12,14 +12,14 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
-from parley.bus.contracts.facts import Recalled, Remembered
+from parley.bus.contracts.facts import ControlFact, Finding
 from parley.bus.errors import BadInput, Conflict, Unavailable
-from parley.bus.journal import Draft, Journal
+from parley.bus.journal import Draft, Journal, fits
 from parley.bus.subjects import DebateRef
-from parley.coordinator.core.policy import Flow, Impasse, give_up
+from parley.coordinator.core.policy import Impasse, decide, give_up
+from parley.coordinator.core.protocol import Protocol
 from parley.coordinator.core.state import DebateState
-from parley.coordinator.effects.absa import memory_of
-from parley.coordinator.service.deciding import decision, drafted
+from parley.coordinator.effects.effect import Effects
 from parley.coordinator.service.tracked import Sent, TrackedDebate
 
 # How long the log may show nothing of an offer.
@@ -29,10 +29,12 @@ log = structlog.get_logger()
 
 
 class Decisions:
-    def __init__(self, journal: Journal, flows: Mapping[str, Flow], writes_at_once: int) -> None:
+    def __init__(
+        self, journal: Journal, protocols: Mapping[str, Protocol], writes_at_once: int
+    ) -> None:
         self._journal = journal
-        self._flows = flows
-        self._memory = memory_of(journal.bus)
+        self._protocols = protocols
+        self._effects = Effects(journal.bus)
         self._at_once = anyio.CapacityLimiter(writes_at_once)
         self._tasks: TaskGroup
         self._losses = journal.bus.link.losses
@@ -48,11 +50,11 @@ class Decisions:
     def make_if_due(self, ref: DebateRef, tracked: TrackedDebate, now: float) -> bool:
         if tracked.state is None or tracked.is_writing or self._closed:
             return False
-        fact = decision(ref, tracked.state, self._flows)
+        fact = decision(ref, tracked.state, self._protocols)
         if fact is None:
             return False
         tracked.acting_after = tracked.control
-        if isinstance(fact, Recalled | Remembered):
+        if isinstance(fact, Finding) and fact.observed:
             after = tracked.control
             self._tasks.start_soon(self._look_up, ref, tracked, tracked.state, fact, after)
             return True
@@ -90,11 +92,11 @@ class Decisions:
         ref: DebateRef,
         tracked: TrackedDebate,
         state: DebateState,
-        fact: Recalled | Remembered,
+        fact: Finding,
         after: int,
     ) -> None:
         async with self._at_once:
-            found = await self._memory.look_up(ref, state, fact)
+            found = await self._effects.carry_out(ref, state, fact)
         if tracked.control == after:
             draft = drafted(self._journal, ref, state, found)
             tracked.sent = Sent(draft, after)
@@ -121,3 +123,27 @@ class Decisions:
                 log.exception("control_write_failed", debate=str(ref))
             tracked.answered_after = after
             return
+
+
+def decision(
+    ref: DebateRef, state: DebateState, protocols: Mapping[str, Protocol]
+) -> ControlFact | None:
+    """None while the debate waits for somebody. The audit arrives at the same."""
+    try:
+        return decide(state, protocols)
+    except Exception:
+        log.exception("undecidable", debate=str(ref))
+        return give_up(state, Impasse.UNDECIDABLE)
+
+
+def drafted(journal: Journal, ref: DebateRef, state: DebateState, fact: ControlFact) -> Draft:
+    """A decision in this state, as it can be written."""
+    try:
+        draft = journal.draft(ref, fact)
+    except Exception:
+        log.exception("unwritable", debate=str(ref), fact=fact.type)
+        return journal.draft(ref, give_up(state, Impasse.UNDECIDABLE))
+    if fits(fact, len(draft.data)):
+        return draft
+    log.error("too_large", debate=str(ref), fact=fact.type, bytes=len(draft.data))
+    return journal.draft(ref, give_up(state, Impasse.TOO_LARGE))

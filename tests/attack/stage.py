@@ -16,11 +16,11 @@ import anyio
 import anyio.to_thread
 import yaml
 
+from parley.agents.forensic.labels import Verdict
 from parley.agents.script import SCRIPT_BLOB, Line, Script
 from parley.agents.worker import WorkerOptions, queue_of
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts.content import Verdict
 from parley.bus.jetstream.accounts import COORDINATOR, SEED_SUFFIX, SUBMITTER, WEB, accounts, save
 from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server

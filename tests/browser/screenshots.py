@@ -13,8 +13,8 @@ from pathlib import Path
 from PIL import Image
 from playwright.async_api import Browser, FilePayload, Page, async_playwright, expect
 
+from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.specimen import copy_moved
-from parley.bus.contracts.verdicts.content import Verdict
 from parley.bus.journal import Journal
 from tests import absa_debates
 from tests.browser.stage import (

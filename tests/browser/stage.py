@@ -15,10 +15,12 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request
 
+from parley.agents.forensic.labels import Verdict
 from parley.bus.contracts.facts import Submitted, TurnTaken
-from parley.bus.contracts.panel import DebateInput, Panel, VerdictPanel
+from parley.bus.contracts.panel import DebateInput, Panel
 from parley.bus.contracts.partial import Partial
-from parley.bus.contracts.verdicts.content import Reply, ResponseType, Statement, Verdict
+from parley.bus.contracts.verdicts.content import Reply, ResponseType, Statement
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from tests import debates

@@ -5,8 +5,8 @@ from io import BytesIO
 from PIL import Image
 from playwright.async_api import FilePayload, Page, expect
 
+from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.specimen import copy_moved
-from parley.bus.contracts.verdicts.content import Verdict
 from tests import debates
 from tests.browser.stage import (
     IN_ONE_LOOP,

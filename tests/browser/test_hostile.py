@@ -3,9 +3,10 @@
 from playwright.async_api import Page, expect
 
 from parley.agents.absa.script import AbsaScript
+from parley.agents.forensic.labels import Verdict
 from parley.bus.contracts.facts import CancelRequested, TurnTaken
 from parley.bus.contracts.panel import Persona
-from parley.bus.contracts.verdicts.content import Report, Verdict
+from parley.bus.contracts.verdicts.content import Report
 from tests import absa_debates, debates
 from tests.browser.stage import IN_ONE_LOOP, Stage, Visit, reply, state, submit, theatre, whisper
 from tests.processes import submit as submit_scripted

@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 from parley.agents.brain import Answer, Task
+from parley.agents.forensic.labels import Verdict
 from parley.agents.script import ScriptedBrain
 from parley.agents.worker import Worker, WorkerOptions
 from parley.bus.codec import encode
@@ -19,7 +20,7 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts.content import OpeningRequest, Statement, Verdict
+from parley.bus.contracts.verdicts.content import OpeningRequest, Statement
 from parley.bus.errors import NotFound
 from parley.bus.journal import Journal
 from parley.bus.port import USED_UP

@@ -6,10 +6,11 @@ from contextlib import AbstractAsyncContextManager
 import anyio
 
 from parley.agents.brain import Answer, Task
+from parley.agents.forensic.labels import Verdict
 from parley.agents.worker import REDELIVERED, TURNS, Worker, WorkerOptions
 from parley.bus.contracts.facts import Ask
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts.content import OpeningRequest, Statement, Verdict
+from parley.bus.contracts.verdicts.content import OpeningRequest, Statement
 from parley.bus.journal import Journal
 from parley.bus.port import Entry
 from parley.bus.subjects import DebateRef, Subjects

@@ -2,9 +2,9 @@
 
 from random import Random
 
+from parley.agents.forensic.labels import Verdict
 from parley.agents.script import Line, Script
-from parley.bus.contracts.panel import VerdictPanel
-from parley.bus.contracts.verdicts.content import Verdict
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from tests.debates import ROSTER, panel
 
 # Short, so that a frozen process misses it.

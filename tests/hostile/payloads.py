@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 
+from parley.agents.forensic.labels import Verdict
 from parley.bus.codec import encode
 from parley.bus.contracts.facts import (
     Asked,
@@ -19,7 +20,6 @@ from parley.bus.contracts.verdicts.content import (
     OpeningRequest,
     Statement,
     TerminationReason,
-    Verdict,
 )
 from parley.bus.port import LARGEST_RECORD_BYTES
 from tests.debates import panel

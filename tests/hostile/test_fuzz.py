@@ -10,11 +10,12 @@ import yaml
 from hypothesis import example, given, settings
 
 from parley.agents.deliberation.question import parse_question
+from parley.agents.forensic.labels import Verdict
 from parley.agents.script import parse_script
 from parley.bus.codec import decode, decode_ask, encode
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import TurnTaken
-from parley.bus.contracts.verdicts.content import Statement, Verdict
+from parley.bus.contracts.verdicts.content import Statement
 from parley.bus.errors import BadInput, DecodeError
 from parley.bus.journal import Journal
 from parley.bus.memory import NO_FAULTS, MemoryBus, MemoryServer

@@ -186,8 +186,8 @@ async def test_forged_control_facts(system: System) -> None:
         for tail, ref in refs.items():
             logged, report = await ended(journal, ref)
             assert len(report.discrepancies) == 1, (tail, report.discrepancies)
-            assert report.state.decided is not None
-            assert report.state.decided.decision == expected, tail
+            assert report.state.finding(Decided) is not None
+            assert report.state.found(Decided).decision == expected, tail
             forged = logged[report.discrepancies[0].ordinal]
             assert journal.subjects.of(ref, forged.fact) == journal.subjects.at(ref, tail)
             await assert_buried(journal, {forged.sequence: ""})

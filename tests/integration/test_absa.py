@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import anyio
 import pytest
 
-from parley.bus.contracts.facts import CancelRequested, Recalled, Remembered, Status, Submitted
+from parley.bus.contracts.absa.findings import Recalled, Remembered
+from parley.bus.contracts.facts import CancelRequested, Status, Submitted
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
@@ -110,12 +111,12 @@ async def test_the_memory_lives_in_a_stream_and_reminds_a_later_debate(deployed)
         _, first = await debated(journal, scenario, "memory-1")
         ref, second = await debated(journal, scenario, "memory-2")
         episodes = await memory_of(journal.bus).episodes()
-    assert isinstance(first.recalled, Recalled)
-    assert first.recalled.found.retrieved_ids == ()
-    assert isinstance(first.remembered, Remembered)
-    assert first.remembered.kept is not None
-    assert second.recalled is not None
-    assert second.recalled.found.retrieved_ids == ("absa/memory-1",)
+    assert isinstance(first.finding(Recalled), Recalled)
+    assert first.found(Recalled).found.retrieved_ids == ()
+    assert isinstance(first.finding(Remembered), Remembered)
+    assert first.found(Remembered).kept is not None
+    assert second.finding(Recalled) is not None
+    assert second.found(Recalled).found.retrieved_ids == ("absa/memory-1",)
     assert [one.episode_id for one in episodes][:1] == ["absa/memory-1"]
     result = result_of(ref, second)
     assert isinstance(result, AbsaResult)

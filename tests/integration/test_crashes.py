@@ -6,9 +6,10 @@ from pathlib import Path
 import anyio
 import pytest
 
+from parley.agents.forensic.labels import Verdict
 from parley.agents.script import Script, parse_script
 from parley.bus.contracts.facts import CancelRequested, Status
-from parley.bus.contracts.verdicts.content import TerminationReason, Verdict
+from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.coordinator.protocols.verdicts.result import VerdictResult
 from tests.debates import ROSTER, panel
 from tests.processes import (
@@ -39,7 +40,7 @@ def expected(result: VerdictResult) -> None:
     assert result.status is Status.COMPLETED
     assert result.total_rounds == 3
     assert result.termination_reason is TerminationReason.CONSENSUS_REACHED
-    assert result.final_verdict is Verdict.MANIPULATED
+    assert result.final_verdict == Verdict.MANIPULATED
     assert result.confidence == pytest.approx(0.70, abs=1e-4)
     assert result.errors == ()
     assert len(result.turns) == 12

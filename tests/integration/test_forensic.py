@@ -12,10 +12,11 @@ import pytest
 
 from parley.agents.forensic.argue import overlap
 from parley.agents.forensic.brain import IMAGE_BLOB
+from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.specimen import Made, spliced, untouched
 from parley.bus.contracts.facts import Status, Submitted
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts.content import Region, TerminationReason, Verdict
+from parley.bus.contracts.verdicts.content import Region, TerminationReason
 from parley.bus.subjects import DebateRef
 from parley.console.archive.reader import read_archive
 from parley.coordinator.core.audit import audit
@@ -64,7 +65,7 @@ async def test_a_spliced_photograph_is_manipulated_where_it_was_and_always_the_s
     made = spliced()
     first = await debated(deployed, "spliced", made.data)
     assert first.status is Status.COMPLETED
-    assert first.final_verdict is Verdict.MANIPULATED
+    assert first.final_verdict == Verdict.MANIPULATED
     assert first.errors == ()
     assert overlap(suspects(first), [box_of(made)]) > 0.5
     second = await debated(deployed, "spliced-again", made.data)

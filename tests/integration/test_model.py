@@ -14,12 +14,14 @@ import anyio
 import pytest
 import structlog
 
+from parley.agents.forensic.labels import Verdict
 from parley.agents.llm.brain import open_model_brain
 from parley.agents.llm.verdicts.questions import VerdictQuestions
 from parley.agents.worker import Worker, WorkerOptions
-from parley.bus.contracts.facts import Status, Submitted
-from parley.bus.contracts.panel import DebateInput, VerdictPanel
-from parley.bus.contracts.verdicts.content import TerminationReason, Verdict
+from parley.bus.contracts.facts import Status, Submitted, TurnTaken
+from parley.bus.contracts.panel import DebateInput
+from parley.bus.contracts.verdicts.content import TerminationReason
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
@@ -106,7 +108,7 @@ async def closes_through_every_fault(nats: NatsServer, debates: int) -> None:
         lost = result.termination_reason is TerminationReason.QUORUM_LOST
         assert (result.status is Status.FAILED) == lost
         if not result.errors:
-            assert result.final_verdict is Verdict.AI_GENERATED
+            assert result.final_verdict == Verdict.AI_GENERATED
             assert result.actual_llm_calls >= 6
     counted = sum(result.actual_llm_calls for result in results)
     # On a busy machine a call may be given up before the endpoint has read it.
@@ -165,7 +167,7 @@ async def test_mixed_models_stand_in_the_log(nats):
     ):
         await debate(journal, "mixed", panel(THREE), "a photograph")
         logged, _ = await journal.read(DebateRef("forensic", "mixed"))
-    brains = {one.fact.persona: one.fact.brain for one in logged if one.fact.type == "turn"}
+    brains = {one.fact.persona: one.fact.brain for one in logged if isinstance(one.fact, TurnTaken)}
     assert brains == {
         "frequency": "model:small",
         "noise": "model:small",
@@ -187,7 +189,7 @@ async def test_a_hostile_persona_moves_nobody_elses_verdict(nats, name):
         result = await debate(journal, name, panel(THREE), HOSTILE[name])
     held = {"frequency": Verdict.AI_GENERATED, "noise": Verdict.AI_GENERATED}
     assert result.final_verdicts == held | {"spatial": Verdict.AUTHENTIC}
-    assert result.final_verdict is not Verdict.AUTHENTIC
+    assert result.final_verdict != Verdict.AUTHENTIC
 
 
 async def test_the_key_stays_out_of_everything(nats, tmp_path, caplog, monkeypatch):

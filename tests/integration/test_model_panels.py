@@ -15,8 +15,9 @@ import structlog
 
 from parley.agents.llm.brain import open_model_brain
 from parley.agents.worker import Worker, WorkerOptions
+from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.facts import Fact, Failure, Status, Submitted, TurnTaken
-from parley.bus.contracts.panel import AbsaPanel, DebateInput, Panel
+from parley.bus.contracts.panel import DebateInput, Panel
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.panels import Override, parse_sets, resolve

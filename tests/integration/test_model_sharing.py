@@ -19,8 +19,9 @@ from parley.agents.worker import Worker, WorkerOptions
 from parley.bus.contracts.base import NOTHING_USED, sum_of
 from parley.bus.contracts.budget import BatchBudget, Budget
 from parley.bus.contracts.facts import Failure, Status, Submitted, TurnTaken
-from parley.bus.contracts.panel import DebateInput, VerdictPanel
+from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts.content import Statement, TerminationReason
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.journal import Journal
 from parley.bus.subjects import PURSE, DebateRef
 from parley.coordinator.core.audit import audit

@@ -5,8 +5,9 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
+from parley.agents.forensic.labels import Verdict
 from parley.agents.script import parse_script
-from parley.bus.contracts.verdicts.content import TerminationReason, Verdict
+from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.bus.jetstream.bus import JetStreamBus
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
@@ -68,7 +69,7 @@ def replace(deployed: Deployment, role: Role) -> None:
 async def check_outcome(journal: Journal, ref: DebateRef) -> None:
     result = await outcome(journal, ref)
     assert result.termination_reason is TerminationReason.CONSENSUS_REACHED
-    assert result.final_verdict is Verdict.AI_GENERATED
+    assert result.final_verdict == Verdict.AI_GENERATED
     assert result.total_rounds == 1
     assert result.errors == ()
     assert len(result.turns) == 2

@@ -47,7 +47,7 @@ async def test_a_worked_example_over_the_bus(deployed, vector):
     assert result.status is Status.COMPLETED
     assert result.total_rounds == vector.rounds
     assert result.termination_reason is vector.reason
-    assert result.final_verdict is vector.verdict
+    assert result.final_verdict == vector.verdict
     assert result.confidence == pytest.approx(vector.confidence, abs=1e-4)
     assert result.disagreement_history == pytest.approx(vector.disagreement_history, abs=1e-4)
     assert result.nominal_llm_calls == vector.nominal_calls

@@ -13,7 +13,7 @@ import anyio
 
 from parley.agents.script import Script, parse_script
 from parley.bus.contracts.facts import CancelRequested
-from parley.bus.contracts.panel import VerdictPanel
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from tests.debates import ROSTER, panel

@@ -1,5 +1,7 @@
 """Parts that break an invariant each, to see whether the simulation notices."""
 
+from dataclasses import replace
+
 from typing_extensions import override
 
 from parley.agents.worker import Worker
@@ -8,7 +10,7 @@ from parley.bus.contracts.facts import Asked, ControlFact, DeadlineFired, Decide
 from parley.bus.journal import Draft, Journal
 from parley.bus.port import Delivery, Entry, Record
 from parley.bus.subjects import CONTROL, DebateRef
-from parley.coordinator.core.policy import FLOWS, Flow
+from parley.coordinator.core.protocol import PROTOCOLS
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts import flow as verdicts
 from parley.coordinator.service.coordinator import Coordinator
@@ -134,4 +136,9 @@ def offended() -> Build:
 
 def wishful() -> Build:
     """Decides otherwise than the rules say."""
-    return Build(flows={**FLOWS, "verdicts": Flow(advance=_wishful, cancel=verdicts.cancel)})
+    return Build(
+        protocols={
+            **PROTOCOLS,
+            "verdicts": replace(PROTOCOLS["verdicts"], advance=_wishful, cancel=verdicts.cancel),
+        }
+    )

@@ -14,30 +14,37 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from parley.bus.codec import encode
+from parley.bus.contracts.absa.findings import Judged, Moderated, Overridden
 from parley.bus.contracts.facts import (
     Abstained,
     AbstainReason,
     Asked,
     ControlFact,
     DeadlineFired,
+    Decided,
     Fact,
     Failure,
     RequestByReference,
     Submitted,
     TurnTaken,
 )
+from parley.bus.contracts.panel import PanelBase
 from parley.bus.errors import DecodeError, ProtocolError
 from parley.bus.journal import Journal, Logged, externalise
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
 from parley.coordinator.core.audit import audit
-from parley.coordinator.core.duration import most_steps
 from parley.coordinator.core.misplaced import unasked
 from parley.coordinator.core.policy import decide
+from parley.coordinator.core.protocol import PROTOCOLS
 from parley.coordinator.core.reducer import apply, fold, pass_over
 from parley.coordinator.core.state import DebateState
 from tests.simulation.families import play
 from tests.simulation.plan import Debate
+
+
+def steps_of(panel: PanelBase) -> int:
+    return PROTOCOLS[panel.protocol].extent(panel).steps
 
 
 @dataclass(slots=True)
@@ -202,7 +209,7 @@ class Checker:
         """Once all debates are closed."""
         for ref, ledger in self.ledgers.items():
             self._check_counts(ref, ledger)
-            steps, most = len(ledger.state.steps), most_steps(ledger.debate.question.panel)
+            steps, most = len(ledger.state.steps), steps_of(ledger.debate.question.panel)
             self._expect(steps <= most, f"{ref} took {steps} steps instead of at most {most}")
             report = audit(ledger.facts)
             found = {one.ordinal for one in report.discrepancies}
@@ -238,10 +245,10 @@ def undisturbed(ledger: Ledger) -> bool:
 def _outcome(state: DebateState) -> dict[str, object]:
     """What was decided at the end, whatever the order in which people spoke."""
     ends = {
-        "decided": state.decided,
-        "judged": state.judged,
-        "overridden": state.overridden,
-        "moderated": state.moderated,
+        "decided": state.finding(Decided),
+        "judged": state.finding(Judged),
+        "overridden": state.finding(Overridden),
+        "moderated": state.finding(Moderated),
         "closed": state.closed,
     }
     return {

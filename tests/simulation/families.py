@@ -6,10 +6,13 @@ from random import Random
 
 from parley.agents.absa.script import AbsaScript, recite_absa
 from parley.agents.brain import Task
+from parley.agents.forensic.labels import Verdict
 from parley.agents.script import AnyScript, Line, Script, recite
+from parley.bus.contracts.absa.panel import AbsaPanel
+from parley.bus.contracts.deliberation.panel import DeliberationPanel
 from parley.bus.contracts.facts import Content
-from parley.bus.contracts.panel import AbsaPanel, DeliberationPanel, Panel, VerdictPanel
-from parley.bus.contracts.verdicts.content import Verdict
+from parley.bus.contracts.panel import Panel
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.coordinator.core.state import DebateState
 from tests import absa_debates, debates, deliberations
 from tests.absa_scenarios import SCENARIOS

@@ -5,22 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
 
+from parley.agents.forensic.labels import Verdict
 from parley.bus.codec import encode
-from parley.bus.contracts.facts import (
-    Abstained,
-    AbstainReason,
-    Asked,
-    ControlFact,
-    Decided,
-    Opened,
-)
+from parley.bus.contracts.facts import Abstained, AbstainReason, Asked, ControlFact, Decided, Opened
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts.content import (
-    ManagerDecision,
-    OpeningRequest,
-    TerminationReason,
-    Verdict,
-)
+from parley.bus.contracts.verdicts.content import ManagerDecision, OpeningRequest, TerminationReason
 from parley.bus.memory import Faults
 from parley.bus.subjects import DebateRef, tail_of
 from tests.debates import ROSTER

@@ -15,7 +15,7 @@ from parley.bus.journal import Journal
 from parley.bus.memory import MemoryBus, MemoryServer, open_memory_server
 from parley.bus.port import Entry, Record
 from parley.bus.subjects import DebateRef, Subjects
-from parley.coordinator.core.policy import FLOWS, Flow
+from parley.coordinator.core.protocol import PROTOCOLS, Protocol
 from parley.coordinator.service.coordinator import Coordinator
 from parley.coordinator.service.membership import BEAT_S, Beacon
 from tests.simulation.brains import MoodyBrain
@@ -53,7 +53,7 @@ class Build:
     journal: type[Journal] = Journal
     coordinator: type[Coordinator] = Coordinator
     worker: type[Worker] = Worker
-    flows: Mapping[str, Flow] = field(default_factory=lambda: FLOWS)
+    protocols: Mapping[str, Protocol] = field(default_factory=lambda: PROTOCOLS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class World:
     def _coordinate(self, name: str) -> Main:
         async def main(bus: MemoryBus, ready: anyio.Event, stop: anyio.Event) -> None:
             journal = self.build.journal(bus, Subjects())
-            service = self.build.coordinator(journal, name, self.build.flows, WRITES_AT_ONCE)
+            service = self.build.coordinator(journal, name, self.build.protocols, WRITES_AT_ONCE)
             service.ready = ready
             self.services[name] = service
             await service.run(stop)

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from parley.bus.codec import encode
+from parley.bus.contracts.absa.findings import Moderated
 from parley.bus.contracts.base import Usage
-from parley.bus.contracts.facts import Fact, TurnTaken
+from parley.bus.contracts.facts import Decided, Fact, TurnTaken
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef, Subjects, tail_of
 from parley.console.web.debate_index import Row, Wanted
@@ -45,18 +46,18 @@ def test_a_row_agrees_with_the_reducer_after_every_fact(path: Path):
         assert row.protocol == state.running_panel.protocol
         terminated, closed = state.terminated, state.closed
         assert row.reason == (
-            terminated.reason.value if terminated else closed.reason if closed else None
+            terminated.reason if terminated else closed.reason if closed else None
         )
         assert row.status == (closed.status.value if closed else "open")
-        if state.moderated is not None:
-            assert row.verdict == state.moderated.output.final_label
+        if state.finding(Moderated) is not None:
+            assert row.verdict == state.found(Moderated).output.final_label
 
 
 def test_verdict_round_and_times_of_a_debate_of_verdicts():
     facts, state = play(panel(), STALEMATE)
     row = row_of(facts, Rows())
-    assert state.decided is not None
-    assert row.verdict == state.decided.decision.final_verdict.value  # type: ignore[union-attr]
+    assert state.finding(Decided) is not None
+    assert row.verdict == state.found(Decided).decision.final_verdict  # type: ignore[attr-defined]
     assert row.round == 2
     assert row.submitted_at == "1970-01-01T00:00:01.000Z"
     assert row.closed_at is not None

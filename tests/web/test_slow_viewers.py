@@ -8,8 +8,9 @@ import psutil
 import pytest
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from parley.agents.forensic.labels import Verdict
 from parley.bus.contracts.facts import Fact, TurnTaken
-from parley.bus.contracts.verdicts.content import Statement, Verdict
+from parley.bus.contracts.verdicts.content import Statement
 from parley.bus.subjects import DebateRef
 from parley.console.web import connections, server, sse
 from tests.debates import STALEMATE, panel, play

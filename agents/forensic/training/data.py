@@ -10,9 +10,9 @@ from PIL import Image
 
 from parley.agents.forensic.evidence import Findings
 from parley.agents.forensic.image import Decoder, ImageLimits, decoding, read_file
+from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.skills import analyse_all
 from parley.bus.contracts.base import Contract
-from parley.bus.contracts.verdicts.content import Verdict
 from parley.bus.errors import BadInput
 
 SOCIAL_SIDE = 1024

@@ -19,6 +19,7 @@ from parley.agents.forensic.calibration import (
     assess,
 )
 from parley.agents.forensic.evidence import CLASSES, ClassShares, CompressionState, Skill
+from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.training.data import Sample
 from parley.agents.forensic.training.fit import (
     Additive,
@@ -28,7 +29,6 @@ from parley.agents.forensic.training.fit import (
     fit_additive,
     fit_weighing,
 )
-from parley.bus.contracts.verdicts.content import Verdict
 
 STATISTICAL: Final = (Skill.FREQUENCY, Skill.NOISE, Skill.SPATIAL)
 STATES: Final = (CompressionState.LOSSLESS, CompressionState.JPEG_HIGH, CompressionState.JPEG_LOW)
@@ -138,10 +138,10 @@ def _marks(samples: Sequence[Sample]) -> MarkModel:
         counts = np.zeros(len(CLASSES))
         for sample in samples:
             mark = next(f for f in sample.findings if f.skill is Skill.WATERMARK)
-            if mark.declared is verdict:
+            if mark.declared == verdict:
                 counts[CLASSES.index(sample.label)] += 1
         prior = np.where(
-            [c is verdict for c in CLASSES], MARK_PRIOR, (1 - MARK_PRIOR) / (len(CLASSES) - 1)
+            [c == verdict for c in CLASSES], MARK_PRIOR, (1 - MARK_PRIOR) / (len(CLASSES) - 1)
         )
         counted = (counts + MARK_PRIOR_COUNT * prior) / (counts.sum() + MARK_PRIOR_COUNT)
         shares = (1 - FORGERY_SHARE) * counted + FORGERY_SHARE / len(CLASSES)

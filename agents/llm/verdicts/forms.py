@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue
 
+from parley.agents.forensic.labels import Verdict
 from parley.agents.llm import quotes
 from parley.agents.llm.absa.ground import not_in_text
 from parley.agents.llm.question import Form, Unusable
@@ -32,7 +33,6 @@ from parley.bus.contracts.verdicts.content import (
     ResponseType,
     RoundRequest,
     Statement,
-    Verdict,
 )
 
 _MOST_REGIONS = 32
@@ -135,7 +135,7 @@ def read_reply(form: RoundForm, request: RoundRequest, persona: str, given: Give
     """A verdict that nobody knows leaves the one before as it is."""
     before = next((one.verdict for one in request.standing if one.agent == persona), None)
     verdict = Verdict.parse(form.verdict)
-    changed = verdict is not None and verdict is not before
+    changed = verdict is not None and verdict != before
     mistakes: list[str] = []
     evidence = given.checked(form.evidence, mistakes)
     reply = Reply(

@@ -50,7 +50,7 @@ def report(opening: Statement) -> str:
         where = f" at x={at.x} y={at.y} {at.width}x{at.height} pixels" if at is not None else ""
         lines.append(f"{one.name}: {one.value:.4g}{unit}{where} ({one.meaning})")
     if case.declared is not None:
-        lines.append(f"the file declares: {case.declared.value} ({case.declared_because})")
+        lines.append(f"the file declares: {case.declared} ({case.declared_because})")
     if case.regions:
         lines.append(f"share of the area inside suspect regions: {case.suspect_share:.3f}")
     lines += [

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue
 
+from parley.agents.forensic.labels import Verdict
 from parley.agents.llm import quotes
 from parley.agents.llm.question import Form, Unusable
 from parley.agents.llm.text_fields import Line, Passage, said, says_nothing, settled, tidy
@@ -18,14 +19,13 @@ from parley.bus.contracts.verdicts.content import (
     Report,
     ReportRequest,
     Standing,
-    Verdict,
 )
 
 _LONGEST_SHOWN = 120
 
 
 class ReportForm(Form):
-    """The verdict is decided: it is asked for so that a summary of another one is noticed."""
+    """The verdict == decided: it is asked for so that a summary of another one is noticed."""
 
     verdict: VerdictWord
     summary: Passage
@@ -35,7 +35,7 @@ class ReportForm(Form):
 def about_decision(decision: ManagerDecision) -> str:
     """The rationale and the answers to follow-ups hold words of agents."""
     lines = [
-        f"Verdict: {decision.final_verdict.value}. Confidence: {decision.confidence:.2f}.",
+        f"Verdict: {decision.final_verdict}. Confidence: {decision.confidence:.2f}.",
         f"Why the debate ended: {decision.termination_reason.value}.",
     ]
     if decision.insufficient_evidence:
@@ -54,8 +54,8 @@ def about_decision(decision: ManagerDecision) -> str:
 def read_report(form: ReportForm, request: ReportRequest, told: str) -> Report:
     """Quotes in the statements' own wording; one that stands in none goes back to the model."""
     decided = request.decision.final_verdict
-    if Verdict.parse(form.verdict) is not decided:
-        raise Unusable(f"- verdict: {decided.value} was decided; summarise that decision")
+    if Verdict.parse(form.verdict) != decided:
+        raise Unusable(f"- verdict: {decided} was decided; summarise that decision")
     summary = said("summary", form.summary, told)
     texts = [plain(text) for one in request.standing for text in _texts(one)]
     kept: list[str] = []

@@ -20,7 +20,16 @@ from parley.bus.contracts.absa.sentiment import (
     Term,
     term_text,
 )
-from parley.bus.contracts.base import Contract, FiniteJson, Share, Text, Token, Whole, is_absent
+from parley.bus.contracts.base import (
+    ContentBase,
+    Contract,
+    FiniteJson,
+    Share,
+    Text,
+    Token,
+    Whole,
+    is_absent,
+)
 
 Protocol = Literal["v1", "v2"]
 
@@ -58,7 +67,7 @@ class ProposedEdit(Contract):
     confidence: Share | None = None
 
 
-class DebateTurnV1(Contract):
+class DebateTurnV1(ContentBase):
     kind: Literal["debate_turn"] = "debate_turn"
     speaker: str = ""
     stance: str = ""
@@ -68,7 +77,7 @@ class DebateTurnV1(Contract):
     key_points: tuple[Text, ...] = ()
 
 
-class DebateTurnV2(Contract):
+class DebateTurnV2(ContentBase):
     kind: Literal["debate_turn"] = "debate_turn"
     agent: str = ""
     proposed_edits: tuple[ProposedEdit, ...] = ()
@@ -96,7 +105,7 @@ class SentimentTuple(Contract):
         return self.aspect_ref or term_text(self.aspect_term)
 
 
-class DebateSummaryV1(Contract):
+class DebateSummaryV1(ContentBase):
     kind: Literal["debate_summary"] = "debate_summary"
     winner: str | None = None
     consensus: Text | None = None
@@ -105,7 +114,7 @@ class DebateSummaryV1(Contract):
     rationale: Text = ""
 
 
-class DebateSummaryV2(Contract):
+class DebateSummaryV2(ContentBase):
     """Spans are quotations: each has to occur in the debated text, at least one is expected."""
 
     kind: Literal["debate_summary"] = "debate_summary"

@@ -16,10 +16,10 @@ from parley.bus.contracts.absa.debate import (
 )
 from parley.bus.contracts.absa.review import ReviewContext
 from parley.bus.contracts.absa.sentiment import AteOutput, AtsaOutput, ValidatorOutput
-from parley.bus.contracts.base import Contract, Token, Whole
+from parley.bus.contracts.base import RequestBase, Token, Whole
 
 
-class AbsaRequestBase(Contract):
+class AbsaRequestBase(RequestBase):
     language_code: str = "ko"
     attempt: Annotated[int, Field(ge=1, le=2)] = 1
 

@@ -7,7 +7,16 @@ from pydantic import Field
 from parley.bus.contracts.absa.debate import DebateSummary, ProposedEdit
 from parley.bus.contracts.absa.memory import AdvisoryBundle
 from parley.bus.contracts.absa.sentiment import Passage, Polarity, Span
-from parley.bus.contracts.base import Amount, Contract, Real, Text, Whole, Word, is_absent
+from parley.bus.contracts.base import (
+    Amount,
+    ContentBase,
+    Contract,
+    Real,
+    Text,
+    Whole,
+    Word,
+    is_absent,
+)
 
 
 class Mapping(Word):
@@ -103,7 +112,7 @@ class AspectReviewItem(Contract):
     provenance: str = ""
 
 
-class AteReview(Contract):
+class AteReview(ContentBase):
     kind: Literal["ate_review"] = "ate_review"
     aspect_review: tuple[AspectReviewItem, ...] = ()
 
@@ -118,7 +127,7 @@ class SentimentReviewItem(Contract):
     provenance: str = ""
 
 
-class AtsaReview(Contract):
+class AtsaReview(ContentBase):
     kind: Literal["atsa_review"] = "atsa_review"
     sentiment_review: tuple[SentimentReviewItem, ...] = ()
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import StringConstraints
 
-from parley.bus.contracts.base import Contract, Share, Text, Whole, Word
+from parley.bus.contracts.base import ContentBase, Contract, Share, Text, Whole, Word
 
 # A stretch of the debated text, at most the whole of it.
 Passage = Annotated[str, StringConstraints(max_length=200_000)]
@@ -54,7 +54,7 @@ class AspectItem(Contract):
     rationale: Passage = ""
 
 
-class AteOutput(Contract):
+class AteOutput(ContentBase):
     """Aspect terms found in the text."""
 
     kind: Literal["ate"] = "ate"
@@ -81,7 +81,7 @@ class AspectSentiment(Contract):
         return self.aspect_ref or term_text(self.aspect_term)
 
 
-class AtsaOutput(Contract):
+class AtsaOutput(ContentBase):
     """One or more sentiments per aspect."""
 
     kind: Literal["atsa"] = "atsa"
@@ -110,7 +110,7 @@ class CorrectionProposal(Contract):
     revised_span: Span | None = None
 
 
-class ValidatorOutput(Contract):
+class ValidatorOutput(ContentBase):
     kind: Literal["validation"] = "validation"
     structural_risks: tuple[StructuralRisk, ...] = ()
     consistency_score: Share = 0.0
@@ -123,6 +123,6 @@ class FinalValidation(Contract):
     final_consistency_score: Share = 0.0
 
 
-class FinalValidationOutput(Contract):
+class FinalValidationOutput(ContentBase):
     kind: Literal["final_validation"] = "final_validation"
     final_validation: FinalValidation = FinalValidation()

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from parley.bus.contracts.base import Contract, Text, Token, Whole, Word
+from parley.bus.contracts.base import ContentBase, Contract, RequestBase, Text, Token, Whole, Word
 from parley.bus.contracts.declaration import RejectedCandidate, Sensitivity
 from parley.bus.contracts.deliberation.regimes import (
     TRULY_SATURATED,
@@ -19,15 +19,15 @@ from parley.bus.contracts.deliberation.regimes import (
     Conclusion,
     Theta,
 )
+from parley.bus.contracts.facts import OperationalReason
 from parley.bus.contracts.panel import Persona
-from parley.bus.contracts.verdicts.content import TerminationReason
 
 _MOST_AXES = 10_000
 _LONGEST_CONCLUSION = 20_000
 
 
 class RegimeReason(Word):
-    """Why a deliberation ended; where no rule ended it, a TerminationReason says what did."""
+    """Why a deliberation ended; where no rule ended it, an OperationalReason says what did."""
 
     ANSWER_CONVERGENCE = "answer_convergence"
     VERIFICATION_PASS = "verification_pass"
@@ -57,7 +57,7 @@ class Proposal(Contract):
     text: Text = ""
 
 
-class Deliberation(Contract):
+class Deliberation(ContentBase):
     """A debater's turn: it plans, reflects on what was said, then acts by its message."""
 
     kind: Literal["deliberation"] = "deliberation"
@@ -81,7 +81,7 @@ class Score(Contract):
     reason: Text = ""
 
 
-class Scores(Contract):
+class Scores(ContentBase):
     kind: Literal["scores"] = "scores"
     scores: Annotated[tuple[Score, ...], Field(max_length=1000)] = ()
 
@@ -93,7 +93,7 @@ class RaisedAxis(Contract):
     raised_by: tuple[Token, ...] = ()
 
 
-class AxesJudgement(Contract):
+class AxesJudgement(ContentBase):
     """
     The facilitator's view of one iteration; what it leaves out is computed or stays unknown.
 
@@ -112,7 +112,7 @@ class AxesJudgement(Contract):
     axes_remaining_estimate: ClampedCount | None = None
 
 
-class Perspective(Contract):
+class Perspective(ContentBase):
     """The answer to perspective forcing: one new axis, or that there is none left."""
 
     kind: Literal["perspective"] = "perspective"
@@ -127,7 +127,7 @@ class Perspective(Contract):
         return self
 
 
-class SensitivityJudgement(Contract):
+class SensitivityJudgement(ContentBase):
     """Whether an unexplored axis could change the conclusion, and which one."""
 
     kind: Literal["sensitivity"] = "sensitivity"
@@ -142,7 +142,7 @@ class Dissent(Contract):
     reason: Text = ""
 
 
-class Summary(Contract):
+class Summary(ContentBase):
     """The judge's last word."""
 
     kind: Literal["summary"] = "summary"
@@ -180,7 +180,7 @@ class ExploredAxis(Contract):
     difference: Text = ""
 
 
-class DeliberateRequest(Contract):
+class DeliberateRequest(RequestBase):
     """`axes` and `candidates` are all that are known; of the turns only the last ones travel."""
 
     kind: Literal["deliberate"] = "deliberate"
@@ -197,7 +197,7 @@ class DeliberateRequest(Contract):
     last_turns: tuple[Spoken, ...] = ()
 
 
-class ScoreRequest(Contract):
+class ScoreRequest(RequestBase):
     kind: Literal["score"] = "score"
     iteration: IterationNumber
     theta: Theta
@@ -206,7 +206,7 @@ class ScoreRequest(Contract):
     candidates: tuple[Proposal, ...]
 
 
-class AxesRequest(Contract):
+class AxesRequest(RequestBase):
     """`axes` and `conclusion` are as they stood before the iteration."""
 
     kind: Literal["axes"] = "axes"
@@ -218,7 +218,7 @@ class AxesRequest(Contract):
     candidates: tuple[Candidate, ...] = ()
 
 
-class ForceRequest(Contract):
+class ForceRequest(RequestBase):
     kind: Literal["force"] = "force"
     iteration: IterationNumber
     theta: Theta
@@ -228,7 +228,7 @@ class ForceRequest(Contract):
     conclusion: Conclusion | None = None
 
 
-class SenseRequest(Contract):
+class SenseRequest(RequestBase):
     kind: Literal["sense"] = "sense"
     iteration: IterationNumber
     theta: Theta
@@ -237,7 +237,7 @@ class SenseRequest(Contract):
     unexplored: Names = ()
 
 
-class SummaryRequest(Contract):
+class SummaryRequest(RequestBase):
     """`candidates` with their latest scores, best first."""
 
     kind: Literal["summarise"] = "summarise"
@@ -255,7 +255,7 @@ class DeliberationDecision(Contract):
     kind: Literal["deliberation"] = "deliberation"
     conclusion: Text
     confidence: Clamped | None = None
-    termination_reason: RegimeReason | TerminationReason
+    termination_reason: RegimeReason | OperationalReason
     rationale: Text = ""
     dissent: tuple[Dissent, ...] = ()
     axes: tuple[ExploredAxis, ...] = ()

@@ -6,8 +6,10 @@ from pydantic import Field, StringConstraints
 
 from parley.bus.contracts.base import (
     BlobRef,
+    ContentBase,
     Contract,
     Evidence,
+    RequestBase,
     Share,
     Text,
     Token,
@@ -22,17 +24,9 @@ LONGEST_QUOTE = 4000
 Quotation = Annotated[str, StringConstraints(max_length=LONGEST_QUOTE)]
 
 
-class Verdict(Word):
-    AUTHENTIC = "authentic"
-    MANIPULATED = "manipulated"
-    AI_GENERATED = "ai_generated"
-    UNCERTAIN = "uncertain"
-
-    @classmethod
-    def parse(cls, text: str) -> "Verdict | None":
-        """By value or name, in any case; None for unknown text, so that the caller keeps what it had."""
-        folded = text.strip().lower()
-        return cls(folded) if folded in cls._value2member_map_ else None
+# One of the words that a panel's personas choose from.
+Label = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+Tone = Literal["bad", "warn", "good", "neutral"]
 
 
 class TerminationReason(Word):
@@ -54,25 +48,25 @@ class ResponseType(Word):
     CLARIFICATION = "clarification"
 
 
-class Statement(Contract):
+class Statement(ContentBase):
     """An opening statement."""
 
     kind: Literal["statement"] = "statement"
-    verdict: Verdict
+    verdict: Label
     confidence: Share
     reasoning: Text = ""
     evidence: Evidence = {}
     arguments: tuple[Text, ...] = ()
 
 
-class Reply(Contract):
+class Reply(ContentBase):
     """A turn in a round. No new verdict means the old one stands, whatever the flag says."""
 
     kind: Literal["reply"] = "reply"
     response_type: ResponseType
     content: Text = ""
     verdict_changed: bool = False
-    new_verdict: Verdict | None = None
+    new_verdict: Label | None = None
     new_confidence: Share | None = None
     reasoning: Text = ""
     evidence: Evidence | None = None
@@ -89,7 +83,7 @@ class Region(Contract):
     score: Share
 
 
-class Localization(Contract):
+class Localization(ContentBase):
     """Spatial's answer to the follow-up after a high-confidence deadlock."""
 
     kind: Literal["localization"] = "localization"
@@ -102,7 +96,7 @@ class Standing(Contract):
     """An agent's statement as it stands when a round opens."""
 
     agent: Token
-    verdict: Verdict
+    verdict: Label
     confidence: Share
     reasoning: Text = ""
     evidence: Evidence = {}
@@ -119,16 +113,16 @@ class PastTurn(Contract):
 
     round: Whole
     agent: Token
-    verdict: Verdict
+    verdict: Label
     confidence: Share
     said: Text = ""
 
 
-class OpeningRequest(Contract):
+class OpeningRequest(RequestBase):
     kind: Literal["opening"] = "opening"
 
 
-class RoundRequest(Contract):
+class RoundRequest(RequestBase):
     kind: Literal["round"] = "round"
     round: Annotated[Whole, Field(ge=1)]
     standing: tuple[Standing, ...]
@@ -136,7 +130,7 @@ class RoundRequest(Contract):
     history: tuple[PastTurn, ...] = ()
 
 
-class LocalizeRequest(Contract):
+class LocalizeRequest(RequestBase):
     kind: Literal["localize"] = "localize"
     reason: TerminationReason
     standing: tuple[Standing, ...]
@@ -154,7 +148,7 @@ class FollowUp(Contract):
     answer: Localization | None = Field(None, exclude_if=is_absent)
 
 
-class Report(Contract):
+class Report(ContentBase):
     """The manager's own words about a decision; they alter neither verdict nor confidence."""
 
     kind: Literal["report"] = "report"
@@ -164,7 +158,7 @@ class Report(Contract):
 
 
 class ManagerDecision(Contract):
-    final_verdict: Verdict
+    final_verdict: Label
     confidence: Share
     termination_reason: TerminationReason
     rationale: str
@@ -175,7 +169,7 @@ class ManagerDecision(Contract):
     report: Annotated[Report | None, Field(exclude_if=is_absent)] = None
 
 
-class ReportRequest(Contract):
+class ReportRequest(RequestBase):
     """The decision is made; the manager is asked for the words."""
 
     kind: Literal["report"] = "report"

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from parley.bus.contracts.panel import AbsaPanel
+from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.errors import BadInput
 from parley.configs.names import name_unknown
 from parley.configs.panels import panel_path, read_panel

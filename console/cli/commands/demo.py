@@ -6,9 +6,10 @@ import typer
 from pydantic import ValidationError
 
 from parley.agents.forensic import looking_at_images
+from parley.bus.contracts.absa.findings import Moderated, Overridden
+from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.base import Contract, Text
-from parley.bus.contracts.facts import Submitted
-from parley.bus.contracts.panel import AbsaPanel
+from parley.bus.contracts.facts import Decided, Submitted
 from parley.bus.errors import BadInput
 from parley.bus.extras import MissingPackage
 from parley.bus.journal import Journal
@@ -142,9 +143,9 @@ async def _debate(journal: Journal, settings: Settings, stop: Stop) -> list[str]
 
 def in_plain_words(ref: DebateRef, state: DebateState, decisions: int) -> list[str]:
     result = result_of(ref, state)
-    if state.decided is None or result.termination_reason is None:
+    if state.finding(Decided) is None or result.termination_reason is None:
         return [f"   => The debate ended without a verdict ({state.phase.value})."]
-    vote = result.opening_vote.value if result.opening_vote else "nothing"
+    vote = result.opening_vote or "nothing"
     rounds = "1 round" if result.total_rounds == 1 else f"{result.total_rounds} rounds"
     moved = (
         f"A vote at the start would have said {vote}."
@@ -153,7 +154,7 @@ def in_plain_words(ref: DebateRef, state: DebateState, decisions: int) -> list[s
     )
     return [
         "",
-        f"   => Verdict: {verdict(state.decided)}.",
+        f"   => Verdict: {verdict(state.found(Decided))}.",
         f"      Why it ended after {rounds}: {WHY[result.termination_reason]}.",
         f"      {moved}",
         f"      All {decisions} decisions were recomputed from the log, with the same outcome.",
@@ -161,12 +162,16 @@ def in_plain_words(ref: DebateRef, state: DebateState, decisions: int) -> list[s
 
 
 def absa_in_plain_words(_ref: DebateRef, state: DebateState, decisions: int) -> list[str]:
-    if state.overridden is None or state.moderated is None or state.terminated is None:
+    if (
+        state.finding(Overridden) is None
+        or state.finding(Moderated) is None
+        or state.terminated is None
+    ):
         return [f"   => The pipeline ended without a result ({state.phase.value})."]
-    text, adoption = state.input.text, state.overridden.outcome.adoption
+    text, adoption = state.input.text, state.found(Overridden).outcome.adoption
     first = Reading(state).stage1
     decided = adoption.adopt_decision.value.replace("_", " ")
-    label = state.moderated.output.final_label
+    label = state.found(Moderated).output.final_label
     return [
         "",
         f"   => Before the debate: {plain(text, marks_of(text, first.sentiments, first.aspects))}",

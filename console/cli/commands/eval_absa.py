@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from parley.agents.absa.training.mams import GoldSentence, read_split
-from parley.bus.contracts.panel import AbsaPanel
+from parley.bus.contracts.absa.findings import Overridden
+from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.errors import BadInput
 from parley.configs.settings import Settings, load
 from parley.console.batch.pure import Speed, Stopwatch, cores, played, sentences_per_s
@@ -132,9 +133,9 @@ def _pooled(panel: AbsaPanel, sentences: list[GoldSentence], processes: int) -> 
 
 
 def _found(text: str, state: DebateState) -> tuple[set[Tuple], set[Tuple]]:
-    if state.overridden is None:
+    if state.finding(Overridden) is None:
         return set(), set()
-    final = state.overridden.outcome.adoption.final_sentiments
+    final = state.found(Overridden).outcome.adoption.final_sentiments
     return placed(text, Reading(state).stage1.sentiments), placed(text, final)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from parley.bus.contracts.base import Contract
 from parley.bus.contracts.deliberation.content import DeliberationDecision
 from parley.bus.contracts.facts import Closed, Decided, Fact
 from parley.bus.contracts.verdicts.content import ManagerDecision
@@ -97,9 +98,11 @@ def _in_words(one: Listed) -> str:
     return line.rstrip()
 
 
-def _outcome(decision: ManagerDecision | DeliberationDecision) -> str:
+def _outcome(decision: Contract) -> str:
     if isinstance(decision, ManagerDecision):
-        return f"{decision.final_verdict.value} {decision.confidence:.2f}"
+        return f"{decision.final_verdict} {decision.confidence:.2f}"
+    if not isinstance(decision, DeliberationDecision):
+        return ""
     sure = "" if decision.confidence is None else f" {decision.confidence:.2f}"
     return f"{one_line(decision.conclusion, CONCLUSION_WIDTH)}{sure}"
 
@@ -115,11 +118,11 @@ def _as_json(one: Listed) -> str:
             "reason": one.closed.reason if one.closed is not None else None,
             "detail": one.closed.detail if one.closed is not None else None,
             "final_verdict": (
-                decision.final_verdict.value if isinstance(decision, ManagerDecision) else None
+                decision.final_verdict if isinstance(decision, ManagerDecision) else None
             ),
             "conclusion": (
                 decision.conclusion if isinstance(decision, DeliberationDecision) else None
             ),
-            "confidence": decision.confidence if decision is not None else None,
+            "confidence": getattr(decision, "confidence", None),
         }
     )

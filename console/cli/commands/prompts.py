@@ -13,10 +13,11 @@ from parley.agents.llm.endpoint_capabilities import Dialect, EndpointCapabilitie
 from parley.agents.llm.question import Abilities, AnyQuestion
 from parley.agents.llm.request_body import messages_of, parameters_of
 from parley.agents.llm.verdicts.questions import IMAGE
+from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.absa.params import DEFAULT_ORDER
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import Request
-from parley.bus.contracts.panel import AbsaPanel, DebateInput, Panel
+from parley.bus.contracts.panel import DebateInput, Panel
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.names import name_unknown

@@ -3,11 +3,14 @@
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
+from parley.bus.contracts.absa import findings
 from parley.bus.contracts.absa.debate import DebateTurn
+from parley.bus.contracts.absa.findings import Overridden
 from parley.bus.contracts.absa.params import OverrideEffective
+from parley.bus.contracts.absa.protocol import AbsaContent
 from parley.bus.contracts.absa.review import CorrectionLogEntry
 from parley.bus.contracts.absa.sentiment import AtsaOutput
-from parley.bus.contracts.facts import AbsaContent, TurnTaken
+from parley.bus.contracts.facts import TurnTaken
 from parley.console.terminal.absa_marks import SIGNS
 from parley.console.transcript.absa import edit_words, tell_answer
 from parley.console.transcript.readout import mark_of
@@ -67,7 +70,7 @@ class AbsaView(ViewBase):
 def absa_view(scene: Scene) -> AbsaView:
     state = scene.state
     reading = Reading(state)
-    outcome = state.overridden.outcome if state.overridden else None
+    outcome = state.found(Overridden).outcome if state.finding(Overridden) else None
     text = state.input.text
     return AbsaView(
         **scene.shared(),
@@ -88,7 +91,9 @@ def absa_view(scene: Scene) -> AbsaView:
         gate=tuple(map(gated, outcome.decisions)) if outcome else (),
         thresholds=reading.panel.override,
         adoption=adoption(outcome.adoption) if outcome else None,
-        moderator=moderated(state.moderated.output) if state.moderated else None,
+        moderator=moderated(state.found(findings.Moderated).output)
+        if state.finding(findings.Moderated)
+        else None,
     )
 
 
@@ -108,10 +113,10 @@ def _moment(state: DebateState, reading: Reading) -> str:
 
 
 def _outcome(state: DebateState) -> Outcome | None:
-    if state.moderated is None:
+    if state.finding(findings.Moderated) is None:
         return None
-    output = state.moderated.output
-    adopted = state.overridden.outcome.adoption if state.overridden else None
+    output = state.found(findings.Moderated).output
+    adopted = state.found(Overridden).outcome.adoption if state.finding(Overridden) else None
     notes = [f"label of {output.selected_stage}"]
     if adopted is not None:
         notes.append(f"{spoken(adopted.adopt_decision)}: {spoken(adopted.adopt_reason)}")

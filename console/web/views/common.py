@@ -7,7 +7,7 @@ from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Asked, Closed, Terminated, TurnTaken
 from parley.bus.subjects import DebateRef
 from parley.console.transcript.text import clean, one_line
-from parley.console.transcript.words import WHY, tell
+from parley.console.transcript.words import tell, why
 from parley.console.web.timestamps import iso
 from parley.console.web.views.checks import declared
 from parley.console.web.views.parts import Costs, Declared, PersonaCost
@@ -51,8 +51,8 @@ class Scene(NamedTuple):
             "moment_at": iso(self.walked[-1].logged.time_ns),
             "closed_at": self._closed_at(),
             "status": state.closed.status.value if state.closed else None,
-            "reason": reason.value if reason else None,
-            "reason_words": WHY[reason] if reason else "",
+            "reason": reason,
+            "reason_words": why(reason) if reason else "",
             "declarations": declarations(self.walked),
             "errors": tuple(
                 one_line(f"{one.agent} in {one.step}: {one.reason}{_detail(one.detail)}")

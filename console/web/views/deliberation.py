@@ -11,7 +11,7 @@ from parley.bus.contracts.deliberation.content import (
     ExploredAxis,
 )
 from parley.bus.contracts.deliberation.regimes import Candidate
-from parley.bus.contracts.facts import TurnTaken
+from parley.bus.contracts.facts import Decided, TurnTaken
 from parley.console.transcript.deliberation import tell_turn
 from parley.console.transcript.readout import mark_of
 from parley.console.transcript.text import clean, one_line
@@ -104,7 +104,7 @@ def _thinking(state: DebateState) -> list[Step]:
 
 
 def _outcome(state: DebateState, result: DeliberationResult) -> Outcome | None:
-    if state.decided is None:
+    if state.finding(Decided) is None:
         return None
     dissenting = ", ".join(one.agent for one in result.dissent)
     notes = [f"dissent of {dissenting}"] if dissenting else ["nobody dissents"]

@@ -104,7 +104,7 @@ def _outcome(result: VerdictResult) -> Outcome | None:
         return None
     notes = []
     if result.opening_vote is not None:
-        vote = result.opening_vote.value
+        vote = result.opening_vote
         notes.append(
             f"a vote before the debate would have said {vote}"
             if result.changed_by_debate
@@ -115,7 +115,7 @@ def _outcome(result: VerdictResult) -> Outcome | None:
     if result.incomplete:
         notes.append("incomplete: not everybody was heard")
     return Outcome(
-        label=result.final_verdict.value,
+        label=result.final_verdict,
         confidence=result.confidence,
         rationale=clean(result.rationale),
         notes=tuple(notes),
@@ -151,7 +151,7 @@ def _seats(state: DebateState) -> tuple[Seat, ...]:
             role=clean(about[seat.agent].role),
             speciality=clean(about[seat.agent].speciality),
             mark=seat.mark.value,
-            verdict=seat.standing.verdict.value if seat.standing else None,
+            verdict=seat.standing.verdict if seat.standing else None,
             confidence=seat.standing.confidence if seat.standing else None,
             says=clean(seat.standing.reasoning) if seat.standing else "",
         )
@@ -167,7 +167,7 @@ def _words(
             return Words(
                 text=said.reasoning,
                 points=said.arguments,
-                verdict=said.verdict.value,
+                verdict=said.verdict,
                 confidence=said.confidence,
             )
         case Reply() as said:
@@ -176,7 +176,7 @@ def _words(
                 headline=said.response_type.value,
                 text=said.content or said.reasoning,
                 points=said.arguments or (),
-                verdict=move.verdict_after.value if move and move.verdict_after else None,
+                verdict=move.verdict_after if move and move.verdict_after else None,
                 confidence=move.confidence_after if move else None,
                 change=_change(move) if move else "",
                 changed=bool(move and move.verdict_changed),
@@ -197,7 +197,7 @@ def _change(move: DebateTurn) -> str:
     if move.verdict_before is None or move.confidence_before is None:
         return "joins"
     if move.verdict_changed:
-        return f"was {move.verdict_before.value} {move.confidence_before:.2f}"
+        return f"was {move.verdict_before} {move.confidence_before:.2f}"
     shift = (move.confidence_after or 0.0) - move.confidence_before
     return f"{shift:+.2f}" if round(shift, 2) else "unchanged"
 
@@ -216,7 +216,7 @@ def _matrix(state: DebateState) -> Matrix:
                 standing[agent] = after
             row.append(
                 Cell(
-                    verdict=after.verdict.value if after else None,
+                    verdict=after.verdict if after else None,
                     confidence=after.confidence if after else None,
                     changed=bool(before and after and before.verdict != after.verdict),
                     mark=mark_of(step, agent).value,

@@ -12,6 +12,7 @@ the budget is used up nobody is asked any more: what Stage 1 found is settled wi
 from collections.abc import Callable, Sequence
 
 from parley.bus.contracts.absa.debate import DebateSummary
+from parley.bus.contracts.absa.findings import Judged, Moderated, Overridden, Recalled, Remembered
 from parley.bus.contracts.absa.gate import OverrideOutcome
 from parley.bus.contracts.absa.requests import (
     AbsaRequest,
@@ -24,18 +25,7 @@ from parley.bus.contracts.absa.requests import (
 )
 from parley.bus.contracts.absa.sentiment import AteOutput, AtsaOutput, ValidatorOutput
 from parley.bus.contracts.declaration import TerminationDeclaration
-from parley.bus.contracts.facts import (
-    Asked,
-    Closed,
-    ControlFact,
-    Judged,
-    Moderated,
-    Overridden,
-    Recalled,
-    Remembered,
-    Status,
-    Terminated,
-)
+from parley.bus.contracts.facts import Asked, Closed, ControlFact, Status, Terminated
 from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.coordinator.core.budget import exhausted
 from parley.coordinator.core.flow import ask
@@ -84,15 +74,15 @@ def advance(state: DebateState) -> ControlFact:
         if due is not None:
             return _closed(state, Status.FAILED, BUDGET_EXHAUSTED.value) if broke else due
         return _out_of_budget(state) if broke and reading.panel.params.debates else _debate(reading)
-    if state.terminated.reason is CANCELLED:
+    if state.terminated.reason == CANCELLED:
         return stop(state)
-    if state.overridden is None:
+    if state.finding(Overridden) is None:
         due = _judge(reading) or _stage2(reading) or _overridden(reading)
         broke = isinstance(due, Asked | Recalled | Closed) and exhausted(state)
         return _overridden(reading) if broke else due
-    if state.moderated is None:
+    if state.finding(Moderated) is None:
         return Moderated(decided_at=state.facts, output=reading.settled.moderated)
-    reason = state.overridden.outcome.adoption.adopt_reason
+    reason = state.found(Overridden).outcome.adoption.adopt_reason
     return _remembered(reading) or _closed(
         state, Status.COMPLETED, BUDGET_EXHAUSTED.value if reading.is_cut_short else reason
     )
@@ -196,7 +186,7 @@ def _ask_turn(
 
 def _judge(reading: Reading) -> ControlFact | None:
     state, params = reading.state, reading.panel.params
-    if state.judged is not None or not params.debates:
+    if state.finding(Judged) is not None or not params.debates:
         return None
     heard = reading.heard
     if not reading.answers.asked(JUDGE):
@@ -274,7 +264,7 @@ def _outcome(settled: Settlement) -> OverrideOutcome:
 
 def _remembered(reading: Reading) -> Remembered | None:
     condition = reading.panel.params.memory_condition
-    if not condition.writes or reading.state.remembered is not None:
+    if not condition.writes or reading.state.finding(Remembered) is not None:
         return None
     return Remembered(decided_at=reading.state.facts, episode=episode_left(reading))
 

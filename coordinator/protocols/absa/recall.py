@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from parley.bus.contracts.absa.findings import Recalled
 from parley.bus.contracts.absa.memory import AdvisoryBundle, Episode, MemoryMeta
-from parley.bus.contracts.facts import Recalled
 from parley.coordinator.protocols.absa.episodes import episode_of
 from parley.coordinator.protocols.absa.history import HeardTurn
 from parley.coordinator.protocols.absa.memory import memory_meta, signature, visible_slot
@@ -25,7 +25,7 @@ def recall_before_speech(
 ) -> Recalled | None:
     """Due when a debate is stuck, or looks risky before it begins; never twice."""
     condition = reading.panel.params.memory_condition
-    if not condition.retrieves or reading.state.recalled is not None:
+    if not condition.retrieves or reading.state.finding(Recalled) is not None:
         return None
     trigger = _trigger(reading, speaker, round_number, heard)
     return _recalled(reading, "debate", trigger) if trigger is not None else None
@@ -36,20 +36,20 @@ def recall_before_review(reading: Reading) -> Recalled | None:
     params = reading.panel.params
     if not params.memory_condition.retrieves or not params.debates:
         return None
-    if reading.state.recalled is not None or not reading.stage2_reasons:
+    if reading.state.finding(Recalled) is not None or not reading.stage2_reasons:
         return None
     return _recalled(reading, "stage2", f"stage2_gate:{','.join(reading.stage2_reasons)}")
 
 
 def slot_for(reading: Reading, speaker: str) -> AdvisoryBundle | None:
-    recalled, params = reading.state.recalled, reading.panel.params
+    recalled, params = reading.state.finding(Recalled), reading.panel.params
     if recalled is None or not sees_slot(params.debate.protocol, speaker):
         return None
     return visible_slot(params.memory_condition, recalled.found)
 
 
 def debate_meta(reading: Reading) -> MemoryMeta:
-    recalled = reading.state.recalled
+    recalled = reading.state.finding(Recalled)
     found = recalled.found if recalled is not None else None
     trigger = recalled.trigger if recalled is not None else None
     return memory_meta(reading.panel.params.memory_condition, found, trigger)

@@ -1,5 +1,6 @@
 """The result of the pipeline as people and machines read it; a view of the state."""
 
+from parley.bus.contracts.absa.findings import Moderated
 from parley.bus.contracts.absa.record import FinalOutput
 from parley.bus.contracts.base import Contract, Usage
 from parley.bus.contracts.declaration import TerminationDeclaration
@@ -67,7 +68,7 @@ def result_of(ref: DebateRef, state: DebateState) -> AbsaResult | AbsaUnfinished
 
 def record_of(ref: DebateRef, state: DebateState) -> FinalOutput | None:
     """The output record of a sample that was moderated."""
-    if state.moderated is None:
+    if state.finding(Moderated) is None:
         return None
     reading = Reading(state)
     return final_output(reading.whole_sample(ref.id), reading.settled)

@@ -5,10 +5,11 @@ from functools import cached_property
 
 from pydantic import JsonValue
 
+from parley.bus.contracts.absa.findings import Judged, Recalled, Remembered
 from parley.bus.contracts.absa.memory import MemoryMeta
+from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.absa.review import ReviewContext
 from parley.bus.contracts.absa.sentiment import Polarity
-from parley.bus.contracts.panel import AbsaPanel
 from parley.coordinator.core.memo import Memo
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.absa.history import HeardTurn
@@ -69,16 +70,16 @@ class Reading:
     def settled(self) -> Settlement:
         """Raises PolarityContractViolation."""
         state = self.state
-        key = (self.panel, state.input, state.steps, state.judged, state.recalled)
+        key = (self.panel, state.input, state.steps, state.finding(Judged), state.finding(Recalled))
         return _SETTLED.of(key, lambda: settle_with(self.sample(), self.context))
 
     @cached_property
     def context(self) -> ReviewContext | None:
         """What the reviewers and the gate are given; None without a debate."""
         state = self.state
-        if state.judged is None:
+        if state.finding(Judged) is None:
             return None
-        key = (self.panel, state.judged, state.recalled)
+        key = (self.panel, state.finding(Judged), state.finding(Recalled))
         return _CONTEXT.of(key, lambda: context_of(self.sample(reviewed=False)))
 
     @cached_property
@@ -92,21 +93,21 @@ class Reading:
     def shows_memory_in_stage2(self) -> bool:
         """Without a debate there is no review context, and so no slot in it."""
         params = self.panel.params
-        shown = params.memory_condition.shows and self.state.recalled is not None
+        shown = params.memory_condition.shows and self.state.finding(Recalled) is not None
         return shown and params.debates and params.enable_stage2 and bool(self.stage2_reasons)
 
     @property
     def is_cut_short(self) -> bool:
         """A part that should have run did not: the budget was used up."""
         params = self.panel.params
-        unjudged = params.debates and self.state.judged is None
+        unjudged = params.debates and self.state.finding(Judged) is None
         unreviewed = params.enable_stage2 and said_in_stage2(self.answers, self.panel) is None
         return unjudged or unreviewed
 
     def sample(self, *, reviewed: bool = True) -> Sample:
         """`reviewed` False: before the reviewers have spoken."""
         state, panel = self.state, self.panel
-        found = state.recalled.found if state.recalled is not None else None
+        found = state.found(Recalled).found if state.finding(Recalled) is not None else None
         return Sample(
             identity=panel.sample,
             text=self.text,
@@ -131,16 +132,16 @@ class Reading:
         return replace(self.sample(), identity=identity, memory=self._memory(), calls=self._calls())
 
     def _debate(self) -> Debate | None:
-        judged = self.state.judged
+        judged = self.state.finding(Judged)
         if judged is None:
             return None
         return Debate(self.panel.debaters, self.heard, judged.summary)
 
     def _memory(self) -> MemoryMeta:
-        judged, remembered = self.state.judged, self.state.remembered
+        judged, remembered = self.state.finding(Judged), self.state.finding(Remembered)
         condition = self.panel.params.memory_condition
         meta = judged.memory if judged is not None else MemoryMeta(condition=condition)
-        recalled = self.state.recalled
+        recalled = self.state.finding(Recalled)
         if recalled is not None and recalled.moment == "stage2":
             found = recalled.found
             meta = meta.model_copy(
@@ -188,5 +189,5 @@ class Reading:
 
 
 def _blocked(state: DebateState) -> frozenset[tuple[str, Polarity]]:
-    blocked = state.recalled.found.blocked if state.recalled is not None else ()
+    blocked = state.found(Recalled).found.blocked if state.finding(Recalled) is not None else ()
     return frozenset((item.aspect, item.polarity) for item in blocked)

@@ -11,6 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 from parley.bus.contracts.absa.debate import DebateSummary, DebateTurn
+from parley.bus.contracts.absa.findings import Judged
+from parley.bus.contracts.absa.panel import AbsaPanel
+from parley.bus.contracts.absa.protocol import AbsaContent
 from parley.bus.contracts.absa.review import AteReview, AtsaReview
 from parley.bus.contracts.absa.sentiment import (
     AteOutput,
@@ -18,8 +21,7 @@ from parley.bus.contracts.absa.sentiment import (
     FinalValidationOutput,
     ValidatorOutput,
 )
-from parley.bus.contracts.facts import AbsaContent, Abstained, Failure, TurnTaken
-from parley.bus.contracts.panel import AbsaPanel
+from parley.bus.contracts.facts import Abstained, Failure, TurnTaken
 from parley.coordinator.core.state import DebateState, Heard, Step
 from parley.coordinator.protocols.absa.history import HeardTurn, completed
 from parley.coordinator.protocols.absa.pipeline import Said, Stage2
@@ -140,4 +142,4 @@ def _heard_turns(state: DebateState, panel: AbsaPanel) -> Iterator[HeardTurn]:
 
 
 def summary_of(state: DebateState) -> DebateSummary | None:
-    return state.judged.summary if state.judged is not None else None
+    return state.found(Judged).summary if state.finding(Judged) is not None else None

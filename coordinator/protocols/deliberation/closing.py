@@ -16,9 +16,9 @@ from parley.bus.contracts.deliberation.content import (
     Summary,
     conclusion_text,
 )
+from parley.bus.contracts.deliberation.panel import DeliberationPanel
 from parley.bus.contracts.deliberation.regimes import RegimeParams, Theta
 from parley.bus.contracts.facts import Terminated
-from parley.bus.contracts.panel import DeliberationPanel
 from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.coordinator.protocols.deliberation.decision import Predicate
 from parley.coordinator.protocols.deliberation.explored import explored_axes

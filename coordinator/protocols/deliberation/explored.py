@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from parley.bus.contracts.deliberation.content import ExploredAxis, RaisedAxis
-from parley.bus.contracts.panel import DeliberationPanel
+from parley.bus.contracts.deliberation.panel import DeliberationPanel
 from parley.coordinator.protocols.deliberation.observation import RegimeState
 from parley.coordinator.protocols.deliberation.progress import Judged, Progress
 from parley.coordinator.protocols.deliberation.report import Round, usable_axes, usable_axis

@@ -10,6 +10,7 @@ counts as high, no summary leaves the last conclusion standing. So does a budget
 """
 
 from parley.bus.contracts.deliberation.content import RegimeReason, Summary
+from parley.bus.contracts.deliberation.panel import DeliberationPanel
 from parley.bus.contracts.facts import (
     Asked,
     Closed,
@@ -19,7 +20,6 @@ from parley.bus.contracts.facts import (
     Terminated,
     TurnTaken,
 )
-from parley.bus.contracts.panel import DeliberationPanel
 from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.coordinator.core.budget import exhausted, refused
 from parley.coordinator.core.flow import STATUS_OF, ask
@@ -41,7 +41,7 @@ JUDGE_AGAIN = "judge-again"
 def advance(state: DebateState) -> ControlFact:
     if state.terminated is None:
         return _go_on_or_end(state)
-    if state.decided is not None:
+    if state.finding(Decided) is not None:
         return _closed(state, state.terminated)
     judge = _step_of_judge(state, state.terminated)
     return _decided(state) if judge is None else _ask_judge(state, judge)
@@ -118,7 +118,7 @@ def _stopped(state: DebateState, reason: TerminationReason, basis: tuple[int, ..
 
 def _step_of_judge(state: DebateState, terminated: Terminated) -> str | None:
     """The step in which the judge is to be asked next, if it is."""
-    if not isinstance(terminated.reason, RegimeReason) or summary_of(state) is not None:
+    if terminated.reason not in list(RegimeReason) or summary_of(state) is not None:
         return None
     if exhausted(state):
         return None
@@ -128,8 +128,8 @@ def _step_of_judge(state: DebateState, terminated: Terminated) -> str | None:
 def _ask_judge(state: DebateState, step: str) -> Asked:
     panel = panel_of(state)
     assert state.terminated is not None
-    assert isinstance(state.terminated.reason, RegimeReason)
-    request = summary_request(panel, progress_of(state, panel), state.terminated.reason)
+    reason = RegimeReason(state.terminated.reason)
+    request = summary_request(panel, progress_of(state, panel), reason)
     return ask(state, step, (panel.judge,), request)
 
 
@@ -141,10 +141,5 @@ def _decided(state: DebateState) -> Decided:
 
 
 def _closed(state: DebateState, terminated: Terminated) -> Closed:
-    reason = terminated.reason
-    status = (
-        Status.COMPLETED
-        if isinstance(reason, RegimeReason)
-        else STATUS_OF.get(reason, Status.COMPLETED)
-    )
-    return Closed(decided_at=state.facts, status=status, reason=reason.value)
+    status = STATUS_OF.get(terminated.reason, Status.COMPLETED)
+    return Closed(decided_at=state.facts, status=status, reason=terminated.reason)

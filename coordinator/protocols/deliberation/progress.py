@@ -22,9 +22,9 @@ from parley.bus.contracts.deliberation.content import (
     Scores,
     SensitivityJudgement,
 )
+from parley.bus.contracts.deliberation.panel import DeliberationPanel
 from parley.bus.contracts.deliberation.regimes import Theta
 from parley.bus.contracts.facts import TurnTaken
-from parley.bus.contracts.panel import DeliberationPanel
 from parley.coordinator.core.state import DebateState, Heard, Step
 from parley.coordinator.protocols.deliberation import regime
 from parley.coordinator.protocols.deliberation.decision import Need

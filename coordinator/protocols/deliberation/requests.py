@@ -13,8 +13,8 @@ from parley.bus.contracts.deliberation.content import (
     SenseRequest,
     SummaryRequest,
 )
+from parley.bus.contracts.deliberation.panel import DeliberationPanel
 from parley.bus.contracts.deliberation.regimes import Conclusion
-from parley.bus.contracts.panel import DeliberationPanel
 from parley.coordinator.protocols.deliberation.explored import explored_axes
 from parley.coordinator.protocols.deliberation.progress import Progress, StepKind
 from parley.coordinator.protocols.deliberation.report import Round, usable_axes

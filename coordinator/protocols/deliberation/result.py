@@ -17,7 +17,7 @@ from parley.bus.contracts.deliberation.regimes import (
     Theta,
     warnings_for,
 )
-from parley.bus.contracts.facts import Status
+from parley.bus.contracts.facts import Decided, Status
 from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.bus.subjects import DebateRef
 from parley.coordinator.core.accounting import (
@@ -84,7 +84,7 @@ def result_of(ref: DebateRef, state: DebateState) -> DeliberationResult:
     """Also of a debate that still runs: what is not known yet is null or empty."""
     panel = panel_of(state)
     progress = progress_of(state, panel)
-    decision = state.decided.decision if state.decided else None
+    decision = state.found(Decided).decision if state.finding(Decided) else None
     assert decision is None or isinstance(decision, DeliberationDecision)
     theta = panel.params.theta
     usage = usage_of(state)

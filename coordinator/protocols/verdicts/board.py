@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from parley.bus.contracts.facts import Abstained
-from parley.bus.contracts.verdicts.content import PastTurn, Reply, Standing, Statement, Verdict
+from parley.bus.contracts.verdicts.content import PastTurn, Reply, Standing, Statement
 from parley.coordinator.core.state import DebateState, Heard, Step
 from parley.coordinator.protocols.verdicts.position import Position
 
@@ -34,7 +34,7 @@ class Stand(NamedTuple):
     said: Standing
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> str:
         return self.position.verdict
 
     @property

@@ -17,7 +17,7 @@ def challenges(positions: Sequence[Position]) -> tuple[Challenge, ...]:
         [
             _challenge(earlier, later)
             for earlier, later in combinations(positions, 2)
-            if earlier.verdict is not later.verdict
+            if earlier.verdict != later.verdict
         ]
     )
 

@@ -15,8 +15,8 @@ from typing import assert_never
 from pydantic import JsonValue
 
 from parley.bus.contracts.base import Contract, Share
-from parley.bus.contracts.verdicts.content import Verdict
 from parley.coordinator.core.tolerance import above, at_least
+from parley.coordinator.protocols.verdicts.forensic_labels import Verdict
 from parley.coordinator.protocols.verdicts.trust import UNKNOWN_AGENT_TRUST
 
 
@@ -50,7 +50,7 @@ SCATTER_TO_DISAGREEMENT = 3
 @dataclass(frozen=True, slots=True)
 class CobraResponse:
     agent: str
-    verdict: Verdict
+    verdict: str
     confidence: float
     # How strongly the agent's own evidence points to generation by AI, if it measured that.
     ai_generation_score: float | None = None
@@ -59,10 +59,10 @@ class CobraResponse:
 class CobraResult(Contract):
     """`cohort_info` holds what the weights were derived from, by algorithm."""
 
-    final_verdict: Verdict
+    final_verdict: str
     confidence: Share
     algorithm: CobraAlgorithm
-    verdict_scores: dict[Verdict, float]
+    verdict_scores: dict[str, float]
     agent_weights: dict[str, float]
     cohort_info: dict[str, JsonValue]
     disagreement_level: Share
@@ -173,7 +173,7 @@ def _variance_guided(responses: Sequence[CobraResponse], trust: Mapping[str, flo
 
 def _result(  # noqa: PLR0913  the fields of the result, as each algorithm fills them
     algorithm: CobraAlgorithm,
-    scores: dict[Verdict, float],
+    scores: dict[str, float],
     weights: dict[str, float],
     *,
     cohort_info: dict[str, JsonValue],
@@ -195,14 +195,14 @@ def _result(  # noqa: PLR0913  the fields of the result, as each algorithm fills
     )
 
 
-def _scores(responses: Sequence[CobraResponse], votes: Sequence[float]) -> dict[Verdict, float]:
-    scores: dict[Verdict, float] = {}
+def _scores(responses: Sequence[CobraResponse], votes: Sequence[float]) -> dict[str, float]:
+    scores: dict[str, float] = {}
     for response, vote in zip(responses, votes, strict=True):
         scores[response.verdict] = scores.get(response.verdict, 0.0) + vote
     return scores
 
 
-def _entropy(scores: Mapping[Verdict, float]) -> float:
+def _entropy(scores: Mapping[str, float]) -> float:
     """From 0 (all weight on one verdict) to 1 (spread evenly over the verdicts held)."""
     total = sum(scores.values())
     shares = [score / total for score in scores.values() if score > 0]
@@ -216,7 +216,7 @@ def _spread(response: CobraResponse) -> float:
     score = response.ai_generation_score
     if score is None:
         return UNSCORED_SPREAD
-    return 1 - score if response.verdict is Verdict.AI_GENERATED else score
+    return 1 - score if response.verdict == Verdict.AI_GENERATED else score
 
 
 def _consistency(spread: float, widest: float) -> float:
@@ -227,7 +227,7 @@ def _trusts(responses: Sequence[CobraResponse], trust: Mapping[str, float]) -> l
     return [trust.get(response.agent, UNKNOWN_AGENT_TRUST) for response in responses]
 
 
-def _verdicts(responses: Sequence[CobraResponse]) -> set[Verdict]:
+def _verdicts(responses: Sequence[CobraResponse]) -> set[str]:
     return {response.verdict for response in responses}
 
 

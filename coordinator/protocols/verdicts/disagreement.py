@@ -1,10 +1,9 @@
 from collections.abc import Iterable, Sequence
 
-from parley.bus.contracts.verdicts.content import Verdict
 from parley.coordinator.protocols.verdicts.position import Position
 
 
-def disagreement(verdicts: Sequence[Verdict]) -> float:
+def disagreement(verdicts: Sequence[str]) -> float:
     """From 0 (unanimous, or nobody spoke) to 1 (everybody differs)."""
     return max(len(set(verdicts)) - 1, 0) / max(len(verdicts) - 1, 1)
 

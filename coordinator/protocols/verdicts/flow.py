@@ -18,7 +18,6 @@ from parley.bus.contracts.facts import (
     Terminated,
     TurnTaken,
 )
-from parley.bus.contracts.panel import VerdictPanel
 from parley.bus.contracts.verdicts.content import (
     FollowUp,
     Localization,
@@ -30,6 +29,7 @@ from parley.bus.contracts.verdicts.content import (
     RoundRequest,
     TerminationReason,
 )
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.coordinator.core.budget import exhausted, limits_of, refused, spent_all, spent_in
 from parley.coordinator.core.flow import STATUS_OF, ask
 from parley.coordinator.core.state import DebateState, Step
@@ -61,7 +61,7 @@ def advance(state: DebateState) -> ControlFact:
     if state.terminated is None:
         return _next_round_or_end(state)
     reason = reason_of(state.terminated)
-    if state.decided is not None:
+    if state.finding(Decided) is not None:
         return _closed(state, reason)
     if _localization_is_due(state, reason):
         return _ask_for_region(state, reason)
@@ -254,5 +254,4 @@ def panel_of(state: DebateState) -> VerdictPanel:
 
 
 def reason_of(terminated: Terminated) -> TerminationReason:
-    assert isinstance(terminated.reason, TerminationReason)
-    return terminated.reason
+    return TerminationReason(terminated.reason)

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from parley.bus.contracts.verdicts.content import Verdict
 from parley.coordinator.protocols.verdicts.position import Position
 
 
-def by_verdict(positions: Sequence[Position]) -> dict[Verdict, list[Position]]:
+def by_verdict(positions: Sequence[Position]) -> dict[str, list[Position]]:
     """In the order in which the verdicts are first seen, which breaks ties."""
-    groups: dict[Verdict, list[Position]] = {}
+    groups: dict[str, list[Position]] = {}
     for position in positions:
         groups.setdefault(position.verdict, []).append(position)
     return groups

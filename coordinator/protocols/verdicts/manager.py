@@ -7,14 +7,10 @@ Total over every reason and every set of positions; where nobody spoke there is 
 from collections.abc import Callable, Mapping, Sequence
 from typing import assert_never
 
-from parley.bus.contracts.verdicts.content import (
-    FollowUp,
-    ManagerDecision,
-    TerminationReason,
-    Verdict,
-)
+from parley.bus.contracts.verdicts.content import FollowUp, ManagerDecision, TerminationReason
 from parley.coordinator.core.tolerance import at_least
 from parley.coordinator.protocols.verdicts import rationale
+from parley.coordinator.protocols.verdicts.forensic_labels import Verdict
 from parley.coordinator.protocols.verdicts.groups import by_verdict, mean_confidence
 from parley.coordinator.protocols.verdicts.position import Position
 from parley.coordinator.protocols.verdicts.trust import UNKNOWN_AGENT_TRUST
@@ -59,13 +55,13 @@ def decide_verdict(  # noqa: PLR0913  one argument for each thing the decision r
     return decision.model_copy(update={"rationale": f"{decision.rationale} Statements: {spoken}"})
 
 
-def majority_vote(positions: Sequence[Position], trust: Mapping[str, float]) -> Verdict:
+def majority_vote(positions: Sequence[Position], trust: Mapping[str, float]) -> str:
     """Uncertain when nobody voted."""
     groups = by_verdict(positions)
     scores = _weighted_scores(positions, trust)
-    standards: tuple[Callable[[Verdict], float], ...] = (
+    standards: tuple[Callable[[str], float], ...] = (
         lambda verdict: len(groups[verdict]),
-        lambda verdict: verdict is not Verdict.UNCERTAIN,
+        lambda verdict: verdict != Verdict.UNCERTAIN,
         lambda verdict: mean_confidence(groups[verdict]),
         lambda verdict: scores[verdict],
     )
@@ -124,7 +120,7 @@ def _on_consensus(positions: Sequence[Position], trust: Mapping[str, float]) -> 
     verdict = majority_vote(positions, trust)
     holders = by_verdict(positions)[verdict]
     confidence = _trusted_mean(holders, trust)
-    insufficient = verdict is Verdict.UNCERTAIN and len(holders) == len(positions)
+    insufficient = verdict == Verdict.UNCERTAIN and len(holders) == len(positions)
     return ManagerDecision(
         final_verdict=verdict,
         confidence=(
@@ -156,7 +152,7 @@ def _on_deadlock(positions: Sequence[Position], roster: Sequence[str]) -> Manage
 
 def _manager_decision(
     positions: Sequence[Position], trust: Mapping[str, float], min_confidence: float
-) -> tuple[Verdict, str]:
+) -> tuple[str, str]:
     confident = [each for each in positions if at_least(each.confidence, min_confidence)]
     if {Verdict.AI_GENERATED, Verdict.AUTHENTIC} <= {each.verdict for each in confident}:
         return Verdict.MANIPULATED, rationale.mixed_content(confident)
@@ -166,9 +162,7 @@ def _manager_decision(
     return verdict, rationale.weighted_vote(scores, verdict, tied=len(leaders) > 1)
 
 
-def _weighted_scores(
-    positions: Sequence[Position], trust: Mapping[str, float]
-) -> dict[Verdict, float]:
+def _weighted_scores(positions: Sequence[Position], trust: Mapping[str, float]) -> dict[str, float]:
     return {
         verdict: sum(_trust(holder, trust) * holder.confidence for holder in group)
         for verdict, group in by_verdict(positions).items()
@@ -187,7 +181,7 @@ def _trust(position: Position, trust: Mapping[str, float]) -> float:
     return trust.get(position.agent, UNKNOWN_AGENT_TRUST)
 
 
-def _leaders(verdicts: Sequence[Verdict], standard: Callable[[Verdict], float]) -> list[Verdict]:
+def _leaders(verdicts: Sequence[str], standard: Callable[[str], float]) -> list[str]:
     """Those that share the highest value, up to the tolerance."""
     best = max(map(standard, verdicts), default=0.0)
     return [verdict for verdict in verdicts if at_least(standard(verdict), best)]

@@ -1,7 +1,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from parley.bus.contracts.panel import VerdictParams
+from parley.bus.contracts.verdicts.panel import VerdictParams
 
 PRESETS: Mapping[str, VerdictParams] = MappingProxyType(
     {

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from parley.bus.contracts.verdicts.content import TerminationReason, Verdict
+from parley.bus.contracts.verdicts.content import TerminationReason
+from parley.coordinator.protocols.verdicts.forensic_labels import Verdict
 from parley.coordinator.protocols.verdicts.groups import by_verdict, mean_confidence
 from parley.coordinator.protocols.verdicts.position import Position
 
-WORDS = {
+WORDS: dict[str, str] = {
     Verdict.AUTHENTIC: "authentic",
     Verdict.MANIPULATED: "manipulated",
     Verdict.AI_GENERATED: "AI-generated",
@@ -26,8 +27,8 @@ def nobody_spoke(reason: TerminationReason) -> str:
     return f"There is nothing to decide on: {cause}, and no statement was made about the image."
 
 
-def consensus(positions: Sequence[Position], verdict: Verdict) -> str:
-    holders = sum(position.verdict is verdict for position in positions)
+def consensus(positions: Sequence[Position], verdict: str) -> str:
+    holders = sum(position.verdict == verdict for position in positions)
     if holders < len(positions):
         side = "A majority agrees" if 2 * holders > len(positions) else "The leading group decides"
         return (
@@ -65,7 +66,7 @@ def mixed_content(confident: Sequence[Position]) -> str:
     )
 
 
-def weighted_vote(scores: Mapping[Verdict, float], verdict: Verdict, *, tied: bool) -> str:
+def weighted_vote(scores: Mapping[str, float], verdict: str, *, tied: bool) -> str:
     listed = ", ".join(f"{WORDS[held]} {score:.2f}" for held, score in _descending(scores))
     outcome = (
         f"the leaders are equal, and in doubt the graver finding is taken: {WORDS[verdict]}"
@@ -93,7 +94,7 @@ def deadlock(positions: Sequence[Position], *, can_localize: bool) -> str:
     )
 
 
-def majority(reason: TerminationReason, positions: Sequence[Position], verdict: Verdict) -> str:
+def majority(reason: TerminationReason, positions: Sequence[Position], verdict: str) -> str:
     cause = OUTSIDE.get(reason, "the last round ended without agreement")
     counts = {held: len(group) for held, group in by_verdict(positions).items()}
     listed = ", ".join(f"{WORDS[held]} {count}" for held, count in _descending(counts))
@@ -127,13 +128,13 @@ def _statement(position: Position, evidence: Mapping[str, Sequence[str]]) -> str
     )
 
 
-def _who(positions: Sequence[Position], verdict: Verdict) -> str:
+def _who(positions: Sequence[Position], verdict: str) -> str:
     return ", ".join(
         f"{position.agent} {position.confidence:.0%}"
         for position in positions
-        if position.verdict is verdict
+        if position.verdict == verdict
     )
 
 
-def _descending(amounts: Mapping[Verdict, float]) -> list[tuple[Verdict, float]]:
+def _descending(amounts: Mapping[str, float]) -> list[tuple[str, float]]:
     return sorted(amounts.items(), key=lambda entry: -entry[1])

@@ -6,8 +6,7 @@ from pydantic import Field
 
 from parley.bus.contracts.base import Contract, Usage, is_absent
 from parley.bus.contracts.declaration import TerminationDeclaration
-from parley.bus.contracts.facts import Status, TurnTaken
-from parley.bus.contracts.panel import VerdictParams
+from parley.bus.contracts.facts import Decided, Status, TurnTaken
 from parley.bus.contracts.verdicts.content import (
     FollowUp,
     ManagerDecision,
@@ -15,8 +14,8 @@ from parley.bus.contracts.verdicts.content import (
     Standing,
     Statement,
     TerminationReason,
-    Verdict,
 )
+from parley.bus.contracts.verdicts.panel import VerdictParams
 from parley.bus.subjects import DebateRef
 from parley.coordinator.core.accounting import (
     TurnError,
@@ -50,8 +49,8 @@ class VerdictResult(Contract):
     disagreement_after: float
     disagreement_history: tuple[float, ...]
     unchanged_streak: int
-    final_verdicts: dict[str, Verdict]
-    final_verdict: Verdict | None
+    final_verdicts: dict[str, str]
+    final_verdict: str | None
     confidence: float | None
     insufficient_evidence: bool
     incomplete: bool
@@ -60,7 +59,7 @@ class VerdictResult(Contract):
     # The manager's words, where one was asked and had some.
     manager_report: Annotated[Report | None, Field(exclude_if=is_absent)] = None
     # The vote before anybody was challenged, and whether the debate moved the result away from it.
-    opening_vote: Verdict | None
+    opening_vote: str | None
     changed_by_debate: bool
     # Who thought for each persona, as its turns say.
     brains: dict[str, str]
@@ -81,7 +80,7 @@ def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
     """Also of a debate that still runs: what is not known yet is null."""
     panel = panel_of(state)
     board = board_of(state)
-    decision = state.decided.decision if state.decided else None
+    decision = state.found(Decided).decision if state.finding(Decided) else None
     assert decision is None or isinstance(decision, ManagerDecision)
     reason = reason_of(state.terminated) if state.terminated else None
     final = decision.final_verdict if decision else None
@@ -112,7 +111,7 @@ def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
         follow_ups=decision.follow_ups if decision else (),
         manager_report=decision.report if decision else None,
         opening_vote=vote,
-        changed_by_debate=final is not None and final is not vote,
+        changed_by_debate=final is not None and final != vote,
         brains=brains_of(state),
         nominal_llm_calls=agents * rounds,
         nominal_llm_calls_without_early_stop=agents * panel.params.max_rounds,

@@ -19,8 +19,8 @@ from pydantic import (
 
 from parley.bus.contracts.base import Contract, Share, Text, Token
 from parley.bus.contracts.declaration import TerminationDeclaration
-from parley.bus.contracts.panel import VerdictParams
-from parley.bus.contracts.verdicts.content import FollowUp, TerminationReason, Verdict
+from parley.bus.contracts.verdicts.content import FollowUp, TerminationReason
+from parley.bus.contracts.verdicts.panel import VerdictParams
 from parley.coordinator.protocols.verdicts.cobra import (
     CobraAlgorithm,
     CobraResponse,
@@ -29,6 +29,7 @@ from parley.coordinator.protocols.verdicts.cobra import (
 )
 from parley.coordinator.protocols.verdicts.declare import declare
 from parley.coordinator.protocols.verdicts.disagreement import disagreements
+from parley.coordinator.protocols.verdicts.forensic_labels import Verdict
 from parley.coordinator.protocols.verdicts.manager import decide_verdict
 from parley.coordinator.protocols.verdicts.position import Position
 from parley.coordinator.protocols.verdicts.presets import PRESETS
@@ -38,7 +39,7 @@ from parley.coordinator.protocols.verdicts.trust import resolve_trust
 AI_GENERATION_SCORE = "ai_generation_score"
 
 
-def _verdict(given: object) -> Verdict:
+def _verdict(given: object) -> str:
     verdict = Verdict.parse(given) if isinstance(given, str) else None
     if verdict is None:
         raise ValueError(f"unknown verdict {given!r}; known: {', '.join(Verdict)}")
@@ -60,7 +61,7 @@ StrictShare = Annotated[Share, Field(strict=True)]
 
 class PositionIn(Contract):
     agent: Token
-    verdict: Annotated[Verdict, BeforeValidator(_verdict)]
+    verdict: Annotated[str, BeforeValidator(_verdict)]
     confidence: StrictShare
 
     @property
@@ -153,7 +154,7 @@ class ManagerIn(Contract):
 
 
 class ManagerOut(Contract):
-    final_verdict: Verdict
+    final_verdict: str
     confidence: Share
     insufficient_evidence: bool
     incomplete: bool

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from parley.bus.contracts.panel import VerdictParams
-from parley.bus.contracts.verdicts.content import TerminationReason, Verdict
+from parley.bus.contracts.verdicts.content import TerminationReason
+from parley.bus.contracts.verdicts.panel import VerdictParams
 from parley.coordinator.core.tolerance import EPS, above, below
 from parley.coordinator.protocols.verdicts.disagreement import disagreement
 from parley.coordinator.protocols.verdicts.groups import by_verdict, mean_confidence
@@ -45,10 +45,10 @@ class Evaluation(NamedTuple):
 class _Figures(NamedTuple):
     round: int
     disagreement: float
-    majority_verdict: Verdict | None
+    majority_verdict: str | None
     majority_share: float
     unchanged_streak: int
-    mean_confidence: dict[Verdict, float]
+    mean_confidence: dict[str, float]
     confident_groups: int
     changed_in_debate: bool
 
@@ -111,7 +111,7 @@ def _changed_share(before: Sequence[Position], after: Sequence[Position]) -> flo
     for agent, verdict, _ in after:
         if agent in previous:
             compared += 1
-            changed += verdict is not previous[agent]
+            changed += verdict != previous[agent]
     return changed / max(compared, 1)
 
 
@@ -165,12 +165,10 @@ def _thresholds(params: VerdictParams) -> dict[str, JsonValue]:
 def _values(figures: _Figures, changed_share: float) -> dict[str, JsonValue]:
     return {
         "disagreement": figures.disagreement,
-        "majority_verdict": figures.majority_verdict and figures.majority_verdict.value,
+        "majority_verdict": figures.majority_verdict and figures.majority_verdict,
         "majority_share": figures.majority_share,
         "unchanged_streak": figures.unchanged_streak,
-        "mean_confidence": {
-            verdict.value: mean for verdict, mean in figures.mean_confidence.items()
-        },
+        "mean_confidence": dict(figures.mean_confidence.items()),
         "confident_groups": figures.confident_groups,
         "round": figures.round,
         "changed_in_debate": figures.changed_in_debate,

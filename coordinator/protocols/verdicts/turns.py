@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Abstained
-from parley.bus.contracts.verdicts.content import Reply, ResponseType, RoundRequest, Verdict
+from parley.bus.contracts.verdicts.content import Reply, ResponseType, RoundRequest
 from parley.coordinator.core.state import DebateState, Heard, Step
 from parley.coordinator.protocols.verdicts.board import Stand, finished_rounds, stand_after
 
@@ -17,8 +17,8 @@ class DebateTurn(Contract):
     challengers: tuple[str, ...]
     response_type: ResponseType | None
     response: str
-    verdict_before: Verdict | None
-    verdict_after: Verdict | None
+    verdict_before: str | None
+    verdict_after: str | None
     confidence_before: float | None
     confidence_after: float | None
     verdict_changed: bool

@@ -1,6 +1,7 @@
 import pytest
 
 from parley.agents.brain import BrainFailure, Task
+from parley.agents.forensic.labels import Verdict
 from parley.agents.registry import AutoBrain, RuleBrain
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.deliberation.content import ForceRequest
@@ -13,7 +14,6 @@ from parley.bus.contracts.verdicts.content import (
     Report,
     ReportRequest,
     TerminationReason,
-    Verdict,
 )
 from parley.bus.subjects import DebateRef
 from parley.configs.panels import BUILT_IN

@@ -1,6 +1,7 @@
 import pytest
 
 from parley.agents.brain import BrainFailure
+from parley.agents.forensic.labels import Verdict
 from parley.agents.script import parse_script, recite
 from parley.bus.contracts.verdicts.content import (
     Challenge,
@@ -10,7 +11,6 @@ from parley.bus.contracts.verdicts.content import (
     RoundRequest,
     Standing,
     Statement,
-    Verdict,
 )
 from parley.bus.errors import BadInput
 
@@ -78,7 +78,7 @@ def test_a_line_can_fail():
         ("rounds: []", "rounds"),
         ("rounds: [{noise: [authentic, 1.2]}]", "rounds.0.noise.confidence"),
         ("rounds: [{noise: [authentic, .nan]}]", "rounds.0.noise.confidence"),
-        ("rounds: [{noise: [fake, 0.5]}]", "rounds.0.noise.verdict"),
+        ("rounds: [{noise: [a fake, 0.5]}]", "rounds.0.noise.verdict"),
         ("rounds: [{noise: {verdict: authentic}}]", "noise's opening statement needs"),
         ("rounds: [{noise: [authentic]}]", "a short line is"),
         ("rounds: [{noise: {verdikt: authentic}}]", "verdikt"),
@@ -95,7 +95,7 @@ def test_mistakes_are_named(text, says):
 
 def test_all_mistakes_are_reported_at_once():
     with pytest.raises(BadInput) as caught:
-        parse_script("rounds: [{noise: [fake, 2]}, {spatial: {confidence: -1}}]")
+        parse_script("rounds: [{noise: [a fake, 2]}, {spatial: {confidence: -1}}]")
     for where in (
         "rounds.0.noise.verdict",
         "rounds.0.noise.confidence",

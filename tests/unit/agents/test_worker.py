@@ -4,6 +4,7 @@ import anyio
 from structlog.testing import capture_logs
 
 from parley.agents.brain import Answer, Task
+from parley.agents.forensic.labels import Verdict
 from parley.agents.worker import STALE, Worker
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import (
@@ -19,7 +20,7 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts.content import OpeningRequest, Statement, Verdict
+from parley.bus.contracts.verdicts.content import OpeningRequest, Statement
 from parley.bus.errors import Unavailable
 from parley.bus.journal import Journal
 from parley.bus.memory import open_memory_server

@@ -1,8 +1,9 @@
 import pytest
 
+from parley.agents.forensic.labels import Verdict
 from parley.bus.codec import decode, encode
 from parley.bus.contracts.facts import DeadlineFired, TurnTaken
-from parley.bus.contracts.verdicts.content import Statement, Verdict
+from parley.bus.contracts.verdicts.content import Statement
 from parley.bus.errors import DecodeError
 from parley.bus.subjects import DebateRef, Subjects, tail_of
 from tests.debates import DEADLOCK, panel, play

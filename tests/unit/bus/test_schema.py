@@ -1,13 +1,14 @@
 import json
 import re
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from parley.bus.codec import decode, encode
-from parley.bus.contracts.facts import Fact
-from parley.bus.schema import FACTS, asyncapi, json_schema
+from parley.bus.contracts.facts import CORE_FACTS
+from parley.bus.contracts.registry import finding_types
+from parley.bus.schema import asyncapi, every_fact, json_schema
 from parley.bus.subjects import DebateRef, Subjects, tail_of
 from tests.debates import DEADLOCK, panel, play
 
@@ -28,7 +29,7 @@ def test_every_fact_of_a_debate_follows_its_schema() -> None:
 
 def test_every_fact_has_a_channel_with_its_subject() -> None:
     document: Any = asyncapi("talk")
-    assert {fact.__name__ for fact in get_args(Fact)} == {fact.__name__ for fact in FACTS}
+    assert len(every_fact()) == len(CORE_FACTS) + len(finding_types())
     facts, _ = play(panel(), DEADLOCK)
     for fact in facts:
         address = document["channels"][type(fact).__name__]["address"]
@@ -36,7 +37,7 @@ def test_every_fact_has_a_channel_with_its_subject() -> None:
         assert re.fullmatch(pattern, SUBJECTS.of(REF, fact)), address
         assert decode(tail_of(fact), encode(fact)) == fact
     addresses = [channel["address"] for channel in document["channels"].values()]
-    assert len(addresses) == len(set(addresses)) == len(FACTS) + 2
+    assert len(addresses) == len(set(addresses)) == len(every_fact()) + 2
     assert "redrive.talk.{panel}.{id}.{step}.{persona}" in addresses
     assert "live.talk.{panel}.{id}.>" in addresses
 

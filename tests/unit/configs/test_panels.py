@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from parley.bus.contracts.panel import VerdictPanel, VerdictParams
+from parley.bus.contracts.verdicts.panel import VerdictPanel, VerdictParams
 from parley.bus.errors import BadInput
 from parley.configs.panels import Resolution, panel_paths, parse_sets, read_panel, resolve
 

@@ -3,7 +3,8 @@
 import gc
 
 from parley.agents.absa.brain import think
-from parley.bus.contracts.panel import AbsaPanel, DebateInput
+from parley.bus.contracts.absa.panel import AbsaPanel
+from parley.bus.contracts.panel import DebateInput
 from parley.bus.subjects import DebateRef
 from parley.configs.panels import resolve
 from parley.console.batch.pure import SHARE, Stopwatch, cores, played, sentences_per_s

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from parley.agents.forensic.debate import Position
-from parley.bus.contracts.panel import VerdictPanel
-from parley.bus.contracts.verdicts.content import Verdict
+from parley.agents.forensic.labels import Verdict
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.console.batch.eval_forensic import RulesOf, main
 from parley.console.runtime.plan import Wishes, wished_panel
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from parley.agents.forensic.image import ImageLimits, decoding
-from parley.bus.contracts.panel import VerdictPanel
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.console.images.check import Photo, check

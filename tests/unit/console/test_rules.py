@@ -15,10 +15,7 @@ def ask(parley: Call, rule: str, *questions: object) -> list[dict[str, object]]:
 
 def rows(vector: Vector) -> list[list[dict[str, object]]]:
     return [
-        [
-            {"agent": one.agent, "verdict": one.verdict.value, "confidence": one.confidence}
-            for one in row
-        ]
+        [{"agent": one.agent, "verdict": one.verdict, "confidence": one.confidence} for one in row]
         for row in vector.history
     ]
 
@@ -37,7 +34,7 @@ def test_vectors_through_terminate_verdicts_and_manager(parley: Call, vector: Ve
         vector.disagreement_history
     )
     [decision] = ask(parley, "manager", {"reason": vector.reason.value, "responses": history[-1]})
-    assert decision["final_verdict"] == vector.verdict.value
+    assert decision["final_verdict"] == vector.verdict
     assert decision["confidence"] == pytest.approx(vector.confidence, abs=5e-5)
     assert decision["insufficient_evidence"] == vector.insufficient_evidence
 

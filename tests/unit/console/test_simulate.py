@@ -41,7 +41,7 @@ def test_vectors(parley: Call, tmp_path: Path, vector: Vector) -> None:
     assert result["total_rounds"] == vector.rounds
     assert result["termination_reason"] == vector.reason.value
     assert result["consensus_reached"] == (vector.reason.value == "consensus_reached")
-    assert result["final_verdict"] == vector.verdict.value
+    assert result["final_verdict"] == vector.verdict
     assert result["confidence"] == pytest.approx(vector.confidence, abs=5e-5)
     assert result["disagreement_history"] == pytest.approx(vector.disagreement_history)
     assert result["nominal_llm_calls"] == vector.nominal_calls
@@ -132,7 +132,7 @@ def test_what_is_played_holds_before_the_audit(tmp_path: Path) -> None:
     ("content", "problems"),
     [
         ("rounds: [{noize: [authentic, .9]}]", ["unknown agent 'noize': did you mean 'noise'?"]),
-        ("rounds: [{noise: [fake, .9]}]", ["rounds.0.noise.verdict: should be 'authentic'"]),
+        ("rounds: [{noise: [fake, .9]}]", ["rounds.0.noise.verdict: unknown verdict 'fake'"]),
         ("rounds: [{noise: [authentic, 1.9]}]", ["rounds.0.noise.confidence: should be less"]),
         ("rounds: [{noise: [authentic, .nan]}]", ["confidence: should be a finite number"]),
         ("rounds: [{noise: [authentic]}]", ["rounds.0.noise: a short line is"]),
@@ -143,7 +143,7 @@ def test_what_is_played_holds_before_the_audit(tmp_path: Path) -> None:
         ("params: {max_round: 2}\nrounds: [{}]", ["params: unknown key 'max_round'"]),
         ("rounds: [{}", ["line 1, column"]),
         (
-            "colour: red\nrounds: [{noise: [fake, 2]}, {spatial: {confidnce: 1}}]",
+            "colour: red\nrounds: [{noise: [a fake, 2]}, {spatial: {confidnce: 1}}]",
             ["unknown key 'colour'", "verdict: ", "confidence: ", "did you mean 'confidence'?"],
         ),
     ],

@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from parley.bus.contracts.panel import Panel, VerdictPanel
+from parley.bus.contracts.panel import Panel
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import BadInput
 from parley.console.runtime.brains import BrainChoice, parse_brain
 from parley.console.runtime.inputs import Material, read_material

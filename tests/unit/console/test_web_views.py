@@ -2,12 +2,15 @@
 
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
 
 from parley.agents.forensic.image import ImageLimits, decoding
+from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.pictures import draw_all
+from parley.bus.contracts.absa.findings import Moderated, Overridden
 from parley.bus.contracts.deliberation.content import (
     AxesJudgement,
     AxesRequest,
@@ -27,7 +30,7 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts.content import Statement, Verdict
+from parley.bus.contracts.verdicts.content import Statement
 from parley.bus.errors import NotFound
 from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
@@ -77,7 +80,7 @@ def test_every_moment_of_a_recorded_debate_has_a_view(path):
 def test_the_last_moment_agrees_with_the_result(path):
     facts = recorded(path)
     state = fold(one.fact for one in facts)
-    result = result_of(facts[0].ref, state)
+    result: Any = result_of(facts[0].ref, state)
     view = view_of(facts[0].ref, facts)
     run = result.run if isinstance(result, AbsaResult | AbsaUnfinished) else result
     assert view.status == run.status
@@ -252,17 +255,17 @@ def test_an_absa_debate_shows_edits_gate_adoption_and_rules_in_order():
         "positive",
     )
     assert first.evidence == "맑아졌는데"
-    assert state.overridden is not None
+    assert state.finding(Overridden) is not None
     assert [(one.aspect, one.decision) for one in view.gate] == [
-        (one.aspect, one.decision) for one in state.overridden.outcome.decisions
+        (one.aspect, one.decision) for one in state.found(Overridden).outcome.decisions
     ]
     assert view.adoption is not None
-    assert view.adoption.score == state.overridden.outcome.adoption.ev_score
+    assert view.adoption.score == state.found(Overridden).outcome.adoption.ev_score
     assert view.moderator is not None
     assert [rule.name[-1] for rule in view.moderator.rules] == list("ZBMCADE")
     fired = [f"Rule{rule.name[-1]}" for rule in view.moderator.rules if rule.fired]
-    assert state.moderated is not None
-    assert fired == list(state.moderated.output.applied_rules)
+    assert state.finding(Moderated) is not None
+    assert fired == list(state.found(Moderated).output.applied_rules)
     assert all(bool(rule.said) is rule.fired for rule in view.moderator.rules)
 
 

@@ -9,6 +9,7 @@ from parley.agents.script import parse_script
 from parley.bus.codec import encode
 from parley.bus.contracts.deliberation.content import (
     AxesJudgement,
+    DeliberateRequest,
     Deliberation,
     Perspective,
     RegimeReason,
@@ -109,7 +110,7 @@ def test_the_next_iteration_is_told_what_was_forced_and_said():
     facts, _ = play(CHOSEN, WHOLE)
     think = next(fact for fact in facts if isinstance(fact, Asked) and fact.step == "think-3")
     request = think.request
-    assert request.kind == "deliberate"
+    assert isinstance(request, DeliberateRequest)
     assert request.forced_perspective == "ethics"
     assert request.axes == ("cost", "liability", "ethics")
     assert request.conclusion == "buy"

@@ -21,9 +21,10 @@ from parley.bus.contracts.deliberation.content import (
     SensitivityJudgement,
     Spoken,
 )
+from parley.bus.contracts.deliberation.panel import DeliberationPanel
 from parley.bus.contracts.deliberation.regimes import Theta
 from parley.bus.contracts.facts import Content, Request
-from parley.bus.contracts.panel import DebateInput, DeliberationPanel, Persona
+from parley.bus.contracts.panel import DebateInput, Persona
 from parley.bus.contracts.verdicts.content import OpeningRequest
 from parley.bus.errors import BadInput
 from parley.configs.panels import BUILT_IN, parse_sets, resolve

@@ -23,13 +23,13 @@ from parley.agents.forensic.evidence import (
     Measurement,
     Skill,
 )
+from parley.agents.forensic.labels import Verdict
 from parley.bus.contracts.verdicts.content import (
     Challenge,
     Region,
     ResponseType,
     RoundRequest,
     Standing,
-    Verdict,
 )
 
 LOW = CompressionState.JPEG_LOW
@@ -125,7 +125,7 @@ def test_a_challenger_without_evidence_moves_nothing_however_confident() -> None
         round=1, standing=(own, loud), challenges=challenge(Skill.NOISE, Skill.FREQUENCY)
     )
     said = reply(WEAK_AUTHENTIC, own, request, rules())
-    assert said.new_verdict is Verdict.AUTHENTIC
+    assert said.new_verdict == Verdict.AUTHENTIC
     assert said.new_confidence == pytest.approx(0.5)
     assert "laid no measurement on the table" in said.content
 
@@ -145,7 +145,7 @@ def test_a_lead_within_the_margin_is_no_reason_to_change() -> None:
     held = shares(0.36, 0.36 + CONCESSION_LEAD)
     close = evidence(Skill.FREQUENCY, held, verdict=Verdict.AUTHENTIC)
     request = asked(close)
-    assert reply(close, request.standing[0], request, rules()).new_verdict is Verdict.AUTHENTIC
+    assert reply(close, request.standing[0], request, rules()).new_verdict == Verdict.AUTHENTIC
 
 
 beliefs = st.tuples(st.floats(0.01, 0.98), st.floats(0.01, 0.98)).map(
@@ -181,7 +181,7 @@ def test_webp_is_weighed_like_a_strongly_compressed_jpeg() -> None:
 def test_a_declaration_is_believed_as_counted_and_its_absence_is_uncertain() -> None:
     silent = Findings(skill=Skill.WATERMARK, state=LOW, measurements=(), features=())
     speaking = silent.model_copy(update={"declared": Verdict.AI_GENERATED})
-    assert assess(silent, rules()).verdict is Verdict.UNCERTAIN
+    assert assess(silent, rules()).verdict == Verdict.UNCERTAIN
     assert assess(speaking, rules()).confidence == DECLARED.ai_generated
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from parley.agents.brain import BrainFailure, Task
 from parley.agents.forensic.brain import ForensicBrain, Recent
+from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.specimen import flat_field, photograph_by, spliced
 from parley.agents.registry import AutoBrain
 from parley.agents.script import SCRIPT_BLOB
@@ -23,7 +24,6 @@ from parley.bus.contracts.verdicts.content import (
     Standing,
     Statement,
     TerminationReason,
-    Verdict,
 )
 from parley.bus.subjects import DebateRef
 
@@ -99,7 +99,7 @@ async def test_who_missed_the_opening_joins_in_a_round(brain: ForensicBrain, for
     request = RoundRequest(round=1, standing=(), challenges=())
     said = (await brain.speak(Store().task("spatial", request, image=forged))).content
     assert isinstance(said, Reply)
-    assert said.new_verdict is Verdict.MANIPULATED
+    assert said.new_verdict == Verdict.MANIPULATED
 
 
 async def test_references_identify_the_camera_and_unfit_ones_are_a_limitation(

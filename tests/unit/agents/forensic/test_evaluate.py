@@ -12,9 +12,9 @@ from parley.agents.forensic.evaluate import (
     trust_weighted,
 )
 from parley.agents.forensic.evidence import Skill
+from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.specimen import inpainted, spliced, untouched
 from parley.agents.forensic.training.data import VARIANTS, load_samples
-from parley.bus.contracts.verdicts.content import Verdict
 
 AUTHENTIC, AI, UNCERTAIN = Verdict.AUTHENTIC, Verdict.AI_GENERATED, Verdict.UNCERTAIN
 

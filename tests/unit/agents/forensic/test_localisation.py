@@ -9,6 +9,7 @@ from parley.agents.forensic.argue import localize
 from parley.agents.forensic.calibration import assess, shipped
 from parley.agents.forensic.debate import debate_positions
 from parley.agents.forensic.image import Decoder, ImageLimits, decoding
+from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.noise import analyse_noise, match_camera
 from parley.agents.forensic.pictures import (
     error_level_png,
@@ -30,7 +31,6 @@ from parley.agents.forensic.specimen import (
     spliced,
     untouched,
 )
-from parley.bus.contracts.verdicts.content import Verdict
 
 OVERLAP_FLOOR = 0.6
 ACCUSATION_LIMIT = 0.7

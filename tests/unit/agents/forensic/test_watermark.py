@@ -9,6 +9,7 @@ import pytest
 from PIL import Image, PngImagePlugin
 
 from parley.agents.forensic.image import Decoder, ImageLimits, decoding
+from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.provenance import ContentCredentials, Provenance
 from parley.agents.forensic.watermark import (
     KNOWN_MARKS,
@@ -18,7 +19,6 @@ from parley.agents.forensic.watermark import (
     find_mark,
     is_standard_table,
 )
-from parley.bus.contracts.verdicts.content import Verdict
 
 
 def credentials(
@@ -54,7 +54,7 @@ SAID = {
 
 @pytest.mark.parametrize(("said", "verdict"), SAID.values(), ids=SAID.keys())
 def test_declarations(said: Provenance, verdict: Verdict | None) -> None:
-    assert declared_by(said).verdict is verdict
+    assert declared_by(said).verdict == verdict
 
 
 def test_trust_in_the_signer_is_told_apart_from_validity() -> None:
@@ -99,7 +99,7 @@ def test_a_mark_is_read_from_the_pixels_of_a_lossless_file(name: str, decoder: D
     out = io.BytesIO()
     Image.fromarray(marked(KNOWN_MARKS[name])).save(out, "PNG")
     findings = analyse_watermark(decoder.decode(out.getvalue()))
-    assert findings.declared is Verdict.AI_GENERATED
+    assert findings.declared == Verdict.AI_GENERATED
     assert name in findings.declared_because
 
 
@@ -120,7 +120,7 @@ def test_a_generators_text_chunk_is_read_from_the_file(decoder: Decoder) -> None
     out = io.BytesIO()
     Image.new("RGB", (300, 300), "navy").save(out, "PNG", pnginfo=info)
     findings = analyse_watermark(decoder.decode(out.getvalue()))
-    assert findings.declared is Verdict.AI_GENERATED
+    assert findings.declared == Verdict.AI_GENERATED
     assert "'parameters'" in findings.declared_because
 
 

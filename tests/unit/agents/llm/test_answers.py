@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parley.agents.forensic.labels import Verdict
 from parley.agents.llm.absa.ground import not_in_text
 from parley.agents.llm.form import filled_in
 from parley.agents.llm.question import Unusable
@@ -23,7 +24,7 @@ from parley.agents.llm.verdicts.forms import (
     read_reply,
 )
 from parley.bus.contracts.facts import Failure
-from parley.bus.contracts.verdicts.content import ResponseType, Statement, Verdict
+from parley.bus.contracts.verdicts.content import ResponseType, Statement
 from tests.model_server import GOOD, Body, model_server
 from tests.unit.agents.llm.asking import ROUND, answer
 
@@ -53,7 +54,7 @@ def test_no_number_is_no_confidence(text):
 
 @pytest.mark.parametrize("word", ["AI_GENERATED", " ai_generated ", "Ai_Generated"])
 def test_verdicts_are_read_in_any_case(word):
-    assert read_opening(opening(verdict=word), NOTHING).verdict is Verdict.AI_GENERATED
+    assert read_opening(opening(verdict=word), NOTHING).verdict == Verdict.AI_GENERATED
 
 
 def test_an_unknown_verdict_keeps_the_previous_one():

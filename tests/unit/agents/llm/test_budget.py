@@ -1,11 +1,12 @@
 """A budget ends a debate from the log alone, with the best verdict so far, on every panel."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pytest
 
 from parley.agents.absa.script import AbsaScript, recite_absa
+from parley.agents.forensic.labels import Verdict
 from parley.agents.script import Script, recite
 from parley.bus.codec import encode
 from parley.bus.contracts.base import Usage
@@ -13,6 +14,7 @@ from parley.bus.contracts.budget import Allowance, BatchBudget, Budget
 from parley.bus.contracts.facts import (
     Asked,
     Content,
+    Decided,
     Fact,
     Failure,
     FailureReason,
@@ -21,11 +23,11 @@ from parley.bus.contracts.facts import (
     Submitted,
     TurnTaken,
 )
-from parley.bus.contracts.panel import DebateInput, Panel, PanelBase, VerdictParams
-from parley.bus.contracts.verdicts.content import ManagerDecision, TerminationReason, Verdict
+from parley.bus.contracts.panel import DebateInput, Panel, PanelBase
+from parley.bus.contracts.verdicts.content import ManagerDecision, TerminationReason
+from parley.bus.contracts.verdicts.panel import VerdictParams
 from parley.bus.subjects import DebateRef
 from parley.coordinator.core.audit import audit
-from parley.coordinator.core.budget import budget_of
 from parley.coordinator.core.policy import decide
 from parley.coordinator.core.reducer import apply
 from parley.coordinator.core.state import DebateState, Step
@@ -83,10 +85,10 @@ def play(script: Script, seconds: float = 3.0, **params: Any) -> VerdictResult:
 )
 def test_no_round_is_opened_once_the_budget_is_used(params, rounds):
     result = play(STALEMATE, **params)
-    assert result.termination_reason is TerminationReason.BUDGET_EXHAUSTED
+    assert result.termination_reason == TerminationReason.BUDGET_EXHAUSTED
     assert result.status is Status.COMPLETED
     assert result.total_rounds == rounds
-    assert result.final_verdict is Verdict.AI_GENERATED
+    assert result.final_verdict == Verdict.AI_GENERATED
     assert (result.confidence, result.incomplete) == (0.55, True)
     assert result.usage.model_calls == result.actual_llm_calls == 8 * (rounds + 1)
     last = result.declarations[-1].details
@@ -97,17 +99,17 @@ def test_no_round_is_opened_once_the_budget_is_used(params, rounds):
 
 def test_a_rule_that_ends_the_debate_goes_before_the_budget():
     result = play(STALEMATE, budget_calls=24)
-    assert result.termination_reason is TerminationReason.STALEMATE
+    assert result.termination_reason == TerminationReason.STALEMATE
 
 
 def test_without_a_budget_nothing_is_said_of_one():
     assert "budget" not in VerdictParams().model_dump_json()
-    assert play(STALEMATE).termination_reason is TerminationReason.STALEMATE
+    assert play(STALEMATE).termination_reason == TerminationReason.STALEMATE
 
 
 def test_no_follow_up_is_asked_for_beyond_the_budget():
     result = play(DEADLOCK, budget_calls=16)
-    assert result.termination_reason is TerminationReason.HIGH_CONFIDENCE_DEADLOCK
+    assert result.termination_reason == TerminationReason.HIGH_CONFIDENCE_DEADLOCK
     assert result.usage.model_calls == 16
     assert [one.status for one in result.follow_ups] == ["unanswered"]
 
@@ -175,9 +177,9 @@ def test_verdicts_end_where_somebody_is_refused(turns, status, reason, verdict):
     state = cut_short(limited(panel()), reciting(STALEMATE), turns)
     assert state.closed is not None
     assert (state.closed.status, state.closed.reason) == (status, reason)
-    assert state.decided is not None
-    assert isinstance(state.decided.decision, ManagerDecision)
-    assert state.decided.decision.final_verdict is verdict
+    assert state.finding(Decided) is not None
+    assert isinstance(state.found(Decided).decision, ManagerDecision)
+    assert cast("ManagerDecision", state.found(Decided).decision).final_verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -204,7 +206,7 @@ def test_the_pipeline_settles_what_stage_1_found(turns, status, reason, asked):
         assert absa_debates.final(record) == [("피부톤", "neutral"), ("가격", "negative")]
     if status is Status.COMPLETED and turns < 6:
         assert state.terminated is not None
-        assert state.terminated.reason is TerminationReason.BUDGET_EXHAUSTED
+        assert state.terminated.reason == TerminationReason.BUDGET_EXHAUSTED
 
 
 @pytest.mark.parametrize("turns", range(30))
@@ -222,8 +224,8 @@ def test_a_deliberation_keeps_its_last_conclusion(turns):
     assert state.closed.status is Status.COMPLETED
     in_time = turns >= spoken - 1
     assert (state.closed.reason == "budget_exhausted") is not in_time
-    assert state.decided is not None
-    assert state.decided.decision.incomplete
+    assert state.finding(Decided) is not None
+    assert cast("ManagerDecision", state.found(Decided).decision).incomplete
 
 
 @pytest.mark.parametrize(
@@ -255,7 +257,7 @@ def test_nobody_ends_a_debate_by_a_budget_that_it_does_not_have():
 
     state = cut_short(panel(), say, 10_000)
     assert state.terminated is not None
-    assert state.terminated.reason is not TerminationReason.BUDGET_EXHAUSTED
+    assert state.terminated.reason != TerminationReason.BUDGET_EXHAUSTED
     assert state.closed is not None
     assert state.closed.status is Status.COMPLETED
 
@@ -286,4 +288,4 @@ def test_a_log_that_does_not_say_who_draws_on_a_budget_still_holds():
 def test_of_two_limits_the_smaller_holds():
     chosen = panel(budget_calls=5, budget_cost=1.0)
     both = chosen.model_copy(update={"budget": Budget(calls=3, tokens=900)})
-    assert budget_of(both) == Budget(calls=3, tokens=900, cost=1.0)
+    assert both.limits == Budget(calls=3, tokens=900, cost=1.0)

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from parley.agents.brain import NotNow
+from parley.agents.forensic.labels import Verdict
 from parley.bus.contracts.budget import Allowance, BatchBudget, Budget
 from parley.bus.contracts.facts import Failure, FailureReason
 from parley.bus.contracts.verdicts.content import (
@@ -15,7 +16,6 @@ from parley.bus.contracts.verdicts.content import (
     Standing,
     Statement,
     TerminationReason,
-    Verdict,
 )
 from parley.bus.errors import BusError, Unreachable, Unsuitable
 from tests.model_server import FAULTS, GOOD, Body, model_server
@@ -54,7 +54,7 @@ async def test_a_fault_that_passes_is_waited_out(fault):
     async with model_server(plan=[None, fault]) as server:
         said = await answer(server.url)
     assert isinstance(said.content, Statement)
-    assert said.content.verdict is Verdict.AI_GENERATED
+    assert said.content.verdict == Verdict.AI_GENERATED
     assert (said.usage.model_calls, said.usage.input_tokens) == (2, 100)
 
 

@@ -5,17 +5,11 @@ import re
 
 import pytest
 
+from parley.agents.forensic.labels import Verdict
 from parley.agents.llm.question import Abilities, Prompt
 from parley.agents.llm.untrusted import fenced, plain
 from parley.agents.llm.verdicts.questions import VerdictQuestions
-from parley.bus.contracts.verdicts.content import (
-    PastTurn,
-    Reply,
-    RoundRequest,
-    Standing,
-    Statement,
-    Verdict,
-)
+from parley.bus.contracts.verdicts.content import PastTurn, Reply, RoundRequest, Standing, Statement
 from tests.model_server import GOOD, model_server
 from tests.unit.agents.llm.asking import ROUND, answer, brain, task
 from tests.unit.agents.llm.hostile import HOSTILE

@@ -11,7 +11,7 @@ from parley.agents.llm.question import Abilities
 from parley.agents.llm.untrusted import fenced
 from parley.bus.contracts.absa.requests import AteRequest
 from parley.bus.contracts.deliberation.content import DeliberateRequest
-from parley.bus.contracts.panel import DeliberationPanel
+from parley.bus.contracts.deliberation.panel import DeliberationPanel
 from parley.bus.errors import NotFound
 from parley.configs.debaters import in_language
 from parley.configs.panels import panel_path, read_panel, resolve

@@ -1,5 +1,6 @@
 import pytest
 
+from parley.agents.forensic.labels import Verdict
 from parley.bus.contracts.facts import (
     Abstained,
     AbstainReason,
@@ -12,7 +13,7 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts.content import OpeningRequest, Reply, Statement, Verdict
+from parley.bus.contracts.verdicts.content import OpeningRequest, Reply, Statement
 from parley.bus.journal import externalise
 from parley.coordinator.core.audit import audit
 from parley.coordinator.core.policy import decide
@@ -50,7 +51,7 @@ def test_every_altered_verdict_is_found():
         content = fact.content
         old = content.new_verdict if isinstance(content, Reply) else None
         old = content.verdict if isinstance(content, Statement) else old
-        other = Verdict.MANIPULATED if old is not Verdict.MANIPULATED else Verdict.AUTHENTIC
+        other = Verdict.MANIPULATED if old != Verdict.MANIPULATED else Verdict.AUTHENTIC
         report = audit(altered(facts, index, other))
         assert not report.holds, f"fact {index} was altered unnoticed"
         assert report.discrepancies[0].ordinal > index
@@ -86,9 +87,9 @@ def test_a_forged_control_fact_is_reported_and_the_rest_holds(moment):
     forged_facts, end = play_on([*before, forged], DEADLOCK)
     report = audit(forged_facts)
     assert [one.ordinal for one in report.discrepancies] == [moment]
-    assert end.decided is not None
-    assert state.decided is not None
-    assert end.decided.decision == state.decided.decision
+    assert end.finding(Decided) is not None
+    assert state.finding(Decided) is not None
+    assert end.found(Decided).decision == state.found(Decided).decision
     assert report.state == end
 
 

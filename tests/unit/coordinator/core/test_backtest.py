@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from parley.agents.absa.script import AbsaScript
+from parley.agents.forensic.labels import Verdict
 from parley.agents.script import Script
 from parley.bus.codec import encode
 from parley.bus.contracts.facts import (
@@ -23,8 +24,9 @@ from parley.bus.contracts.facts import (
     Submitted,
     TurnTaken,
 )
-from parley.bus.contracts.panel import DebateInput, Panel, VerdictPanel, VerdictParams
-from parley.bus.contracts.verdicts.content import Statement, TerminationReason, Verdict
+from parley.bus.contracts.panel import DebateInput, Panel
+from parley.bus.contracts.verdicts.content import Statement, TerminationReason
+from parley.bus.contracts.verdicts.panel import VerdictPanel, VerdictParams
 from parley.configs.panels import parse_sets
 from parley.console.archive.reader import read_archive
 from parley.console.reports.changes import Changes
@@ -237,7 +239,7 @@ def test_an_answer_that_was_never_given_is_not_made_up() -> None:
     assert found.unknown is Unknown.FOLLOW_UP
     assert found.missing == "spatial in localize: never asked this"
     assert found.state.terminated is not None
-    assert found.state.terminated.reason is TerminationReason.HIGH_CONFIDENCE_DEADLOCK
+    assert found.state.terminated.reason == TerminationReason.HIGH_CONFIDENCE_DEADLOCK
     ending = ending_of(found.state)
     assert ending.answer is not None
     assert (ending.answer.label, ending.confidence, ending.rounds) == ("manipulated", 0.7, 1)
@@ -272,7 +274,7 @@ def test_trust_and_quorum_can_be_changed() -> None:
     facts, _ = play(panel(), DEADLOCK)
     found = redecide(facts, changed("quorum=4", "trust.noise=0.1"))
     assert found.unknown is None
-    assert found.state.running_panel.trust["noise"] == 0.1  # type: ignore[union-attr]
+    assert found.state.running_panel.trust["noise"] == 0.1  # type: ignore[attr-defined]
 
 
 def statement(persona: str, verdict: str) -> TurnTaken:

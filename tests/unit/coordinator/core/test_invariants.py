@@ -12,6 +12,7 @@ from typing import Any
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
+from parley.agents.forensic.labels import Verdict
 from parley.bus.codec import decode, encode
 from parley.bus.contracts.facts import (
     Asked,
@@ -23,7 +24,7 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts.content import Reply, Report, ResponseType, Statement, Verdict
+from parley.bus.contracts.verdicts.content import Reply, Report, ResponseType, Statement
 from parley.bus.subjects import DebateRef, tail_of
 from parley.coordinator.core.accounting import declarations_of
 from parley.coordinator.core.audit import audit

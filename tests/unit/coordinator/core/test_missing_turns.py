@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from parley.agents.forensic.labels import Verdict
 from parley.bus.contracts.facts import (
     Abstained,
     DeadlineFired,
@@ -12,15 +13,15 @@ from parley.bus.contracts.facts import (
     Submitted,
     TurnTaken,
 )
-from parley.bus.contracts.panel import DebateInput, VerdictPanel
+from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts.content import (
     Localization,
     Reply,
     ResponseType,
     Statement,
     TerminationReason,
-    Verdict,
 )
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.subjects import DebateRef
 from parley.coordinator.core.audit import audit
 from parley.coordinator.core.policy import decide
@@ -71,7 +72,7 @@ def test_nobody_opens_and_the_quorum_is_lost():
     result = run(panel(), {}, None)
     assert result.termination_reason is TerminationReason.QUORUM_LOST
     assert result.status is Status.FAILED
-    assert result.final_verdict is Verdict.UNCERTAIN
+    assert result.final_verdict == Verdict.UNCERTAIN
     assert result.incomplete
     assert {error.agent for error in result.errors} == {
         "frequency",
@@ -107,7 +108,7 @@ def test_an_absent_agent_joins_when_it_speaks():
         ("round-1", "spatial"): opening(M),
     }
     result = run(panel(), said, KEEP)
-    assert result.final_verdicts["spatial"] is M
+    assert result.final_verdicts["spatial"] == M
     assert result.disagreement_history[0] == 0.5
     assert result.disagreement_history[1] == 2 / 3
     joined = next(turn for turn in result.turns if turn.agent == "spatial")
@@ -123,7 +124,7 @@ def test_a_missed_later_turn_leaves_the_statement_standing():
     }
     result = run(panel(), openings, None)
     assert result.termination_reason is TerminationReason.STALEMATE
-    assert result.final_verdicts["noise"] is U
+    assert result.final_verdicts["noise"] == U
     assert len(result.errors) == 8
 
 
@@ -136,7 +137,7 @@ def test_a_failed_turn_keeps_the_verdict_and_says_why():
     }
     broken = Failure(reason=FailureReason.BRAIN_ERROR, detail="no GPU", attempts=3)
     result = run(panel(), {**openings, ("round-1", "noise"): broken}, KEEP)
-    assert result.final_verdicts["noise"] is U
+    assert result.final_verdicts["noise"] == U
     assert [(error.step, error.reason, error.detail) for error in result.errors] == [
         ("round-1", "brain_error", "no GPU")
     ]

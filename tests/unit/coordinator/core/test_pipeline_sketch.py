@@ -4,7 +4,9 @@ and reviews are all steps, asked of one persona each. Statements stand in for th
 """
 
 from collections.abc import Collection
+from dataclasses import replace
 
+from parley.agents.forensic.labels import Verdict
 from parley.bus.contracts.declaration import (
     DeclarationDetails,
     TerminationDeclaration,
@@ -26,14 +28,10 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts.content import (
-    OpeningRequest,
-    Statement,
-    TerminationReason,
-    Verdict,
-)
+from parley.bus.contracts.verdicts.content import OpeningRequest, Statement, TerminationReason
 from parley.coordinator.core.audit import audit
-from parley.coordinator.core.policy import Flow, decide
+from parley.coordinator.core.policy import decide
+from parley.coordinator.core.protocol import PROTOCOLS
 from parley.coordinator.core.reducer import apply
 from parley.coordinator.core.state import DebateState
 from tests.debates import panel
@@ -46,7 +44,7 @@ ROUNDS = 2
 
 
 def advance(state: DebateState) -> ControlFact:
-    if state.terminated and state.terminated.reason is TerminationReason.CANCELLED:
+    if state.terminated and state.terminated.reason == TerminationReason.CANCELLED:
         return Closed(decided_at=state.facts, status=Status.CANCELLED, reason="cancelled")
     return (
         _stages(state, STAGE_1)
@@ -106,7 +104,7 @@ def _ask(state: DebateState, step: str, persona: str) -> Asked:
     )
 
 
-FLOWS = {"verdicts": Flow(advance=advance, cancel=cancel)}
+SKETCHED = {"verdicts": replace(PROTOCOLS["verdicts"], advance=advance, cancel=cancel)}
 
 
 def run(silent: Collection[str] = (), cancel_at: int | None = None) -> list[Fact]:
@@ -116,7 +114,7 @@ def run(silent: Collection[str] = (), cancel_at: int | None = None) -> list[Fact
         if len(facts) == cancel_at:
             fact: Fact | None = CancelRequested()
         else:
-            fact = decide(state, FLOWS)
+            fact = decide(state, SKETCHED)
         if fact is None:
             step = state.open_step
             assert step is not None
@@ -129,7 +127,7 @@ def run(silent: Collection[str] = (), cancel_at: int | None = None) -> list[Fact
             )
         facts.append(fact)
         state = apply(state, fact)
-    assert audit(facts, FLOWS).holds
+    assert audit(facts, SKETCHED).holds
     return facts
 
 

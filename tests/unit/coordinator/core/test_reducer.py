@@ -1,5 +1,6 @@
 import pytest
 
+from parley.agents.forensic.labels import Verdict
 from parley.bus.contracts.facts import (
     Abstained,
     AbstainReason,
@@ -15,12 +16,7 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts.content import (
-    OpeningRequest,
-    Statement,
-    TerminationReason,
-    Verdict,
-)
+from parley.bus.contracts.verdicts.content import OpeningRequest, Statement, TerminationReason
 from parley.bus.errors import ProtocolError
 from parley.bus.subjects import DebateRef
 from parley.coordinator.core.policy import decide
@@ -165,7 +161,7 @@ def test_cancelling_ends_an_open_step_at_once():
     assert terminated is not None
     state = apply(state, terminated)
     assert state.terminated is not None
-    assert state.terminated.reason is TerminationReason.CANCELLED
+    assert state.terminated.reason == TerminationReason.CANCELLED
     assert state.terminated.declaration.details.basis == (4,)
     while (fact := decide(state)) is not None:
         state = apply(state, fact)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import anyio
 import pytest
 
+from parley.bus.contracts.absa.findings import Recalled
+from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.absa.params import LanguagePatterns
-from parley.bus.contracts.facts import Recalled
-from parley.bus.contracts.panel import AbsaPanel
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
 from parley.coordinator.core.state import DebateState

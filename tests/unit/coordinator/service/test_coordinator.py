@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 
 import anyio
 import pytest
 from structlog.testing import capture_logs
 from typing_extensions import override
 
+from parley.agents.forensic.labels import Verdict
 from parley.agents.worker import WorkerOptions, queue_of
 from parley.bus.codec import encode
 from parley.bus.contracts.facts import (
@@ -22,7 +24,7 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts.content import OpeningRequest, Statement, Verdict
+from parley.bus.contracts.verdicts.content import OpeningRequest, Statement
 from parley.bus.errors import Unavailable
 from parley.bus.journal import LARGEST_FACT_BYTES, Journal
 from parley.bus.memory import MemoryBus, MemoryServer, open_memory_server
@@ -30,7 +32,8 @@ from parley.bus.port import Delivery, Entry, Record
 from parley.bus.subjects import DebateRef, Subjects, tail_of
 from parley.bus.virtual import VirtualTimeLoop
 from parley.coordinator.core.audit import audit
-from parley.coordinator.core.policy import FLOWS, Flow, decide
+from parley.coordinator.core.policy import decide
+from parley.coordinator.core.protocol import PROTOCOLS
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts import flow as verdicts
@@ -398,12 +401,15 @@ def test_a_debate_that_the_rules_cannot_go_on_with_is_closed_and_the_others_go_o
     advance: Callable[[DebateState], ControlFact], reason: str
 ) -> None:
     """The audit, which knows the same rules, finds nothing wrong with it."""
-    flows = {**FLOWS, "verdicts": Flow(advance=advance, cancel=verdicts.cancel)}
+    protocols = {
+        **PROTOCOLS,
+        "verdicts": replace(PROTOCOLS["verdicts"], advance=advance, cancel=verdicts.cancel),
+    }
 
     async def main() -> None:
         async with open_memory_server() as server:
             journal = Journal(server.client(), Subjects())
-            coordinator = Coordinator(journal, "c0", flows)
+            coordinator = Coordinator(journal, "c0", protocols)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(coordinator.run)
                 await coordinator.ready.wait()
@@ -415,7 +421,7 @@ def test_a_debate_that_the_rules_cannot_go_on_with_is_closed_and_the_others_go_o
                     closed = logged[-1].fact
                     assert isinstance(closed, Closed)
                     assert (closed.status, closed.reason) == (Status.FAILED, reason)
-                    assert audit([one.fact for one in logged], flows).holds
+                    assert audit([one.fact for one in logged], protocols).holds
                     assert not audit([one.fact for one in logged]).holds
                 tasks.cancel_scope.cancel()
 
@@ -438,9 +444,11 @@ def test_a_debate_that_cannot_be_worked_on_is_closed_and_stops_nobody() -> None:
         return verdicts.advance(state)
 
     async def main() -> None:
-        flows = {"verdicts": Flow(advance=broken, cancel=verdicts.cancel)}
+        protocols = {
+            "verdicts": replace(PROTOCOLS["verdicts"], advance=broken, cancel=verdicts.cancel)
+        }
         async with open_memory_server() as server, anyio.create_task_group() as tasks:
-            coordinator = Coordinator(Journal(server.client(), Subjects()), "c0", flows)
+            coordinator = Coordinator(Journal(server.client(), Subjects()), "c0", protocols)
             tasks.start_soon(coordinator.run)
             await coordinator.ready.wait()
             journal = Journal(server.client(), Subjects())

@@ -11,7 +11,7 @@ from parley.bus.journal import Journal
 from parley.bus.memory import MemoryBus, MemoryServer, open_memory_server
 from parley.bus.port import Entry, Link
 from parley.bus.subjects import CLOSED, Subjects
-from parley.coordinator.core.policy import FLOWS
+from parley.coordinator.core.protocol import PROTOCOLS
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.service.coordinator import TICK_S, Coordinator
 from parley.coordinator.service.decisions import DOUBT_S, Decisions
@@ -156,7 +156,7 @@ def test_what_somebody_else_overtook_is_not_insisted_on() -> None:
         async with open_memory_server() as server, anyio.create_task_group() as tasks:
             bus = Forgetful(server)
             journal = Journal(bus, Subjects())
-            decisions = Decisions(journal, FLOWS, 1)
+            decisions = Decisions(journal, PROTOCOLS, 1)
             decisions.start(tasks)
             tracked = TrackedDebate(state=fold([SUBMITTED]))
             assert decisions.make_if_due(REF, tracked, 0.0)

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
+from parley.agents.forensic.labels import Verdict
 from parley.bus.codec import encode
 from parley.bus.contracts.facts import (
     CancelRequested,
@@ -17,7 +18,7 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts.content import Statement, Verdict
+from parley.bus.contracts.verdicts.content import Statement
 from parley.bus.errors import NotFound
 from parley.bus.journal import Journal
 from parley.bus.memory import MemoryServer, open_memory_server

@@ -1,8 +1,9 @@
 """The board is kept beside the step it was read off; what is kept must never be another's."""
 
+from parley.agents.forensic.labels import Verdict
 from parley.agents.script import recite
 from parley.bus.contracts.facts import Fact, TurnTaken
-from parley.bus.contracts.verdicts.content import OpeningRequest, Statement, Verdict
+from parley.bus.contracts.verdicts.content import OpeningRequest, Statement
 from parley.coordinator.core.reducer import apply, fold
 from parley.coordinator.protocols.verdicts.board import board_of
 from tests.debates import DEADLOCK, panel, play
@@ -33,7 +34,7 @@ def test_a_board_read_round_by_round_is_the_one_read_at_the_end():
     assert len({board.round for board in read}) == state_rounds(facts) + 1
     opening = recite(DEADLOCK, OpeningRequest(), "noise")
     assert isinstance(opening, Statement)
-    assert read[-1].history[0][1].verdict is opening.verdict
+    assert read[-1].history[0][1].verdict == opening.verdict
 
 
 def state_rounds(facts: list[Fact]) -> int:

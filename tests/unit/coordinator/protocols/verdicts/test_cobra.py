@@ -2,7 +2,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from parley.bus.contracts.verdicts.content import Verdict
+from parley.agents.forensic.labels import Verdict
 from parley.coordinator.protocols.verdicts.cobra import (
     CobraAlgorithm,
     CobraResponse,
@@ -25,7 +25,7 @@ def test_rot_discounts_the_untrusted() -> None:
         {"a": 0.8, "b": 0.6},
         CobraAlgorithm.ROT,
     )
-    assert result.final_verdict is AI
+    assert result.final_verdict == AI
     assert result.confidence == close(0.8511)
     assert result.disagreement_level == close(0.6072)
     assert result.agent_weights == pytest.approx({"a": 0.72, "b": 0.126})
@@ -125,7 +125,7 @@ def test_responses_without_any_confidence_give_no_verdict(algorithm: CobraAlgori
 def test_equal_scores_go_to_the_verdict_seen_first() -> None:
     responses = [CobraResponse("a", AUTH, 0.7), CobraResponse("b", AI, 0.7)]
     for algorithm in CobraAlgorithm:
-        assert cobra(responses, EVEN, algorithm).final_verdict is AUTH
+        assert cobra(responses, EVEN, algorithm).final_verdict == AUTH
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from parley.bus.contracts.declaration import (
     TerminationStatus,
     TerminationType,
 )
-from parley.bus.contracts.panel import VerdictParams
 from parley.bus.contracts.verdicts.content import TerminationReason
+from parley.bus.contracts.verdicts.panel import VerdictParams
 from parley.coordinator.protocols.verdicts.declare import declare, declare_operational
 from parley.coordinator.protocols.verdicts.termination import evaluate
 from tests.vectors_a import VECTORS, Vector

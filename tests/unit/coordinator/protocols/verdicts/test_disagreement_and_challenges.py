@@ -1,6 +1,6 @@
 import pytest
 
-from parley.bus.contracts.verdicts.content import Verdict
+from parley.agents.forensic.labels import Verdict
 from parley.coordinator.core.tolerance import EPS
 from parley.coordinator.protocols.verdicts.challenges import challenges
 from parley.coordinator.protocols.verdicts.disagreement import disagreement

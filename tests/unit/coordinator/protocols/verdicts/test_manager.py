@@ -1,6 +1,7 @@
 import pytest
 
-from parley.bus.contracts.verdicts.content import TerminationReason, Verdict
+from parley.agents.forensic.labels import Verdict
+from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.bus.errors import BadInput
 from parley.coordinator.protocols.verdicts.manager import decide_verdict, majority_vote
 from parley.coordinator.protocols.verdicts.position import Position
@@ -27,7 +28,7 @@ def stand(*said: Said) -> tuple[Position, ...]:
     ],
 )
 def test_majority_vote(positions: tuple[Position, ...], expected: Verdict) -> None:
-    assert majority_vote(positions, DEFAULT_TRUST) is expected
+    assert majority_vote(positions, DEFAULT_TRUST) == expected
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_the_threshold_for_mixed_content_can_be_set() -> None:
         roster=FOUR,
         mixed_content_min_confidence=0.5,
     )
-    assert decision.final_verdict is MANI
+    assert decision.final_verdict == MANI
 
 
 def test_consensus_confidence_is_weighted_by_trust() -> None:
@@ -94,7 +95,7 @@ def test_unanimous_uncertainty_is_insufficient_evidence(confidence: float, expec
         DEFAULT_TRUST,
         roster=FOUR,
     )
-    assert decision.final_verdict is UNSURE
+    assert decision.final_verdict == UNSURE
     assert decision.confidence == pytest.approx(expected)
     assert decision.insufficient_evidence
 

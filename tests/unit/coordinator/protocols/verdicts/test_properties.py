@@ -1,8 +1,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parley.bus.contracts.panel import VerdictParams
-from parley.bus.contracts.verdicts.content import TerminationReason, Verdict
+from parley.agents.forensic.labels import Verdict
+from parley.bus.contracts.verdicts.content import TerminationReason
+from parley.bus.contracts.verdicts.panel import VerdictParams
 from parley.coordinator.protocols.verdicts.challenges import challenges
 from parley.coordinator.protocols.verdicts.cobra import CobraAlgorithm, CobraResponse, cobra
 from parley.coordinator.protocols.verdicts.declare import declare
@@ -71,7 +72,7 @@ def test_consensus_names_a_verdict_of_more_than_half(
     evaluation = evaluate(history, params.model_copy(update={"consensus_needs_majority": True}))
     if evaluation.reason is TerminationReason.CONSENSUS_REACHED:
         winner = majority_vote(history[-1], {})
-        assert 2 * sum(position.verdict is winner for position in history[-1]) > len(history[-1])
+        assert 2 * sum(position.verdict == winner for position in history[-1]) > len(history[-1])
 
 
 @modest

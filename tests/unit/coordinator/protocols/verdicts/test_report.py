@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from parley.agents.forensic.labels import Verdict
 from parley.agents.script import parse_script, recite
 from parley.bus.codec import decode, encode
 from parley.bus.contracts.base import Usage
@@ -13,6 +14,7 @@ from parley.bus.contracts.facts import (
     CancelRequested,
     Content,
     DeadlineFired,
+    Decided,
     Fact,
     Failure,
     FailureReason,
@@ -22,15 +24,15 @@ from parley.bus.contracts.facts import (
     Terminated,
     TurnTaken,
 )
-from parley.bus.contracts.panel import DebateInput, VerdictPanel
+from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts.content import (
     ManagerDecision,
     Report,
     ReportRequest,
     Statement,
     TerminationReason,
-    Verdict,
 )
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.subjects import DebateRef, tail_of
 from parley.coordinator.core.audit import audit
 from parley.coordinator.core.backtest import Unknown, record, redecide
@@ -82,9 +84,9 @@ def result(state: DebateState) -> VerdictResult:
 
 
 def decision_of(state: DebateState) -> ManagerDecision:
-    assert state.decided is not None
-    assert isinstance(state.decided.decision, ManagerDecision)
-    return state.decided.decision
+    decision = state.found(Decided).decision
+    assert isinstance(decision, ManagerDecision)
+    return decision
 
 
 def asked_steps(facts: list[Fact]) -> list[str]:
@@ -249,10 +251,10 @@ def test_a_report_travels():
     for fact in play_on(until_report(), STALEMATE)[0]:
         assert decode(tail_of(fact), encode(fact)) == fact
     state = answered(WORDS)
-    assert state.decided is not None
-    sent = encode(state.decided)
+    assert state.finding(Decided) is not None
+    sent = encode(state.found(Decided))
     assert b'"report":{"kind":"report","summary":"The image was altered."' in sent
-    assert decode(tail_of(state.decided), sent) == state.decided
+    assert decode(tail_of(state.found(Decided)), sent) == state.finding(Decided)
 
 
 def test_without_a_report_nothing_is_written():

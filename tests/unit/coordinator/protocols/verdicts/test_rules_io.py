@@ -27,7 +27,7 @@ ONE_ROUND = [[entry("frequency", "ai_generated", 0.9), entry("noise", "authentic
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.id)
 def test_terminate_verdicts_and_manager_reproduce_the_vectors(vector: Vector) -> None:
     rounds = [
-        [entry(each.agent, each.verdict.value, each.confidence) for each in positions]
+        [entry(each.agent, each.verdict, each.confidence) for each in positions]
         for positions in vector.history
     ]
     params = (
@@ -46,7 +46,7 @@ def test_terminate_verdicts_and_manager_reproduce_the_vectors(vector: Vector) ->
             json.dumps({"reason": vector.reason.value, "responses": rounds[-1]})
         )
     )
-    assert decided.final_verdict is vector.verdict
+    assert decided.final_verdict == vector.verdict
     assert decided.confidence == pytest.approx(vector.confidence, abs=1e-4)
     assert {task.agent: task.status for task in decided.follow_ups} == vector.follow_ups
 

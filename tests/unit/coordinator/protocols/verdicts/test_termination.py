@@ -1,7 +1,7 @@
 import pytest
 
-from parley.bus.contracts.panel import VerdictParams
 from parley.bus.contracts.verdicts.content import TerminationReason
+from parley.bus.contracts.verdicts.panel import VerdictParams
 from parley.coordinator.core.tolerance import EPS
 from parley.coordinator.protocols.verdicts.position import Position
 from parley.coordinator.protocols.verdicts.presets import PRESETS

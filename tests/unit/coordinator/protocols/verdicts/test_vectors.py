@@ -55,7 +55,7 @@ def test_goes_on_until_the_stated_round_and_ends_there(vector: Vector) -> None:
 def test_manager_decides_as_stated(vector: Vector) -> None:
     trust, _ = resolve_trust(vector.roster, {})
     decision = decide_verdict(vector.reason, vector.history[-1], trust, roster=vector.roster)
-    assert decision.final_verdict is vector.verdict
+    assert decision.final_verdict == vector.verdict
     assert decision.confidence == pytest.approx(vector.confidence, abs=1e-4)
     assert decision.insufficient_evidence is vector.insufficient_evidence
     assert {task.agent: task.status for task in decision.follow_ups} == vector.follow_ups

@@ -3,6 +3,7 @@
 import pytest
 
 from parley.bus.codec import decode, encode
+from parley.bus.contracts.absa.findings import Judged
 from parley.bus.contracts.absa.requests import DebateTurnRequest, JudgeRequest, ReviewRequest
 from parley.bus.contracts.declaration import TerminationType
 from parley.bus.contracts.facts import Asked, CancelRequested, Fact, Status, Terminated
@@ -43,8 +44,8 @@ def test_stages_debate_judge_and_reviews_run_in_order() -> None:
     assert after == ["turn", "overridden", "moderated", "closed"]
     assert state.closed is not None
     assert (state.closed.status, state.closed.reason) == (Status.COMPLETED, "debate_action")
-    assert state.judged is not None
-    assert state.judged.outcome is TerminationType.VERIFICATION_PASS
+    assert state.finding(Judged) is not None
+    assert state.found(Judged).outcome is TerminationType.VERIFICATION_PASS
 
 
 def test_the_record_is_that_of_the_pure_rules() -> None:
@@ -247,7 +248,7 @@ def test_why_a_debate_ends(reason: TerminationReason) -> None:
     sets, lines = REASONS[reason]
     facts, state = play(panel(*sets), with_lines(CALM, lines), text="가격은 비싸요")
     assert state.terminated is not None
-    assert state.terminated.reason is reason
+    assert state.terminated.reason == reason
     result = result_of(REF, state)
     assert isinstance(result, AbsaResult)
     ends = [one.terminates for one in result.run.declarations]

@@ -5,16 +5,17 @@ import json
 import pytest
 from typing_extensions import override
 
+from parley.bus.contracts.absa.findings import Recalled, Remembered
 from parley.bus.contracts.absa.memory import (
     Episode,
     EpisodeTuple,
     MemoryCondition,
     Signature,
 )
+from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.absa.requests import DebateTurnRequest, JudgeRequest, ReviewRequest
 from parley.bus.contracts.absa.sentiment import Polarity
-from parley.bus.contracts.facts import Asked, Fact, Recalled, Remembered
-from parley.bus.contracts.panel import AbsaPanel
+from parley.bus.contracts.facts import Asked, Fact
 from parley.bus.errors import Unavailable
 from parley.bus.memory import open_memory_server
 from parley.bus.memory.shelf import MemoryShelf

@@ -1,0 +1,84 @@
+"""
+A protocol: how a panel debates, as one object of pure functions.
+
+Protocols are found by the entry points of the group `parley.protocols`. What a protocol adds to
+the contracts is registered in `parley.contracts`, how it is shown in `parley.presentations`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from parley.bus.contracts.base import Contract
+from parley.bus.contracts.facts import Closed, ControlFact, Terminated, TurnTaken
+from parley.bus.contracts.panel import PanelBase
+from parley.bus.plugins import Plugins
+from parley.bus.subjects import DebateRef
+from parley.coordinator.core.state import DebateState
+
+# (aspect, polarity) and the like: the parts of an answer that are right or wrong one by one.
+Parts = frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was asked for: a verdict, a label, a conclusion; `parts` where it has several."""
+
+    label: str
+    parts: Parts | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How far a debate has come; `before` is the answer as it stood before anybody argued."""
+
+    rounds: int
+    answer: Answer | None = None
+    confidence: float | None = None
+    before: Answer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How long a debate of a panel can become: its steps, its rounds, who speaks in each round."""
+
+    steps: int
+    rounds: int
+    speakers: int
+
+
+def accept_everything(_panel: PanelBase, _turn: TurnTaken) -> str | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """
+    `advance` says what follows when no step is open; `cancel` ends a debate on request, and `stop`
+    does so where there is still much to do after the debate itself is over.
+    """
+
+    name: str
+    # Raised whenever the same facts lead to another decision.
+    rules: int
+    advance: Callable[[DebateState], ControlFact]
+    cancel: Callable[[DebateState], Terminated]
+    result: Callable[[DebateRef, DebateState], Contract]
+    course: Callable[[DebateState], Course]
+    extent: Callable[[PanelBase], Extent]
+    stop: Callable[[DebateState], Closed] | None = None
+    # Why a turn counts as failed though its content is well-formed; None if it counts.
+    refusal: Callable[[PanelBase, TurnTaken], str | None] = accept_everything
+    # Steps whose answers alter no outcome, so that a backtest does without them.
+    epilogue: frozenset[str] = field(default_factory=frozenset)
+
+
+PROTOCOLS: Mapping[str, Protocol] = Plugins("parley.protocols", Protocol)
+
+
+def longest_s(panel: PanelBase) -> float:
+    """How long a debate may last while somebody coordinates: each step runs into its deadline."""
+    return PROTOCOLS[panel.protocol].extent(panel).steps * panel.deadline_s
+
+
+def protocol_of(state: DebateState, protocols: Mapping[str, Protocol] = PROTOCOLS) -> Protocol:
+    return protocols[state.running_panel.protocol]
