@@ -176,7 +176,7 @@ class Coordinator:
         """
         Work on one debate, which stops no other: what it raises closes this debate as failed.
 
-        A debate whose state is not known is left alone; whoever restarts reads it anew.
+        A debate whose state is not known, or that is closed, is left alone.
         """
         try:
             return bool(work())
@@ -297,14 +297,31 @@ class Coordinator:
 
     def _fold(self, ref: DebateRef, watched: Watched, records: Sequence[Record]) -> None:
         self._now = anyio.current_time()
-        state, watched.sequence = DebateState(), 0
-        for record in (*records, *watched.arrived):
-            if record.sequence > watched.sequence:
-                state = self._taken_in(ref, watched, state, record)
-        watched.state, watched.loading = state, False
+        every = (*records, *watched.arrived)
+        watched.sequence, watched.loading = 0, False
         watched.acting_after = watched.answered_after = None
         watched.arrived.clear()
+        state = DebateState()
+        try:
+            for record in every:
+                if record.sequence > watched.sequence:
+                    state = self._taken_in(ref, watched, state, record)
+        except Exception:
+            self._leave_broken(ref, watched, state, every)
+            raise
+        watched.state = state
         self._settle(ref, watched, state)
+
+    def _leave_broken(
+        self, ref: DebateRef, watched: Watched, state: DebateState, records: Sequence[Record]
+    ) -> None:
+        """Of a debate that cannot be folded: the last state there is, after all that stands there."""
+        for record in records:
+            if record.sequence > watched.sequence:
+                watched.move_to(record.sequence, self._subjects.tail(ref, record.subject))
+        closings = [one for one in records if one.subject == self._subjects.at(ref, CLOSED)]
+        if not self._journal.decode_all(closings)[0]:
+            watched.state = state
 
     def _taken_in(
         self, ref: DebateRef, watched: Watched, state: DebateState, record: Record
