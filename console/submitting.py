@@ -9,6 +9,7 @@ from parley.bus.contracts.absa.record import SampleIdentity
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import AbsaPanel, DeliberationPanel, Panel, VerdictPanel
 from parley.bus.errors import BadInput, Conflict
+from parley.bus.jetstream.bus import JetStreamBus
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.absa_panel import localised
@@ -17,6 +18,7 @@ from parley.console.brains import AUTO, MODEL, SCRIPT, BrainChoice, with_patienc
 from parley.console.budgets import UNLIMITED, Limits
 from parley.console.debates import ScriptFile, Wishes, new_id, scripted_panel, wished_panel
 from parley.console.inputs import Material, read_lines, read_material, read_question, upload
+from parley.console.retention import refuse_long_debates
 from parley.console.seated import models_at, suited
 from parley.console.text import is_token
 
@@ -157,7 +159,9 @@ async def for_those_seated(journal: Journal, wanted: Plan) -> Plan:
 
 
 async def submit(journal: Journal, wanted: Plan) -> None:
-    """Raises BadInput for an id that is taken."""
+    """Raises BadInput for an id that is taken, and for a debate that would outlive its log."""
+    kept_s = journal.bus.layout.keep_log.age_s if isinstance(journal.bus, JetStreamBus) else 0.0
+    refuse_long_debates(kept_s, wanted.panels)
     for ref, panel, material in zip(wanted.refs, wanted.panels, wanted.materials, strict=True):
         if await journal.submissions(debate=ref.id):
             raise BadInput(f"the id {ref.id!r} is taken")

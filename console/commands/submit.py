@@ -32,7 +32,7 @@ from parley.console.options import (
 )
 from parley.console.output import print_line
 from parley.console.photo_files import debates_images, usable_photos
-from parley.console.retention import refuse_long_debates
+from parley.console.retention import log_kept_s, refuse_long_debates
 from parley.console.submitting import Plan, for_those_seated, plan
 from parley.console.submitting import submit as submit_all
 from parley.console.system import open_journal, run_async
@@ -86,7 +86,7 @@ def submit(
     limits = limits_of(budget, total_budget, new_id())
     wanted = plan(panel, inputs or (), choice, wishes, given_id, limits)
     warn(wanted.warnings)
-    refuse_long_debates(settings, wanted.panels)
+    refuse_long_debates(log_kept_s(settings), wanted.panels)
     run_async(lambda: _submit(settings, wanted))
     for ref in wanted.refs:
         print_line(json.dumps({"debate_id": ref.id, "panel": ref.panel}) if as_json else ref.id)

@@ -39,6 +39,7 @@ def test_a_thousand_attempts_do_no_harm() -> None:
     attempts = re.search(r"^attempts +(\d+) with", said, re.MULTILINE)
     assert attempts is not None, said
     assert int(attempts[1]) >= LEAST_ATTEMPTS, said
+    assert re.search(r"^exceptions +0 in \d+ processes", said, re.MULTILINE), said
     assert re.search(r"^audit +0 violations$", said, re.MULTILINE), said
     for group in GROUPS:
         assert f"| {group} |" in said, group
