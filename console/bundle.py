@@ -184,7 +184,8 @@ def _debates(manifest: Manifest, content: Content) -> Iterator[Archived]:
         else:
             wrong = ""
         where = tuple(f"{DEBATES}: {text}" for text in debate.broken)
-        yield Archived(ref, debate.recorded, (*where, *([wrong] if wrong else [])))
+        left_out = tuple(f"{DEBATES}: {text}" for text in debate.left_out)
+        yield Archived(ref, debate.recorded, (*where, *([wrong] if wrong else [])), left_out)
 
 
 def _check_entries(path: Path, file: zipfile.ZipFile) -> None:

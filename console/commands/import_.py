@@ -38,7 +38,11 @@ def import_(
     keep_quiet()
     settings = load(config, {"nats.url": nats})
     archive = read_archive(file)
-    broken = [f"{file}: {text}" for debate in archive.debates for text in debate.broken]
+    broken = [
+        f"{file}: {text}"
+        for debate in archive.debates
+        for text in (*debate.broken, *debate.left_out)
+    ]
     if broken:
         raise BadInput("\n".join(broken))
     held = {ref.sha256 for ref, _ in archive.blobs}
