@@ -72,7 +72,7 @@ class Record(NamedTuple):
     Something that stands in the log. `time_ns` is the server's, since the epoch.
 
     `forged` names a header that only the server may write, where the publisher wrote it: such a
-    record counts for nothing, whoever reads it and however. `imported` marks a debate that was over
+    record counts for nothing, whoever reads it and however. `imported` marks an ask that was over
     before it was written here; only queues tell.
     """
 

@@ -7,7 +7,7 @@ Debates with their images in one file: a zip archive.
 
 Nothing is ever unpacked to a disk. Names other than these are refused, and every size is bounded
 before it is read: a blob is stored uncompressed, so that it is no larger than the file itself, and
-facts have their limits in lines, in bytes, and in the bytes of a line.
+facts have their limits in lines, in bytes, in values, and in the bytes of a line.
 """
 
 import json
@@ -29,6 +29,7 @@ from parley.bus.subjects import DebateRef
 from parley.console.archive.lines import (
     DEBATES,
     LONGEST_FACT_LINE,
+    NOTHING_READ,
     Archived,
     Bounds,
     Content,
@@ -46,6 +47,7 @@ MOST_ENTRIES = 200_000
 # A packed line can be a thousand times smaller than what it takes in memory.
 MOST_LINES = 250_000
 LARGEST_DEBATES_BYTES = 256 << 20
+MOST_VALUES = 12_000_000
 # What zipfile raises for files that are not as they should be.
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -92,7 +94,7 @@ class BundleWriter:
     def __init__(self, path: Path) -> None:
         self._zip = zipfile.ZipFile(path, "w")
         self._lines = self._zip.open(_entry(DEBATES, zipfile.ZIP_DEFLATED), "w", force_zip64=True)
-        self._written = Bounds(0, 0)
+        self._written = NOTHING_READ
         self._debates: list[BundledDebate] = []
         self._blobs: list[BlobRef] = []
 
@@ -100,7 +102,7 @@ class BundleWriter:
         count, line = 0, ""
         for line in fact_lines(ref, recorded):
             count += 1
-            self._write(f"{line}\n".encode())
+            self._write(line.encode())
         chain = str(json.loads(line)["chain"]) if line else str(ref)
         self._debates.append(
             BundledDebate(panel=ref.panel, debate_id=ref.id, facts=count, chain=chain)
@@ -108,14 +110,14 @@ class BundleWriter:
 
     def _write(self, line: bytes) -> None:
         """Raises BadInput for more than can be read again."""
-        lines, size = self._written.lines + 1, self._written.size_bytes + len(line)
-        if lines > MOST_LINES or size > LARGEST_DEBATES_BYTES:
+        self._written = self._written.after(line)
+        too_much = _bounds().exceeded_by(self._written)
+        if too_much:
             raise BadInput(
-                f"too much for one bundle ({MOST_LINES} facts, {LARGEST_DEBATES_BYTES} bytes):"
+                f"too much for one bundle ({too_much}):"
                 " export fewer debates at a time, or a .jsonl file"
             )
-        self._written = Bounds(lines, size)
-        self._lines.write(line)
+        self._lines.write(line + b"\n")
 
     def blob(self, ref: BlobRef, data: bytes) -> None:
         if len(data) > LARGEST_BLOB_BYTES:
@@ -149,18 +151,21 @@ class BundledBlobs:
 
 def read_bundle(path: Path) -> tuple[tuple[Archived, ...], BundledBlobs]:
     """Raises DecodeError for whatever does not belong, with its place; contents of blobs excepted."""
-    bounds = Bounds(MOST_LINES, LARGEST_DEBATES_BYTES)
     try:
         with zipfile.ZipFile(path) as file:
             _check_entries(path, file)
             manifest = _manifest(path, file)
             with file.open(DEBATES) as lines:
-                content = read_content(lines, f"{path}: {DEBATES}", LONGEST_FACT_LINE, bounds)
+                content = read_content(lines, f"{path}: {DEBATES}", LONGEST_FACT_LINE, _bounds())
     except _DAMAGE as error:
         raise DecodeError(f"{path}: a damaged bundle: {error}") from error
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
     return tuple(_debates(manifest, content)), BundledBlobs(path, manifest.blobs)
+
+
+def _bounds() -> Bounds:
+    return Bounds(MOST_LINES, LARGEST_DEBATES_BYTES, MOST_VALUES)
 
 
 def _debates(manifest: Manifest, content: Content) -> Iterator[Archived]:
@@ -179,7 +184,8 @@ def _debates(manifest: Manifest, content: Content) -> Iterator[Archived]:
         else:
             wrong = ""
         where = tuple(f"{DEBATES}: {text}" for text in debate.broken)
-        yield Archived(ref, debate.recorded, (*where, *([wrong] if wrong else [])))
+        left_out = tuple(f"{DEBATES}: {text}" for text in debate.left_out)
+        yield Archived(ref, debate.recorded, (*where, *([wrong] if wrong else [])), left_out)
 
 
 def _check_entries(path: Path, file: zipfile.ZipFile) -> None:

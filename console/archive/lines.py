@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Annotated, Literal, NamedTuple
 
-from pydantic import Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
 from parley.bus.codec import encode
 from parley.bus.contracts.base import BlobRef, Contract, Token, Whole
@@ -46,11 +46,29 @@ class FactLine(Contract):
         return DebateRef(self.panel, self.debate_id)
 
 
+class OutOfBounds(Contract):
+    """A fact with a number that no contract allows any more: it counts for nothing, as in a log."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    panel: Token
+    debate_id: Token
+    ordinal: Whole
+    chain: str
+    problem: str = ""
+
+    @property
+    def ref(self) -> DebateRef:
+        return DebateRef(self.panel, self.debate_id)
+
+
 class BlobLine(Contract):
     kind: Literal["blob"] = "blob"
     ref: BlobRef
     base64: str
 
+
+_BOUNDS = frozenset({"greater_than", "greater_than_equal", "less_than", "less_than_equal"})
 
 _LINE: TypeAdapter[FactLine | BlobLine] = TypeAdapter(
     Annotated[FactLine | BlobLine, Field(discriminator="kind")]
@@ -67,14 +85,33 @@ class Numbered(NamedTuple):
     """A line with its number and the fact as it stands there."""
 
     number: int
-    line: FactLine
+    line: FactLine | OutOfBounds
     # Whether its digest follows from the fact as it was written and the digest before it.
     linked: bool
 
 
 class Bounds(NamedTuple):
+    """`values` are those of JSON: an empty list of two bytes takes 64 in memory."""
+
     lines: int
     size_bytes: int
+    values: int
+
+    def after(self, line: bytes) -> "Bounds":
+        """What is used up when one more line, without its line feed, has been added."""
+        values = line.count(b",") + line.count(b"[") + line.count(b"{")
+        return Bounds(self.lines + 1, self.size_bytes + len(line) + 1, self.values + values)
+
+    def exceeded_by(self, used: "Bounds") -> str:
+        """Which of them, in words; empty if none."""
+        if used.lines > self.lines:
+            return f"more than {self.lines} lines"
+        if used.size_bytes > self.size_bytes:
+            return f"more than {self.size_bytes} bytes when unpacked"
+        return f"more than {self.values} values" if used.values > self.values else ""
+
+
+NOTHING_READ = Bounds(0, 0, 0)
 
 
 class Content(NamedTuple):
@@ -86,11 +123,15 @@ class Content(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Archived:
-    """One debate of a file; `broken` says, line by line, where its chain does not hold."""
+    """
+    One debate of a file; `broken` says, line by line, where its chain does not hold, `left_out`
+    which of its facts count for nothing.
+    """
 
     ref: DebateRef
     recorded: tuple[Recorded, ...]
     broken: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -129,7 +170,7 @@ def read_content(
     for number, line in enumerate(_within(lines, bounds, source) if bounds else lines, start=1):
         place = f"{source}: line {number}"
         decoded, raw = _decode(line, place)
-        if isinstance(decoded, FactLine):
+        if not isinstance(decoded, BlobLine):
             before = content.facts.setdefault(decoded.ref, [])
             chain = before[-1].line.chain if before else str(decoded.ref)
             linked = _link(chain, raw["fact"]) == decoded.chain
@@ -140,8 +181,14 @@ def read_content(
 
 
 def archived(ref: DebateRef, lines: list[Numbered]) -> Archived:
-    recorded = tuple(Recorded(one.line.fact, one.line.time_ns) for one in lines)
-    return Archived(ref, recorded, tuple(_breaks(lines)))
+    facts = [one.line for one in lines if isinstance(one.line, FactLine)]
+    recorded = tuple(Recorded(line.fact, line.time_ns) for line in facts)
+    left_out = tuple(
+        f"line {one.number}, fact {one.line.ordinal}: {one.line.problem}"
+        for one in lines
+        if isinstance(one.line, OutOfBounds)
+    )
+    return Archived(ref, recorded, tuple(_breaks(lines)), left_out)
 
 
 def check_blob(ref: BlobRef, data: bytes, place: str) -> bytes:
@@ -161,28 +208,37 @@ def _lines(file: IO[bytes], source: str, longest: int) -> Iterator[bytes]:
 
 
 def _within(lines: Iterable[bytes], bounds: Bounds, source: str) -> Iterator[bytes]:
-    size = 0
-    for number, line in enumerate(lines, start=1):
-        size += len(line) + 1
-        if number > bounds.lines:
-            raise DecodeError(f"{source}: line {number}: more than {bounds.lines} lines")
-        if size > bounds.size_bytes:
-            raise DecodeError(
-                f"{source}: line {number}: more than {bounds.size_bytes} bytes when unpacked"
-            )
+    read = NOTHING_READ
+    for line in lines:
+        read = read.after(line)
+        too_much = bounds.exceeded_by(read)
+        if too_much:
+            raise DecodeError(f"{source}: line {read.lines}: {too_much}")
         yield line
 
 
-def _decode(line: bytes, place: str) -> tuple[FactLine | BlobLine, dict[str, JsonValue]]:
+def _decode(
+    line: bytes, place: str
+) -> tuple[FactLine | OutOfBounds | BlobLine, dict[str, JsonValue]]:
     try:
         raw = json.loads(line)
-        return _LINE.validate_python(raw), raw
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise DecodeError(f"{place}: {where}: {first['msg']}") from error
+        try:
+            return _LINE.validate_python(raw), raw
+        except ValidationError as error:
+            return _out_of_bounds(raw, error, place), raw
     except (ValueError, RecursionError) as error:
         raise DecodeError(f"{place}: not JSON: {error}") from error
+
+
+def _out_of_bounds(raw: object, error: ValidationError, place: str) -> OutOfBounds:
+    """Raises DecodeError where more is wrong than the size of a number within the fact."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    where = ".".join(str(part) for part in found[0]["loc"])
+    problem = f"{where}: {found[0]['msg']}"
+    if any(one["type"] not in _BOUNDS or one["loc"][:2] != ("fact", "fact") for one in found):
+        raise DecodeError(f"{place}: {problem}") from error
+    line = OutOfBounds.model_validate(raw)
+    return line.model_copy(update={"problem": problem})
 
 
 def _blob(line: BlobLine, place: str) -> bytes:
@@ -196,7 +252,8 @@ def _blob(line: BlobLine, place: str) -> bytes:
 def _breaks(lines: list[Numbered]) -> Iterator[str]:
     """Each link is checked against the one recorded before it, so that one change is one break."""
     for expected, (number, line, linked) in enumerate(lines):
-        what = f"line {number}, fact {line.ordinal} ({name_of(line.fact)})"
+        name = name_of(line.fact) if isinstance(line, FactLine) else "no fact"
+        what = f"line {number}, fact {line.ordinal} ({name})"
         if line.ordinal != expected:
             yield f"{what}: fact {expected} should stand here"
         if not linked:

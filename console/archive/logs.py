@@ -25,7 +25,7 @@ _LOOKS_LIKE_A_FILE = re.compile(r"\.[A-Za-z]+$|^[./~]")
 class Log:
     """
     `broken` says where an exported file is not what was exported, `left_out` what stands among the
-    debate's records on a server, or stood there, and is no fact.
+    debate's records, or stood there, and is no fact.
     """
 
     ref: DebateRef
@@ -65,10 +65,17 @@ def logs_in_file(path: Path) -> list[Log]:
 
 
 def _logs(path: Path, archive: Archive) -> list[Log]:
-    return [
-        Log(one.ref, one.recorded, tuple(f"{path}: {text}" for text in one.broken))
+    logs = [
+        Log(
+            one.ref,
+            one.recorded,
+            tuple(f"{path}: {text}" for text in one.broken),
+            tuple(f"{path}: {text}" for text in one.left_out),
+        )
         for one in archive.debates
     ]
+    warn(f"{text} (left out)" for log in logs for text in log.left_out)
+    return logs
 
 
 def looks_like_a_file(source: str) -> bool:

@@ -17,22 +17,29 @@ def refuse_short_log(settings: Settings, panels: Iterable[str]) -> None:
     _refuse(too_short(settings, panels))
 
 
-def refuse_long_debates(settings: Settings, panels: Iterable[Panel]) -> None:
-    """Likewise for debates as they are about to be submitted, with deadlines of their own."""
-    _refuse(dict.fromkeys(chain.from_iterable(_outlived(settings, one) for one in panels)))
+def refuse_long_debates(kept_s: float, panels: Iterable[Panel]) -> None:
+    """
+    Likewise for debates as they are about to be submitted, with deadlines of their own. A log that
+    keeps its records for 0 s keeps them for ever.
+    """
+    _refuse(dict.fromkeys(chain.from_iterable(_outlived(kept_s, one) for one in panels)))
 
 
 def too_short(settings: Settings, panels: Iterable[str]) -> Iterator[str]:
     """One line for each panel whose debates may last longer than the log keeps them."""
     for name in panels:
-        yield from _outlived(settings, resolve(name, panels_dir=settings.panels).panel)
+        yield from _outlived(log_kept_s(settings), resolve(name, panels_dir=settings.panels).panel)
 
 
-def _outlived(settings: Settings, panel: Panel) -> Iterator[str]:
-    days, lasts_s = settings.retention.log_days, longest_s(panel)
-    if days is not None and days * DAY_S < lasts_s:
+def log_kept_s(settings: Settings) -> float:
+    return (settings.retention.log_days or 0.0) * DAY_S
+
+
+def _outlived(kept_s: float, panel: Panel) -> Iterator[str]:
+    lasts_s = longest_s(panel)
+    if 0 < kept_s < lasts_s:
         yield (
-            f"retention.log_days: {days:g} days ({days * DAY_S:g} s) are less than a debate of"
+            f"retention.log_days: {kept_s / DAY_S:g} days ({kept_s:g} s) are less than a debate of"
             f" {panel.name} may last ({lasts_s:g} s): it would lose its beginning while it is open"
         )
 

@@ -12,6 +12,7 @@ from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import Panel
 from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import BadInput, Conflict
+from parley.bus.jetstream.bus import JetStreamBus
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.panels import Resolution, panel_path, read_panel
@@ -20,6 +21,7 @@ from parley.console.runtime.brains import AUTO, MODEL, SCRIPT, BrainChoice, with
 from parley.console.runtime.budgets import UNLIMITED, Limits
 from parley.console.runtime.inputs import Material, read_lines, read_material, read_question, upload
 from parley.console.runtime.plan import ScriptFile, Wishes, new_id, scripted_panel, wished_panel
+from parley.console.runtime.retention import refuse_long_debates
 from parley.console.runtime.seats import models_at, suited
 from parley.console.transcript.text import is_token
 
@@ -160,7 +162,9 @@ async def for_those_seated(journal: Journal, wanted: Plan) -> Plan:
 
 
 async def submit(journal: Journal, wanted: Plan) -> None:
-    """Raises BadInput for an id that is taken."""
+    """Raises BadInput for an id that is taken, and for a debate that would outlive its log."""
+    kept_s = journal.bus.layout.keep_log.age_s if isinstance(journal.bus, JetStreamBus) else 0.0
+    refuse_long_debates(kept_s, wanted.panels)
     for ref, panel, material in zip(wanted.refs, wanted.panels, wanted.materials, strict=True):
         if await journal.submissions(debate=ref.id):
             raise BadInput(f"the id {ref.id!r} is taken")

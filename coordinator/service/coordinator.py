@@ -181,7 +181,7 @@ class Coordinator:
         """
         Work on one debate, which stops no other: what it raises closes this debate as failed.
 
-        A debate whose state is not known is left alone; whoever restarts reads it anew.
+        A debate whose state is not known, or that is closed, is left alone.
         """
         try:
             return bool(work())
@@ -304,14 +304,31 @@ class Coordinator:
 
     def _fold(self, ref: DebateRef, tracked: TrackedDebate, records: Sequence[Record]) -> None:
         self._now = anyio.current_time()
-        state, tracked.sequence = DebateState(), 0
-        for record in (*records, *tracked.arrived):
-            if record.sequence > tracked.sequence:
-                state = self._taken_in(ref, tracked, state, record)
-        tracked.state, tracked.loading = state, False
+        every = (*records, *tracked.arrived)
+        tracked.sequence, tracked.loading = 0, False
         tracked.acting_after = tracked.answered_after = None
         tracked.arrived.clear()
+        state = DebateState()
+        try:
+            for record in every:
+                if record.sequence > tracked.sequence:
+                    state = self._taken_in(ref, tracked, state, record)
+        except Exception:
+            self._leave_broken(ref, tracked, state, every)
+            raise
+        tracked.state = state
         self._settle(ref, tracked, state)
+
+    def _leave_broken(
+        self, ref: DebateRef, tracked: TrackedDebate, state: DebateState, records: Sequence[Record]
+    ) -> None:
+        """Of a debate that cannot be folded: the last state there is, after all that stands there."""
+        for record in records:
+            if record.sequence > tracked.sequence:
+                tracked.move_to(record.sequence, self._subjects.tail(ref, record.subject))
+        closings = [one for one in records if one.subject == self._subjects.at(ref, CLOSED)]
+        if not self._journal.decode_all(closings)[0]:
+            tracked.state = state
 
     def _taken_in(
         self, ref: DebateRef, tracked: TrackedDebate, state: DebateState, record: Record

@@ -9,7 +9,7 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
-from parley.bus.errors import Unavailable, Unsuitable
+from parley.bus.errors import ParleyError
 from parley.bus.metrics import QUARANTINED, Metrics
 from parley.bus.port import Bus, Record, Trace, trace_of
 from parley.bus.subjects import Subjects
@@ -52,6 +52,6 @@ class Quarantine:
                 await self._bus.bury(sequence, reason, trace)
                 if trace is not None:
                     await self._bus.take_out(sequence)
-        except (Unavailable, Unsuitable) as error:
+        except ParleyError as error:
             self._known.pop(sequence, None)
             log.warning("not_buried", sequence=sequence, reason=str(error))

@@ -61,6 +61,8 @@ class Report:
     honest: int = 0
     others: int = 0
     found: Found = field(default_factory=Found)
+    # By process: exceptions in its log.
+    complaints: Mapping[str, int] = field(default_factory=dict)
 
     def count(self, group: str, outcome: str, what: str = "") -> None:
         self.outcomes.setdefault(group, Counter())[outcome] += 1
@@ -90,6 +92,7 @@ class Report:
                 f"debates      {self.honest} closed beside them as they close in peace",
                 f"             {self.others} closed that were attacked themselves",
                 f"log          {self.found.records} records; the attacker's: {foreign}",
+                f"exceptions   {sum(self.complaints.values())} in {len(self.complaints)} processes",
                 f"audit        {len(self.found.violations)} violations",
                 f"harm         {len(self.harms)}",
                 *(f"  {problem}" for problem in self.problems),
@@ -126,6 +129,7 @@ async def attack(home: Path, most: int) -> Report:
         left += await running.closed(*running.puppets, panel="absa")
         report.harms += [f"{id_} is not closed" for id_ in left]
         report.harms += await anyio.to_thread.run_sync(lambda: list(system.troubles()))
+        report.complaints = system.complaints()
         if await _configuration(system) != before:
             report.harms.append("streams or queues are not what they were")
         honest = {f"forensic/{id_}" for id_ in running.questions}

@@ -71,6 +71,13 @@ class Stage:
         assert found is not None
         return int(found[1])
 
+    def complaints(self) -> dict[str, int]:
+        """By process: how often its log tells of an exception."""
+        return {
+            name: len(_COMPLAINTS.findall(role.log.read_text(errors="replace")))
+            for name, role in self.roles.items()
+        }
+
     def troubles(self) -> Iterator[str]:
         """Whoever has ended, hangs, or complained of something that nobody handled."""
         for name, role in self.roles.items():

@@ -11,8 +11,10 @@ import pytest
 
 from parley.bus.jetstream.accounts import VIEWER, accounts
 from parley.bus.jetstream.infra import Layout
+from tests.attack.page import GROUP_BROKEN, GROUP_OPEN, GROUP_READ, GROUP_WRITE
 from tests.attack.plan import GROUPS
-from tests.attack.rights import Right, may, rights
+from tests.attack.rights import PAGE, Right, may, rights
+from tests.attack.run import PRETENDED
 
 LONGEST_S = 280.0
 LEAST_ATTEMPTS = 1000
@@ -39,9 +41,19 @@ def test_a_thousand_attempts_do_no_harm() -> None:
     attempts = re.search(r"^attempts +(\d+) with", said, re.MULTILINE)
     assert attempts is not None, said
     assert int(attempts[1]) >= LEAST_ATTEMPTS, said
+    assert re.search(r"^exceptions +0 in \d+ processes", said, re.MULTILINE), said
     assert re.search(r"^audit +0 violations$", said, re.MULTILINE), said
     for group in GROUPS:
         assert f"| {group} |" in said, group
+
+
+def test_every_group_of_attempts_stands_on_the_page_with_its_outcome() -> None:
+    page = PAGE.read_text()
+    groups = (*GROUPS, GROUP_OPEN, GROUP_READ, GROUP_WRITE, GROUP_BROKEN, PRETENDED)
+    for group in groups:
+        outcome = re.search(rf"^\| {re.escape(group)} \| .+ \| (\d+) \|$", page, re.MULTILINE)
+        assert outcome is not None, group
+        assert outcome[1] == "0", f"{group} did harm"
 
 
 def test_the_page_grants_what_the_accounts_grant() -> None:

@@ -1,5 +1,6 @@
 """Recorded debates are imported beside agents at work: nobody thinks about what is over."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -37,6 +38,36 @@ async def test_no_ask_of_an_imported_debate_reaches_a_brain(tmp_path: Path) -> N
     finally:
         server.stop()
     assert brain.about == []
+
+
+async def test_of_an_open_debate_only_the_step_that_waits_is_thought_about(tmp_path: Path) -> None:
+    brain = Thinking()
+    file = tmp_path / "open.jsonl"
+    steps = _cut_after_its_last_ask(file)
+    server = NatsServer(tmp_path).start()
+    try:
+        async with open_bus(Server((server.url,))) as bus, anyio.create_task_group() as tasks:
+            await bus.apply()
+            worker = Worker(Journal(bus, Subjects()), "forensic", "noise", brain)
+            tasks.start_soon(worker.run)
+            await worker.ready.wait()
+            command = [sys.executable, "-m", "parley", "import", str(file), "--nats", server.url]
+            await anyio.run_process(command)
+            await until(lambda: bool(brain.about), within_s=60)
+            await until(lambda: worker.metrics.total(STALE) == len(steps) - 1, within_s=60)
+            tasks.cancel_scope.cancel()
+    finally:
+        server.stop()
+    assert {thought.split()[1] for thought in brain.about} == {steps[-1]}
+
+
+def _cut_after_its_last_ask(file: Path) -> list[str]:
+    """The steps of a recorded debate that is written there as it was while the last one waited."""
+    lines = (RECORDED[0].parent / "max_rounds-a-06.jsonl").read_text().splitlines()
+    facts = [json.loads(line).get("fact", {}) for line in lines]
+    asks = [n for n, fact in enumerate(facts) if fact.get("type") == "asked"]
+    file.write_text("".join(f"{line}\n" for line in lines[: asks[-1] + 1]))
+    return [facts[n]["step"] for n in asks if "noise" in facts[n]["personas"]]
 
 
 async def _import_all(server: NatsServer, brain: Thinking) -> None:

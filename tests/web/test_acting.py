@@ -14,10 +14,12 @@ from PIL import Image
 from parley.agents.forensic.image import ImageLimits
 from parley.agents.registry import AutoBrain
 from parley.agents.script import ScriptedBrain
-from parley.bus.jetstream.bus import JetStreamBus
+from parley.bus.jetstream.bus import JetStreamBus, open_bus
+from parley.bus.jetstream.connection import Server
+from parley.bus.jetstream.infra import Keep, Layout
 from parley.bus.journal import Journal
 from parley.bus.port import Entry, Queue
-from parley.bus.subjects import DebateRef
+from parley.bus.subjects import DebateRef, Subjects
 from parley.configs.settings import Settings
 from parley.console.runtime.system import staffed
 from parley.console.web import limits as gate
@@ -86,6 +88,21 @@ async def test_a_debate_submitted_followed_and_closed(log: OpenLog):
         assert [one["role"] for one in roll["agents"]].count("coordinator") == 1
         assert {one["name"] for one in roll["queues"]} == {f"absa-{one}" for one in ABSA}
         assert roll["dead"] == []
+
+
+async def test_a_debate_that_may_outlive_its_facts_is_refused(nats_url: str) -> None:
+    """Each step of it a day, in a log that keeps its records for five."""
+    layout = Layout(
+        stream="SHORT", prefix="short", bucket="shortblobs", keep_log=Keep(age_s=5 * 86_400)
+    )
+    async with open_bus(Server((nats_url,)), layout) as bus:
+        await bus.apply()
+        async with site(Journal(bus, Subjects(layout.prefix))) as client:
+            wanted = {"panel": "absa", "text": "The soup was cold.", "set": ["deadline_s=86400"]}
+            refused = await client.post("/debates", wanted)
+            assert refused.status == 422
+            assert "retention.log_days: 5 days" in refused.json["error"]
+            assert await bus.subjects("short.>") == []
 
 
 class Impostor(ScriptedBrain):

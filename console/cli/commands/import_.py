@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from parley.bus.codec import encode
-from parley.bus.contracts.facts import Closed, Fact
+from parley.bus.contracts.facts import Asked, Closed, Fact
 from parley.bus.errors import BadInput, Conflict
 from parley.bus.journal import Journal, envelope
 from parley.bus.port import IMPORTED, Entry, Guard
@@ -19,6 +19,7 @@ from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Nats, example
 from parley.console.cli.output import print_line
 from parley.console.runtime.system import open_journal, run_async
+from parley.coordinator.core.reducer import fold
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -37,7 +38,11 @@ def import_(
     keep_quiet()
     settings = load(config, {"nats.url": nats})
     archive = read_archive(file)
-    broken = [f"{file}: {text}" for debate in archive.debates for text in debate.broken]
+    broken = [
+        f"{file}: {text}"
+        for debate in archive.debates
+        for text in (*debate.broken, *debate.left_out)
+    ]
     if broken:
         raise BadInput("\n".join(broken))
     held = {ref.sha256 for ref, _ in archive.blobs}
@@ -63,7 +68,7 @@ async def _import(settings: Settings, archive: Archive) -> None:
             await journal.bus.put_blob(data, ref.media_type)
         for debate, (facts, after) in missing:
             if facts:
-                await journal.bus.append(*_entries(journal, debate.ref, facts, after))
+                await journal.bus.append(*_entries(journal, debate, facts, after))
             state = f"{len(facts)} facts written" if facts else "is there already"
             print_line(f"{debate.ref}: {state}")
 
@@ -88,24 +93,27 @@ async def _missing(journal: Journal, debate: Archived) -> tuple[Sequence[Fact], 
 
 
 def _entries(
-    journal: Journal, ref: DebateRef, facts: Sequence[Fact], after: int
+    journal: Journal, debate: Archived, facts: Sequence[Fact], after: int
 ) -> Iterator[Entry]:
     """
     All at once, so that no coordinator comes in between; the first one's guard covers them.
 
     A coordinator that watches the debate arrive may want to write the same facts, and its guard
-    fails against them. The asks of a debate that is over are marked, so that nobody answers them.
+    fails against them. Asks whose step is over are marked, so that nobody answers them.
     """
-    seen: Counter[str] = Counter()
-    over = (IMPORTED,) if any(isinstance(fact, Closed) for fact in facts) else ()
+    ref, seen = debate.ref, Counter[str]()
+    closed = any(isinstance(fact, Closed) for fact in debate.facts)
+    open_step = None if closed else fold(debate.facts).open_step
     for fact in facts:
         subject = journal.subjects.of(ref, fact)
         again = f".{seen[subject]}" if seen[subject] else ""
+        is_waited_for = open_step is not None and open_step.ask is fact
+        mark = (IMPORTED,) if isinstance(fact, Asked) and not is_waited_for else ()
         yield Entry(
             subject=subject,
             data=encode(fact),
             msg_id=subject + again,
             guard=None if seen else Guard(journal.subjects.debate(ref), after),
-            headers=(*over, *envelope(ref, fact, journal.subjects.tail(ref, subject) + again)),
+            headers=(*mark, *envelope(ref, fact, journal.subjects.tail(ref, subject) + again)),
         )
         seen[subject] += 1

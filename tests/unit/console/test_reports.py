@@ -17,6 +17,7 @@ from parley.bus.contracts.facts import Decided, Fact, Submitted, TurnTaken
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.bus.subjects import DebateRef
+from parley.console.archive.lines import _link
 from parley.console.archive.reader import Recorded, fact_lines, read_archive
 from parley.console.reports.charts import Bar, Dot, bars, curve
 from parley.console.reports.document import Document, Heading, Paragraph, Table
@@ -88,6 +89,41 @@ def test_one_debate_that_makes_no_sense_spoils_one_line(parley: Call, tmp_path: 
     alone = parley("report", archive(tmp_path / "d2.jsonl", {"d2": bad}), "--format", "md")
     assert alone.code == 0
     assert "make no sense" in alone.out
+
+
+@pytest.mark.parametrize(
+    ("type_", "where", "number"),
+    [("turn", ("usage", "cost"), 1.7e308), ("submitted", ("panel", "deadline_s"), 1e300)],
+)
+def test_a_number_beyond_all_bounds_spoils_one_line_of_an_older_archive(
+    parley: Call, tmp_path: Path, type_: str, where: tuple[str, str], number: float
+) -> None:
+    """Exported whole, by a version that let it pass."""
+    file = tmp_path / "older.jsonl"
+    good = (REPLAY / "stalemate-a-02.jsonl").read_text()
+    facts = [line for line in map(json.loads, good.splitlines()) if "fact" in line]
+    chain = "forensic/spoiled"
+    at = next(n for n, line in enumerate(facts) if line["fact"]["type"] == type_)
+    facts[at]["fact"].setdefault(where[0], {})[where[1]] = number
+    with file.open("w") as written:
+        written.write(good)
+        for line in facts:
+            chain = _link(chain, line["fact"])
+            spoiled = {**line, "debate_id": "spoiled", "chain": chain}
+            written.write(f"{json.dumps(spoiled)}\n")
+    called = parley("report", file, "--json")
+    assert called.code == 0, called.err
+    assert f"fact {at}: fact.fact.{type_}" in called.err
+    rows = {row["debate_id"]: row for row in json.loads(called.out)["debates"]}
+    assert rows["stalemate-a-02"]["status"] == "completed"
+    # What was never submitted is no debate.
+    assert ("spoiled" in rows) is (type_ == "turn")
+    checked = parley("verify", file)
+    assert checked.code == 1
+    assert "forensic/stalemate-a-02: holds" in checked.out
+    assert "forensic/spoiled: DOES NOT HOLD" in checked.out
+    assert "counts for nothing" in checked.out
+    assert parley("import", file).code == 2
 
 
 def test_the_usages_of_an_archive_add_up_whatever_they_say(parley: Call, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from parley.bus.contracts.facts import (
     Asked,
     Closed,
     ControlFact,
+    Fact,
     Opened,
     Status,
     Submitted,
@@ -25,16 +26,16 @@ from parley.bus.contracts.facts import (
 )
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts.content import OpeningRequest, Statement
-from parley.bus.errors import Unavailable
+from parley.bus.errors import BadInput, NotFound, Unavailable
 from parley.bus.journal import LARGEST_FACT_BYTES, Journal
 from parley.bus.memory import MemoryBus, MemoryServer, open_memory_server
-from parley.bus.port import Delivery, Entry, Record
+from parley.bus.port import Delivery, Entry, Record, Trace
 from parley.bus.subjects import DebateRef, Subjects, tail_of
 from parley.bus.virtual import VirtualTimeLoop
 from parley.coordinator.core.audit import audit
 from parley.coordinator.core.policy import decide
 from parley.coordinator.core.protocol import PROTOCOLS
-from parley.coordinator.core.reducer import fold
+from parley.coordinator.core.reducer import apply, fold
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts import flow as verdicts
 from parley.coordinator.service.coordinator import Coordinator
@@ -494,5 +495,75 @@ def test_what_the_reducer_cannot_take_closes_its_debate_and_no_other() -> None:
             assert isinstance(others[-1], Closed)
             assert others[-1].status is Status.COMPLETED
             tasks.cancel_scope.cancel()
+
+    simulate(main)
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_what_cannot_be_read_back_closes_its_debate_once_and_no_other(
+    monkeypatch: pytest.MonkeyPatch, closed: bool
+) -> None:
+    """By a coordinator that starts: the log holds a fact that its reducer cannot take."""
+
+    def choosy(state: DebateState, fact: Fact) -> DebateState:
+        if isinstance(fact, TurnTaken) and fact.brain == "poison":
+            raise RuntimeError(fact.brain)
+        return apply(state, fact)
+
+    async def main() -> None:
+        async with open_memory_server() as server:
+            journal = Journal(server.client(), Subjects())
+            async with anyio.create_task_group() as tasks:
+                before = Coordinator(Journal(server.client(), Subjects()), "c0")
+                tasks.start_soon(before.run)
+                await before.ready.wait()
+                for ref in (REF, OTHER):
+                    await journal.submit(ref, SUBMITTED)
+                await anyio.sleep(1)
+                poison = statement("noise").model_copy(update={"brain": "poison"})
+                await journal.speak(REF, poison)
+                await anyio.sleep(60 if closed else 1)
+                tasks.cancel_scope.cancel()
+            monkeypatch.setattr("parley.coordinator.service.apply", choosy)
+            async with anyio.create_task_group() as tasks:
+                after = Coordinator(Journal(server.client(), Subjects()), "c1")
+                tasks.start_soon(after.run)
+                await anyio.sleep(60)
+                if closed:
+                    # A late word makes it read the debate that is over.
+                    await journal.speak(REF, statement("spatial"))
+                    await anyio.sleep(60)
+                tasks.cancel_scope.cancel()
+            for ref in (REF, OTHER):
+                facts = [one.fact for one in (await journal.read(ref))[0]]
+                assert sum(isinstance(one, Closed) for one in facts) == 1
+            mine = [one.fact for one in (await journal.read(REF))[0]]
+            reasons = [one.reason for one in mine if isinstance(one, Closed)]
+            assert (reasons == ["undecidable"]) is not closed
+
+    simulate(main)
+
+
+class Graveless(MemoryBus):
+    """Takes no dead letter, for reasons that no wait can mend."""
+
+    @override
+    async def bury(self, sequence: int, reason: str, trace: Trace | None = None) -> None:
+        raise (BadInput if sequence % 2 else NotFound)(reason)
+
+
+def test_what_cannot_be_buried_stops_nobody() -> None:
+    async def main() -> None:
+        async with (
+            open_memory_server() as server,
+            coordinated(server, Graveless(server)) as journal,
+        ):
+            for number in range(2):
+                subject = f"debate.forensic.d{number}.turn.opening.noise"
+                await journal.bus.append(Entry(subject, b"{", subject))
+            await journal.submit(OTHER, SUBMITTED)
+            await anyio.sleep(60)
+            closed = [one.fact for one in (await journal.read(OTHER))[0]][-1]
+            assert isinstance(closed, Closed)
 
     simulate(main)
