@@ -524,7 +524,7 @@ def test_what_cannot_be_read_back_closes_its_debate_once_and_no_other(
                 await journal.speak(REF, poison)
                 await anyio.sleep(60 if closed else 1)
                 tasks.cancel_scope.cancel()
-            monkeypatch.setattr("parley.coordinator.service.apply", choosy)
+            monkeypatch.setattr("parley.coordinator.service.coordinator.apply", choosy)
             async with anyio.create_task_group() as tasks:
                 after = Coordinator(Journal(server.client(), Subjects()), "c1")
                 tasks.start_soon(after.run)
