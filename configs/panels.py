@@ -15,8 +15,8 @@ from pydantic import Field, ValidationError
 
 from parley.bus.contracts.base import Share, Token
 from parley.bus.contracts.panel import ManagedPanel, Panel
-from parley.bus.contracts.verdicts.content import Label
-from parley.bus.contracts.verdicts.panel import PanelLabel, VerdictPanel, VerdictParams
+from parley.bus.contracts.verdicts.content import Label, PanelLabel
+from parley.bus.contracts.verdicts.panel import VerdictPanel, VerdictParams
 from parley.bus.errors import BadInput
 from parley.configs.careful_yaml import parse_yaml
 from parley.configs.files import read_mapping

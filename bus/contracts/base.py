@@ -98,6 +98,10 @@ Figures = Annotated[
 ]
 
 
+# One number or name that a rule of ours compared.
+Figure = str | float | int | bool | None
+
+
 class Word(StrEnum):
     """One of a few words. It is text already: pydantic would ask Python for the value of each."""
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from parley.bus.contracts.base import Contract, Figures, Real, Whole, Word
+from parley.bus.contracts.base import Contract, Figure, Figures, Real, Whole, Word
 
 
 class TerminationStatus(Word):
@@ -48,12 +48,24 @@ class DMinLowered(Contract):
     to: Whole
 
 
+class Check(Contract):
+    """One comparison that a rule made: `value op threshold`, and whether it held."""
+
+    name: str
+    value: Figure
+    op: Literal["<", "<=", ">", ">=", "==", "!="]
+    threshold: Figure
+    held: bool
+
+
 class DeclarationDetails(Contract):
     """`basis` holds ordinals: positions of facts within their debate, counted from 0."""
 
     rule: str
     thresholds: Figures = {}
     values: Figures = {}
+    # Every comparison in the order in which it was made, for readers who show or redo it.
+    checks: tuple[Check, ...] = ()
     basis: tuple[Whole, ...] = ()
     regime: str
     theta: str | None = None

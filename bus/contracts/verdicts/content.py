@@ -9,6 +9,7 @@ from parley.bus.contracts.base import (
     ContentBase,
     Contract,
     Evidence,
+    Figures,
     RequestBase,
     Share,
     Text,
@@ -17,6 +18,7 @@ from parley.bus.contracts.base import (
     Word,
     is_absent,
 )
+from parley.bus.contracts.panel import Persona
 
 # What a report quotes; a decision has to fit into the log with all of it.
 MOST_QUOTES = 12
@@ -27,6 +29,14 @@ Quotation = Annotated[str, StringConstraints(max_length=LONGEST_QUOTE)]
 # One of the words that a panel's personas choose from.
 Label = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Tone = Literal["bad", "warn", "good", "neutral"]
+
+
+class PanelLabel(Contract):
+    """A verdict that the personas choose from; `tone` says how people should take it."""
+
+    name: Label
+    means: str = ""
+    tone: Tone = "neutral"
 
 
 class TerminationReason(Word):
@@ -118,11 +128,26 @@ class PastTurn(Contract):
     said: Text = ""
 
 
-class OpeningRequest(RequestBase):
+class Brief(Contract):
+    """What every persona is told about the debate: the question, the labels, who sits there."""
+
+    question: str = ""
+    labels: tuple[PanelLabel, ...] = ()
+    undecided: Label = "uncertain"
+    personas: tuple[Persona, ...] = ()
+
+
+class VerdictRequest(RequestBase):
+    """`brief` is a Brief in plain form: most brains do not read it, and none need pay for it."""
+
+    brief: Figures = {}
+
+
+class OpeningRequest(VerdictRequest):
     kind: Literal["opening"] = "opening"
 
 
-class RoundRequest(RequestBase):
+class RoundRequest(VerdictRequest):
     kind: Literal["round"] = "round"
     round: Annotated[Whole, Field(ge=1)]
     standing: tuple[Standing, ...]
@@ -130,7 +155,7 @@ class RoundRequest(RequestBase):
     history: tuple[PastTurn, ...] = ()
 
 
-class LocalizeRequest(RequestBase):
+class LocalizeRequest(VerdictRequest):
     kind: Literal["localize"] = "localize"
     reason: TerminationReason
     standing: tuple[Standing, ...]
@@ -169,7 +194,7 @@ class ManagerDecision(Contract):
     report: Annotated[Report | None, Field(exclude_if=is_absent)] = None
 
 
-class ReportRequest(RequestBase):
+class ReportRequest(VerdictRequest):
     """The decision is made; the manager is asked for the words."""
 
     kind: Literal["report"] = "report"

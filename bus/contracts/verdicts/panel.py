@@ -8,7 +8,7 @@ from typing_extensions import override
 from parley.bus.contracts.base import Amount, Contract, Seconds, Share, Token, Whole, is_absent
 from parley.bus.contracts.budget import Budget
 from parley.bus.contracts.panel import ManagedPanel
-from parley.bus.contracts.verdicts.content import Label, Tone
+from parley.bus.contracts.verdicts.content import Label, PanelLabel
 
 NO_LIMITS = (None, None, None, None)
 
@@ -31,14 +31,6 @@ class VerdictParams(Contract):
     budget_cost: Annotated[Amount, Field(gt=0)] | None = Field(None, exclude_if=is_absent)
     # Of waiting for the personas: each step counts for its slowest.
     budget_seconds: Annotated[Seconds, Field(gt=0)] | None = Field(None, exclude_if=is_absent)
-
-
-class PanelLabel(Contract):
-    """A verdict that the personas choose from; `tone` says how people should take it."""
-
-    name: Label
-    means: str = ""
-    tone: Tone = "neutral"
 
 
 class VerdictPanel(ManagedPanel):
