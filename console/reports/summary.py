@@ -8,13 +8,12 @@ from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Status
 from parley.console.reports.aspects import AspectFigures, aspect_figures
 from parley.console.reports.backtests import Point, backtest, cases_of, summarise
-from parley.console.reports.changes import Changes
+from parley.console.reports.changes import Changes, presets
 from parley.console.reports.gold import Gold
 from parley.console.reports.intervals import METHODS, ShareOf, share_of
 from parley.console.reports.outcomes import CUT_SHORT, DebateRow, Outcome, outcomes_of
 from parley.console.reports.sources import Group
 from parley.console.reports.variants import WHOLE, VariantRow, variant_rows
-from parley.coordinator.protocols.verdicts.presets import PRESETS
 
 MOST_LISTED = 10
 INCOMPLETE = (Status.COMPLETED.value, CUT_SHORT)
@@ -156,7 +155,7 @@ def _presets(outcomes: Sequence[Outcome], gold: Gold) -> tuple[Point, ...]:
             value=None,
             summary=summarise(backtest(cases, Changes(preset=name), gold)),
         )
-        for name in PRESETS
+        for name in presets()
     )
 
 

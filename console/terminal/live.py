@@ -22,7 +22,7 @@ from parley.console.transcript.readout import MARKS, Readout, Seat, bar, read_ou
 from parley.console.transcript.text import one_line
 from parley.console.transcript.words import tell, verdict
 from parley.coordinator.core.state import DebateState, Phase
-from parley.coordinator.protocols.verdicts.flow import panel_of
+from parley.coordinator.protocols.verdicts.board import panel_of
 
 COLOURS: dict[str, str] = {
     Verdict.AUTHENTIC: "green",
@@ -111,7 +111,7 @@ def _moment(state: DebateState, now: Readout) -> str:
         return "over, the manager decides"
     if now.round < 1:
         return "opening statements"
-    return f"round {now.round} of at most {panel_of(state).params.max_rounds}"
+    return f"round {now.round} of at most {panel_of(state).max_rounds}"
 
 
 def _rounds(number: int) -> str:

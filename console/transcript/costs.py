@@ -47,7 +47,7 @@ def tell_savings(state: DebateState) -> Iterator[str]:
     panel = state.running_panel
     if not isinstance(panel, VerdictPanel) or not ended_by_rule(state):
         return
-    rounds, most = max(0, board_of(state).round), panel.params.max_rounds
+    rounds, most = max(0, board_of(state).round), panel.max_rounds
     if rounds < most:
         agents = len(panel.personas)
         yield (
