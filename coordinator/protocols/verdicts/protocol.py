@@ -73,7 +73,7 @@ def lacks(panel: PanelBase) -> tuple[str, ...]:
 
 PROTOCOL = Protocol(
     name="verdicts",
-    rules=1,
+    rules=2,
     advance=advance,
     cancel=cancel,
     result=result_of,
