@@ -48,7 +48,8 @@ def test_the_command_line_wins_over_the_script(script: str) -> None:
 
 def test_trust_is_complete(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(
-        "protocol: verdicts\npersonas: [{name: noise}, {name: stranger}]\ntrust: {noise: .1}"
+        "protocol: verdicts\nlabels: [{name: stop}, {name: go}]\n"
+        "personas: [{name: noise}, {name: stranger}]\ntrust: {noise: .1}"
     )
     wanted = plan("own", ["a text"], BrainChoice("script"), Wishes(panels_dir=tmp_path), None)
     assert verdict_panel(wanted.panel).trust == {"noise": 0.1, "stranger": 0.5}
