@@ -165,7 +165,7 @@ async def closed_state(journal: Journal, ref: DebateRef, within_s: float = 30.0)
     """The state of a debate once it is closed; every decision in its log is recomputed."""
     await until_recorded(journal, ref, "ctl.closed", within_s)
     logged, undecodable = await journal.read(ref)
-    assert undecodable == []
+    assert undecodable == [], [one.reason for one in undecodable]
     report = audit([one.fact for one in logged])
     assert report.holds, report.discrepancies
     return report.state
