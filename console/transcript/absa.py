@@ -22,7 +22,7 @@ from parley.bus.contracts.absa.sentiment import (
 from parley.bus.contracts.facts import Asked
 from parley.console.terminal.absa_marks import marks_of, plain
 from parley.console.transcript.text import one_line
-from parley.coordinator.core.state import DebateState, Margin, Step
+from parley.coordinator.core.state import DebateState, Step
 from parley.coordinator.protocols.absa.steps import AGAIN, JUDGE, S2, is_turn
 
 QUOTE_WIDTH = 160
@@ -32,7 +32,7 @@ Finding = Judged | Overridden | Moderated | Recalled | Remembered
 def tell_ask(ask: Asked) -> Iterator[str]:
     name = ask.step.removesuffix(AGAIN)
     again = ", asked once more" if ask.step != name else ""
-    if is_turn(Step(ask, 0, Margin())):
+    if is_turn(Step(ask, 0)):
         round_number, _, key = name.removeprefix("d").partition("-")
         yield f"debate, round {round_number}: {key}{again}"
     elif name == JUDGE:
