@@ -12,7 +12,7 @@ from pathlib import Path
 
 import anyio
 
-from parley.agents.script import SCRIPT_BLOB, AnyScript
+from parley.agents.script import SCRIPT_BLOB, Script
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput, Panel
 from parley.bus.jetstream.bus import open_bus
@@ -127,7 +127,7 @@ async def submit(
     journal: Journal,
     debate: str,
     panel: Panel,
-    script: AnyScript,
+    script: Script,
     text: str = "a photograph",
 ) -> DebateRef:
     lines = json.dumps(script.model_dump(mode="json", exclude_unset=True))
