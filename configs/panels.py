@@ -88,13 +88,14 @@ class Resolution:
 
 
 def panel_paths(panels_dir: Path | None = None) -> dict[str, Path]:
-    """Every panel there is, by name: the built-in ones, then the user's."""
+    """Every panel there is, by name: the built-in ones, then the user's; scripts may stand beside."""
     directories = [BUILT_IN]
     if panels_dir is not None:
         if not panels_dir.is_dir():
             raise BadInput(f"{panels_dir}: no such directory of panels")
         directories.append(panels_dir)
-    return {path.stem: path for folder in directories for path in sorted(folder.glob("*.yaml"))}
+    files = (path for folder in directories for path in sorted(folder.glob("*.yaml")))
+    return {path.stem: path for path in files if not path.stem.endswith(".script")}
 
 
 def panel_path(name: str, panels_dir: Path | None = None) -> Path:

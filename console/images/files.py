@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from parley.agents.forensic import looking_at_images
+from parley.agents.registry import thinks_offline
 from parley.bus.contracts.panel import Panel, PanelBase
 from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import BadInput
@@ -77,7 +78,7 @@ def usable_photos(inputs: Iterable[str]) -> list[Path]:
 
 def debates_images(panel: PanelBase) -> bool:
     """Whether the panel's rules look at an image rather than read a text."""
-    return isinstance(panel, VerdictPanel)
+    return isinstance(panel, VerdictPanel) and thinks_offline(panel.name, panel.protocol)
 
 
 def photos_in(inputs: Iterable[str]) -> list[Path]:

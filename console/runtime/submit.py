@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from parley.agents.absa.text import detect_language
+from parley.agents.registry import thinks_offline
 from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.absa.record import SampleIdentity
 from parley.bus.contracts.deliberation.panel import DeliberationPanel
@@ -131,7 +132,8 @@ def check_answerable(wanted: Plan, models: frozenset[str] = frozenset()) -> None
 
 def _check_material(panel: Panel, material: Material, *, by_model: bool) -> None:
     if isinstance(panel, VerdictPanel):
-        if material.image is None and not by_model:
+        offline = thinks_offline(panel.name, panel.protocol)
+        if offline and material.image is None and not by_model:
             raise BadInput(f"image: the panel {panel.name} looks at an image, and none was sent")
     elif material.image is not None:
         raise BadInput(f"image: the panel {panel.name} reads a text")
@@ -139,6 +141,16 @@ def _check_material(panel: Panel, material: Material, *, by_model: bool) -> None
         raise BadInput(
             "a question in free text needs a model: ask one with --brain model, give a question file"
             " with options, criteria and evidence (see parley run --help), or play a script with --brain script:FILE"
+        )
+
+
+def check_thinkable(wanted: Plan) -> None:
+    """Raises BadInput for a debate that would be left to rules that its panel does not have."""
+    brain, panel = wanted.request.brain, wanted.panel
+    if brain.follows_rules and not thinks_offline(panel.name, panel.protocol):
+        raise BadInput(
+            f"nobody thinks offline for the panel {panel.name}: use --brain model, or play a script"
+            " with --brain script:FILE"
         )
 
 
