@@ -12,8 +12,8 @@ Rule 5: a debate begins with its submission; what stands before it has no place 
         turn that nobody asked for, or a second one: the log may forget it, and nothing changes.
 """
 
-from collections.abc import Iterable
-from typing import Any, assert_never
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, assert_never
 
 from parley.bus.contracts.facts import (
     Abstained,
@@ -41,6 +41,37 @@ LEGAL: dict[Phase, tuple[type[ControlFact], ...]] = {
     Phase.TERMINATED: (Asked, Abstained, Finding, Closed),
     Phase.CLOSED: (),
 }
+
+
+class Walked(NamedTuple):
+    """A fact with the states around it; `refused` says why it was passed over, if it was."""
+
+    fact: Fact
+    before: DebateState
+    after: DebateState
+    refused: str | None = None
+
+    @property
+    def has_place(self) -> bool:
+        """False for what stands before the submission, and for a turn that nobody asked for."""
+        return self.after is not self.before
+
+
+def walk(facts: Iterable[Fact]) -> Iterator[Walked]:
+    """Fold a log step by step, for readers who want to know what each fact did."""
+    state = DebateState()
+    for fact in facts:
+        walked = take(state, fact)
+        yield walked
+        state = walked.after
+
+
+def take(state: DebateState, fact: Fact) -> Walked:
+    """One step of a fold: what is illegal where it stands is passed over."""
+    try:
+        return Walked(fact, state, apply(state, fact))
+    except ProtocolError as error:
+        return Walked(fact, state, pass_over(state), str(error))
 
 
 def fold(facts: Iterable[Fact]) -> DebateState:
