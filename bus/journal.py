@@ -34,7 +34,7 @@ from parley.bus.contracts.facts import (
     Submitted,
     TurnTaken,
 )
-from parley.bus.errors import Conflict, DecodeError, Full
+from parley.bus.errors import Conflict, DecodeError, Full, NotInstalled
 from parley.bus.port import LARGEST_RECORD_BYTES, Bus, Entry, Guard, Record
 from parley.bus.subjects import CLOSED, DebateRef, Subjects, tail_of
 
@@ -194,10 +194,17 @@ class Journal:
             await self._write_once(ref, fact)
         except Conflict:
             found = await self.bus.read(self.subjects.of(ref, fact))
-            facts, _ = self.decode_all(found)
-            if facts or not found:
+            if not found or any(map(self._is_somebodys, found)):
                 raise
             await self._write_once(ref, fact, after=found[-1].sequence)
+
+    def _is_somebodys(self, record: Record) -> bool:
+        """Whether it is a fact, if only to those who have its protocol."""
+        try:
+            self.decode(record)
+        except DecodeError as error:
+            return isinstance(error, NotInstalled)
+        return True
 
     async def _write_once(self, ref: DebateRef, fact: Fact, after: int = 0) -> None:
         draft = self._draft(ref, fact)

@@ -26,7 +26,7 @@ from parley.console.transcript.presentation import Presentation, later
 from parley.console.transcript.text import one_line
 from parley.console.transcript.verdicts import REASONS
 from parley.coordinator.core.reducer import Walked
-from parley.coordinator.core.state import DebateState, Margin, Step
+from parley.coordinator.core.state import DebateState, Step
 from parley.coordinator.protocols.absa.polarity import canonical
 from parley.coordinator.protocols.absa.sample import Reading
 from parley.coordinator.protocols.absa.steps import (
@@ -77,7 +77,7 @@ def _ask(asked: Asked, _state: DebateState) -> Told:
     name = asked.step.removesuffix(AGAIN)
     again = ", asked once more" if asked.step != name else ""
     who = ", ".join(asked.personas)
-    if is_turn(Step(asked, 0, Margin())):
+    if is_turn(Step(asked, 0)):
         round_number, _, key = name.removeprefix("d").partition("-")
         part = f"debate, round {round_number}"
         return Told(f"{part}: {key}{again}", part=part)

@@ -31,7 +31,7 @@ from parley.bus.contracts.facts import (
 )
 from parley.bus.errors import ProtocolError
 from parley.coordinator.core.misplaced import unasked
-from parley.coordinator.core.state import DebateState, Heard, Margin, Phase, Step
+from parley.coordinator.core.state import DebateState, Heard, Phase, Step
 
 # The control facts that may follow in each phase; of findings only early ones while it runs.
 LEGAL: dict[Phase, tuple[type[ControlFact], ...]] = {
@@ -162,7 +162,7 @@ def _with_step(state: DebateState, ask: Asked) -> DebateState:
         raise ProtocolError(f"step {ask.step!r} opens while {state.open_step.name!r} is open")
     if state.step(ask.step) is not None:
         raise ProtocolError(f"step {ask.step!r} opens twice")
-    return _after(state, steps=(*state.steps, Step(ask, state.facts, Margin())), armed=ask.step)
+    return _after(state, steps=(*state.steps, Step(ask, state.facts)), armed=ask.step)
 
 
 def _with_abstention(state: DebateState, fact: Abstained) -> DebateState:
@@ -178,10 +178,10 @@ def _with_heard(state: DebateState, said: TurnTaken | Abstained) -> DebateState:
     phase, facts, panel, input_, steps, *rest = state
     if not steps:
         return _unheard(state, said)
-    ask, ordinal, margin, heard, *marks = steps[-1]
+    ask, ordinal, heard, *marks = steps[-1]
     if ask.step != said.step or not steps[-1].awaits(said.persona):
         return _unheard(state, said)
-    step = Step(ask, ordinal, margin, (*heard, Heard(facts, said)), *marks)
+    step = Step(ask, ordinal, (*heard, Heard(facts, said)), *marks)
     return DebateState._make((phase, facts + 1, panel, input_, (*steps[:-1], step), *rest))
 
 
