@@ -113,7 +113,7 @@ def _bounds(one: dict[str, Any]) -> str:
 
 def _default(value: object, field: dict[str, Any]) -> str:
     if value is None:
-        return "–" if field.get("type") == "object" else "none"
+        return "`{}`" if field.get("type") == "object" else "none"
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
