@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,9 +12,9 @@ import pytest
 from typer.main import get_command
 
 from parley.bus.errors import BadInput
+from parley.configs.settings import Settings
 from parley.console.cli.main import app
 from parley.console.cli.settings_page import page, settings_of
-from parley.configs.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
@@ -69,7 +70,9 @@ def _is_there(span: str, document: Path) -> bool:
     """True also for what is no path of the repository."""
     if not PATH.fullmatch(span) or "/" not in span or span in NOT_COMMITTED:
         return True
-    folders = [one for one in (ROOT, document.parent) if (one / span.split("/")[0]).is_dir()]
+    folders = [
+        one for one in (ROOT, document.parent) if (one / span.split("/", maxsplit=1)[0]).is_dir()
+    ]
     return not folders or any([*folder.glob(span.rstrip("/"))] for folder in folders)
 
 
@@ -158,20 +161,13 @@ def _problem(words: list[str]) -> str | None:
 def _unknown_words(words: list[str]) -> Iterator[str]:
     if not words or PLACEHOLDER.search(words[0]):
         return
-    names, *rest = words
-    for name in names.split("|"):
-        for second in rest[0].split("|") if rest and "|" in rest[0] else rest[:1]:
-            try:
-                command, _ = _resolved([name, second])
-            except BadInput as error:
-                yield str(error)
-                continue
+    for name, *rest in product(*(one.split("|") for one in words)):
+        try:
+            command, _ = _resolved([name, *rest])
+        except BadInput as error:
+            yield str(error)
+        else:
             yield from _unknown_options(command, rest)
-        if not rest:
-            try:
-                _resolved([name])
-            except BadInput as error:
-                yield str(error)
 
 
 def _unknown_options(command: Any, words: list[str]) -> Iterator[str]:
@@ -199,6 +195,17 @@ def _command(name: str) -> Any:
     return group.get_command(None, name)
 
 
+@pytest.mark.parametrize("name", ["README.md", "README.ko.md"])
+def test_the_map_is_the_tree(name: str) -> None:
+    (drawn,) = (one.text for one in fences(ROOT / name) if one.text.startswith("src/parley/"))
+    rows = [line.split(maxsplit=1) for line in drawn.splitlines()]
+    inside = [f"{folder}{one}" for folder, about in rows for one in re.findall(r"\w+/", about)]
+    named = [folder for folder, _ in rows] + inside
+    assert [one for one in named if not (ROOT / one).is_dir()] == []
+    tops = {f"{one.name}/" for one in ROOT.iterdir() if (one / "__init__.py").is_file()}
+    assert tops <= {folder for folder, _ in rows}
+
+
 def test_the_readme_stays_short() -> None:
     for name in ("README.md", "README.ko.md"):
         assert len(text_of(ROOT / name).splitlines()) <= LONGEST_README
@@ -215,4 +222,6 @@ def test_every_setting_says_what_it_means() -> None:
         for name, field in Settings.model_fields.items()
         if isinstance(field.annotation, type) and hasattr(field.annotation, "model_fields")
     ]
-    assert [one.key for head, block in blocks for one in settings_of(block, head) if not one.meaning] == []
+    assert [
+        one.key for head, block in blocks for one in settings_of(block, head) if not one.meaning
+    ] == []
