@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 
 from parley.bus.contracts.base import Share, Token
 from parley.bus.contracts.panel import ManagedPanel, Panel
+from parley.bus.contracts.registry import CONTRACTS
 from parley.bus.contracts.verdicts.content import Label, PanelLabel
 from parley.bus.contracts.verdicts.panel import VerdictPanel, VerdictParams
 from parley.bus.errors import BadInput
@@ -24,6 +25,7 @@ from parley.configs.mistakes import Place, explain
 from parley.configs.names import name_unknown
 from parley.configs.protocols.absa import AbsaPanelFile, Setting, absa_panel
 from parley.configs.protocols.deliberation import DeliberationFile, assemble_deliberation
+from parley.configs.protocols.plain import PlainFile, assemble_plain, read_plain
 
 BUILT_IN = Path(__file__).with_name("panels")
 DEFAULT_PRESET = "default"
@@ -62,7 +64,7 @@ class PanelFile(ManagedPanel):
 
 
 # A panel file of any protocol.
-AnyPanelFile = PanelFile | DeliberationFile | AbsaPanelFile
+AnyPanelFile = PanelFile | DeliberationFile | AbsaPanelFile | PlainFile
 SCHEMAS: Mapping[str, type[AnyPanelFile]] = {
     "verdicts": PanelFile,
     "deliberation": DeliberationFile,
@@ -112,9 +114,11 @@ def read_panel(path: Path) -> tuple[AnyPanelFile, tuple[str, ...]]:
         warnings = (f"{path}: trust.{_RETIRED_TRUST}: no such agent any more, ignored",)
     mistakes = [f"{path}: {mistake}" for mistake in _names_that_do_not_fit(raw, path.stem)]
     protocol = raw.get("protocol", "verdicts")
-    if protocol not in SCHEMAS:
-        unknown = name_unknown("protocol", str(protocol), SCHEMAS)
+    if protocol not in CONTRACTS:
+        unknown = name_unknown("protocol", str(protocol), CONTRACTS)
         raise BadInput(f"{path}: protocol: {unknown}")
+    if protocol not in SCHEMAS:
+        return read_plain(raw, str(protocol), path), warnings
     schema = SCHEMAS[str(protocol)]
     try:
         content = schema.model_validate(raw)
@@ -172,6 +176,9 @@ def resolve(  # noqa: PLR0913  one argument for each thing a person says
         given = [(one.key, one.value, one.origin) for one in overrides]
         seated, remarks = assemble_deliberation(content, roster, given)
         return Resolution(seated, (*warnings, *remarks))
+    if isinstance(content, PlainFile):
+        given = [(one.key, one.value, one.origin) for one in overrides]
+        return Resolution(assemble_plain(content, roster, given), warnings)
     seats = tuple(roster) or content.usual_roster
     retired = [o for o in overrides if o.key == f"trust.{_RETIRED_TRUST}"]
     kept = [o for o in overrides if o not in retired]

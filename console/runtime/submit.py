@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from parley.agents.absa.script import AbsaScript
 from parley.agents.absa.text import detect_language
 from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.absa.record import SampleIdentity
@@ -213,5 +212,4 @@ def _materials(
 def _nothing_but(script: ScriptFile | None) -> tuple[Material, ...]:
     if script is None:
         raise BadInput("nothing to debate: name an input, or a script with --brain script:FILE")
-    content = script.content
-    return (Material(text=content.text if isinstance(content, AbsaScript) else content.question),)
+    return (Material(text=script.content.about),)

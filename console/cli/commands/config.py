@@ -3,6 +3,7 @@ from typing import Annotated
 
 import typer
 
+from parley.agents.script import is_script
 from parley.bus.errors import BadInput
 from parley.configs.files import read_mapping
 from parley.configs.panels import panel_paths, read_panel
@@ -63,8 +64,9 @@ def _mistakes_in(path: Path, panels_dir: Path | None) -> list[str]:
             warn(read_panel(path)[1])
         elif "criteria" in content:
             read_question_file(path)
-        elif content.keys() & {"rounds", "iterations", "steps"}:
-            warn(scripted_panel(read_script(path), Wishes(panels_dir=panels_dir)).warnings)
+        elif is_script(content):
+            script = read_script(path, panels_dir)
+            warn(scripted_panel(script, Wishes(panels_dir=panels_dir)).warnings)
         else:
             return _mistakes_in_settings(path, panels_dir)
     except BadInput as error:

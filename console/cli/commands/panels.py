@@ -8,6 +8,8 @@ from parley.bus.contracts.deliberation.regimes import Theta
 from parley.bus.errors import BadInput
 from parley.configs.panels import AnyPanelFile, PanelFile, panel_path, panel_paths, read_panel
 from parley.configs.protocols.absa import AbsaPanelFile
+from parley.configs.protocols.deliberation import DeliberationFile
+from parley.configs.protocols.plain import PlainFile
 from parley.configs.settings import load
 from parley.console.cli.exits import warn
 from parley.console.cli.options import Json, Panels, example
@@ -58,10 +60,25 @@ def _described_absa(content: AbsaPanelFile) -> list[str]:
     ]
 
 
+def _described_plain(content: PlainFile) -> list[str]:
+    width = max(len(persona.name) for persona in content.personas)
+    return [
+        f"{content.name}: {content.title}",
+        "",
+        f"protocol {content.protocol}, personas:",
+        *(f"  {one.name:<{width}}  {one.speciality}".rstrip() for one in content.personas),
+        "",
+        "parameters:",
+        *(f"  {key}  {_shown(value)}" for key, value in content.settable.items() if key != "title"),
+    ]
+
+
 def _described(content: AnyPanelFile) -> list[str]:
     seats = content.usual_roster
     if isinstance(content, AbsaPanelFile):
         return _described_absa(content)
+    if isinstance(content, PlainFile):
+        return _described_plain(content)
     trust = content.trust if isinstance(content, PanelFile) else None
     stated, choice = ("stance", "regime") if trust is None else ("trust", "preset")
     lines = [
@@ -91,7 +108,7 @@ def _shown_trust(trust: Mapping[str, float], persona: str) -> str:
     return f"{trust[persona]:.2f}" if persona in trust else "-"
 
 
-def _presets_table(content: AnyPanelFile) -> list[str]:
+def _presets_table(content: PanelFile | DeliberationFile) -> list[str]:
     presets = content.preset_names if isinstance(content, PanelFile) else tuple(Theta)
     values = {preset: content.params_of(preset).model_dump() for preset in presets}
     keys = list(content.params.model_dump())

@@ -125,7 +125,7 @@ def run(
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
-    choice = parse_brain(brain)
+    choice = parse_brain(brain, settings.panels)
     wishes = Wishes(
         preset,
         with_protocol(sets, protocol),

@@ -113,7 +113,7 @@ def boards(script: str) -> list[str]:
     overrides = RegimeOverrides.model_validate(content.params)
     chosen = panel("L3", **overrides.model_dump(exclude_unset=True))
     shown = []
-    for _, state in play(chosen, content, DebateInput(text=content.question)):
+    for _, state in play(chosen, content, DebateInput(text=content.about)):
         console = Console(width=120, file=io.StringIO(), record=True)
         console.print(board(DebateRef("deliberation", "d1"), state))
         shown.append(console.export_text())

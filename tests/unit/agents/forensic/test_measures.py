@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from parley.agents.forensic.measures import SkillMeasures
 from parley.agents.llm.question import Abilities, Unusable
-from parley.agents.llm.verdicts.measures import SkillMeasures
 from parley.agents.llm.verdicts.questions import VerdictQuestions
 from parley.bus.contracts.verdicts.content import Statement
 from tests.unit.agents.llm.asking import PNG, ROUND, task

@@ -9,7 +9,7 @@ import structlog
 from pydantic import ValidationError
 
 from parley.agents.brain import Brain, BrainFailure, Task
-from parley.agents.registry import forensic_brain
+from parley.agents.forensic.offline import forensic_brain
 from parley.bus.contracts.verdicts.content import OpeningRequest, Statement
 from parley.bus.errors import BadInput
 

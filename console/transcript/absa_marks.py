@@ -1,20 +1,12 @@
-"""A sentence with its aspects marked: `[음식 +]은 맛있지만 [서비스 -]는 느려요`, in colour or plain."""
+"""A sentence with its aspects marked: `[음식 +]은 맛있지만 [서비스 -]는 느려요`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.text import Text
-
 from parley.bus.contracts.absa.sentiment import AspectItem, AspectSentiment, Polarity, Term
-from parley.console.transcript.text import clean, one_line
+from parley.console.transcript.text import one_line
 
 SIGNS = {Polarity.POSITIVE: "+", Polarity.NEGATIVE: "-", Polarity.NEUTRAL: "0", None: "?"}
-COLOURS = {
-    Polarity.POSITIVE: "black on green",
-    Polarity.NEGATIVE: "white on red",
-    Polarity.NEUTRAL: "black on bright_black",
-    None: "reverse",
-}
 # A longer text is shown as far as this.
 SHOWN = 600
 
@@ -49,28 +41,16 @@ def marks_of(
     return marks
 
 
-def plain(text: str, marks: Iterable[Mark]) -> str:
+def marked(
+    text: str, sentiments: Sequence[AspectSentiment], aspects: Sequence[AspectItem] = ()
+) -> str:
     parts, at = [], 0
-    for mark in marks:
+    for mark in marks_of(text, sentiments, aspects):
         if mark.end > SHOWN:
             break
         parts += [text[at : mark.start], f"[{text[mark.start : mark.end]} {mark.signs}]"]
         at = mark.end
     return one_line("".join((*parts, text[at:SHOWN], "…" if len(text) > SHOWN else "")))
-
-
-def coloured(text: str, marks: Iterable[Mark]) -> Text:
-    shown, at = Text(), 0
-    for mark in marks:
-        if mark.end > SHOWN:
-            break
-        shown.append(clean(text[at : mark.start]))
-        shown.append(
-            f"{clean(text[mark.start : mark.end])} {mark.signs}", COLOURS[mark.polarities[0]]
-        )
-        at = mark.end
-    shown.append(clean(text[at:SHOWN]) + ("…" if len(text) > SHOWN else ""))
-    return shown
 
 
 def _place(text: str, item: AspectSentiment, span: object) -> tuple[int, int] | None:
