@@ -19,8 +19,12 @@ $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(INSTALL) --editable '.[embedded,forensic,korean,model,web]'
 	@touch $@
 
-$(VENV)/ready: pyproject.toml constraints.txt | $(VENV)/bin/python
+# The tests bring a protocol of their own, which Parley knows by its entry points alone.
+AUCTION := tests/plugins/parley-auction
+
+$(VENV)/ready: pyproject.toml constraints.txt $(AUCTION)/pyproject.toml | $(VENV)/bin/python
 	$(INSTALL) --editable '.[dev]'
+	$(INSTALL) --no-deps --editable $(AUCTION)
 	@touch $@
 
 demo: $(VENV)/installed  ## set up, then run a debate offline on a private nats-server

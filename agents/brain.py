@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Awaitable, Callable
+from functools import cache
 from typing import NamedTuple, Protocol
 
-from parley.bus.contracts.base import NOTHING_USED, BlobRef, Usage
+from parley.bus.contracts.base import NOTHING_USED, BlobRef, RequestBase, Usage
 from parley.bus.contracts.budget import Allowance
 from parley.bus.contracts.facts import Content, FailureReason, Request
 from parley.bus.contracts.panel import DebateInput
+from parley.bus.contracts.registry import CONTRACTS
 from parley.bus.errors import ParleyError
 from parley.bus.subjects import DebateRef
 
@@ -28,6 +30,21 @@ class Task(NamedTuple):
     budget: Allowance | None = None
     # How often the ask was handed out, this time included.
     attempt: int = 1
+
+    @property
+    def protocol(self) -> str:
+        """Whose request it is."""
+        return protocol_of(self.request)
+
+
+def protocol_of(request: RequestBase) -> str:
+    """The name of the protocol that asks so; empty if none does."""
+    return _protocol_of(type(request))
+
+
+@cache
+def _protocol_of(request: type[RequestBase]) -> str:
+    return next((name for name, one in CONTRACTS.items() if request in one.requests), "")
 
 
 class Answer(NamedTuple):

@@ -1,35 +1,26 @@
-"""Brains that choose by the debate: its script, if it carries one, or the rules of its panel."""
+"""
+Brains that choose by the debate: its script, if it carries one, or the rules of its panel.
 
-from collections.abc import Callable
+Rules are found by the entry points of the group `parley.brains`: under the name of a panel, or of
+a protocol for all its panels.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import cast
 
 from parley.agents.brain import Answer, Brain, BrainFailure, Task
-from parley.agents.forensic import looking_at_images
 from parley.agents.script import SCRIPT_BLOB, ScriptedBrain
-from parley.agents.verdicts.report import recount
-from parley.bus.contracts.absa.requests import AbsaRequest
-from parley.bus.contracts.deliberation.content import DeliberationRequest
 from parley.bus.contracts.facts import FailureReason
-from parley.bus.contracts.verdicts.content import ReportRequest
 from parley.bus.errors import BadInput
+from parley.bus.plugins import Plugins
+
+BrainFactory = Callable[[], Brain]
+BRAINS: Mapping[str, BrainFactory] = Plugins("parley.brains", cast("type[BrainFactory]", Callable))
 
 
-def forensic_brain() -> Brain:
-    """Imported when an image has to be looked at. Raises MissingPackage."""
-    with looking_at_images():
-        from parley.agents.forensic.brain import ForensicBrain  # noqa: PLC0415 - loads numpy, OpenCV
-    return ForensicBrain()
-
-
-def absa_brain() -> Brain:
-    from parley.agents.absa.brain import AbsaRuleBrain  # noqa: PLC0415 - as above
-
-    return AbsaRuleBrain()
-
-
-def deliberating_brain() -> Brain:
-    from parley.agents.deliberation.rule import DeliberatingBrain  # noqa: PLC0415 - as above
-
-    return DeliberatingBrain()
+def thinks_offline(panel: str, protocol: str) -> bool:
+    """Whether there are rules for the panel."""
+    return panel in BRAINS or protocol in BRAINS
 
 
 class RuleBrain:
@@ -37,27 +28,27 @@ class RuleBrain:
 
     name = "rule"
 
-    def __init__(self) -> None:
-        self._made: dict[Callable[[], Brain], Brain] = {}
+    def __init__(self, brains: Mapping[str, BrainFactory] = BRAINS) -> None:
+        self._brains = brains
+        self._made: dict[str, Brain] = {}
 
     async def speak(self, task: Task) -> Answer:
-        if isinstance(task.request, ReportRequest):
-            return Answer(recount(task.request), brain=self.name)
-        if isinstance(task.request, AbsaRequest):
-            make = absa_brain
-        elif isinstance(task.request, DeliberationRequest):
-            make = deliberating_brain
-        else:
-            make = forensic_brain
-        return await _asked(self._brain(make), task)
+        panel = task.ref.panel
+        name = panel if panel in self._brains else task.protocol
+        if name not in self._brains:
+            raise BrainFailure(
+                FailureReason.UNSUPPORTED_REQUEST,
+                f"nobody thinks offline for the panel {panel}: use --brain model or a script",
+            )
+        return await _asked(self._brain(name), task)
 
-    def _brain(self, make: Callable[[], Brain]) -> Brain:
-        if make not in self._made:
+    def _brain(self, name: str) -> Brain:
+        if name not in self._made:
             try:
-                self._made[make] = make()
+                self._made[name] = self._brains[name]()
             except BadInput as error:
                 raise BrainFailure(FailureReason.UNSUPPORTED_REQUEST, str(error)) from error
-        return self._made[make]
+        return self._made[name]
 
 
 class AutoBrain:

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from parley.bus.contracts.facts import CORE_FACTS, Ask, Fact, FactBase
 from parley.bus.contracts.registry import finding_types
-from parley.bus.errors import DecodeError
+from parley.bus.errors import DecodeError, NotInstalled
 from parley.bus.subjects import CONTROL, ask_tail, tail_of
 
 F = TypeVar("F", bound=FactBase)
@@ -36,7 +36,8 @@ def decode(tail: str, data: bytes) -> Fact:
     """Raises DecodeError with a reason that is fit for a quarantine record."""
     model = _model_of(tail)
     if model is None:
-        raise DecodeError(f"no fact is known for subject …{tail}")
+        kind = NotInstalled if tail.startswith(CONTROL) else DecodeError
+        raise kind(f"no fact is known for subject …{tail}")
     fact = cast("Fact", _validated(model, data))
     _check(tail, tail_of(fact))
     return fact
@@ -69,8 +70,11 @@ def _validated(model: type[F], data: bytes) -> F:
     try:
         fact: F = model.__pydantic_validator__.validate_json(data)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "message"
+        if first["type"] == "union_tag_invalid":
+            unknown = f"no protocol that is installed here knows {first['ctx']['tag']!r}"
+            raise NotInstalled(f"{model.__name__}: {where}: {unknown}") from error
         raise DecodeError(f"{model.__name__}: {where}: {first['msg']}") from error
     return fact
 

@@ -4,6 +4,7 @@ Every error Parley raises on purpose, and who has to react to it.
 ParleyError
 ├── BadInput          the person who called: change the input or the configuration (exit code 2)
 ├── DecodeError       the reader: quarantine the message, go on with the next
+│   └── NotInstalled  the reader: of a protocol that this process lacks; leave its debate to others
 ├── ProtocolError     the reader: the log holds a fact that is illegal where it stands
 └── BusError
     ├── Unreachable   the person who deployed: no server answers there (exit code 3)
@@ -28,6 +29,10 @@ class BadInput(ParleyError):
 
 
 class DecodeError(ParleyError):
+    pass
+
+
+class NotInstalled(DecodeError):
     pass
 
 

@@ -34,7 +34,7 @@ from parley.bus.contracts.facts import (
     Submitted,
     TurnTaken,
 )
-from parley.bus.errors import Conflict, DecodeError, Full
+from parley.bus.errors import Conflict, DecodeError, Full, NotInstalled
 from parley.bus.port import LARGEST_RECORD_BYTES, Bus, Entry, Guard, Record
 from parley.bus.subjects import CLOSED, DebateRef, Subjects, tail_of
 
@@ -97,8 +97,9 @@ class Journal:
         """Raises Conflict when the persona's turn in this step is already in the log."""
         return self._write_once(ref, fact)
 
-    def draft(self, ref: DebateRef, fact: ControlFact) -> Draft:
-        return self._draft(ref, fact)
+    def draft(self, ref: DebateRef, fact: ControlFact, data: bytes | None = None) -> Draft:
+        """`data` is the fact, where it is encoded already."""
+        return self._draft(ref, fact, data)
 
     async def fire(self, ref: DebateRef, fact: DeadlineFired) -> None:
         """Raises Conflict when the step's deadline is already in the log."""
@@ -194,19 +195,26 @@ class Journal:
             await self._write_once(ref, fact)
         except Conflict:
             found = await self.bus.read(self.subjects.of(ref, fact))
-            facts, _ = self.decode_all(found)
-            if facts or not found:
+            if not found or any(map(self._is_somebodys, found)):
                 raise
             await self._write_once(ref, fact, after=found[-1].sequence)
+
+    def _is_somebodys(self, record: Record) -> bool:
+        """Whether it is a fact, if only to those who have its protocol."""
+        try:
+            self.decode(record)
+        except DecodeError as error:
+            return isinstance(error, NotInstalled)
+        return True
 
     async def _write_once(self, ref: DebateRef, fact: Fact, after: int = 0) -> None:
         draft = self._draft(ref, fact)
         await self.bus.append(_entry(draft, Guard(draft.subject, after)))
 
-    def _draft(self, ref: DebateRef, fact: Fact) -> Draft:
+    def _draft(self, ref: DebateRef, fact: Fact, data: bytes | None = None) -> Draft:
         tail = tail_of(fact)
         headers = envelope(ref, fact, tail)
-        return Draft(self.subjects.at(ref, tail), encode(fact), fact, headers)
+        return Draft(self.subjects.at(ref, tail), data or encode(fact), fact, headers)
 
 
 def refuse_forged(record: Record) -> None:

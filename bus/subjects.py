@@ -8,8 +8,7 @@ The only place where a subject is spelled.
     {prefix}.{panel}.{id}.ctl.opened                  the coordinator; all of `ctl` under one guard
                          .ctl.ask.{step}.{persona}    (`all` for several personas, listed inside)
                          .ctl.abstained.{step}.{persona}
-                         .ctl.terminated, .ctl.decided, .ctl.judged, .ctl.overridden, .ctl.moderated,
-                         .ctl.recalled, .ctl.remembered, .ctl.closed
+                         .ctl.terminated, .ctl.{finding}, .ctl.closed
 
     redrive.{prefix}.{panel}.{id}.{step}.{persona}    an operator: an ask once more, for one persona
 
@@ -46,6 +45,7 @@ LIVE = "live"
 # A panel or id, as in `contracts.base.Token`.
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 REDRIVE = "redrive"
+SUBMITTED = "submitted"
 CONTROL = "ctl."
 ASKS = "ctl.ask."
 CLOSED = "ctl.closed"

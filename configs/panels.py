@@ -33,6 +33,7 @@ __all__ = [
     "Override",
     "PanelFile",
     "Resolution",
+    "panel_of",
     "panel_path",
     "panel_paths",
     "parse_sets",
@@ -42,13 +43,14 @@ __all__ = [
 
 
 def panel_paths(panels_dir: Path | None = None) -> dict[str, Path]:
-    """Every panel there is, by name: the built-in ones, then the user's."""
+    """Every panel there is, by name: the built-in ones, then the user's; scripts may stand beside."""
     directories = [BUILT_IN]
     if panels_dir is not None:
         if not panels_dir.is_dir():
             raise BadInput(f"{panels_dir}: no such directory of panels")
         directories.append(panels_dir)
-    return {path.stem: path for folder in directories for path in sorted(folder.glob("*.yaml"))}
+    files = (path for folder in directories for path in sorted(folder.glob("*.yaml")))
+    return {path.stem: path for path in files if not path.stem.endswith(".script")}
 
 
 def panel_path(name: str, panels_dir: Path | None = None) -> Path:
@@ -60,21 +62,35 @@ def panel_path(name: str, panels_dir: Path | None = None) -> Path:
 
 def read_panel(path: Path) -> tuple[PanelFile, tuple[str, ...]]:
     """The file's content and its warnings. Raises BadInput with one line for each mistake."""
-    raw: dict[str, object] = {"name": path.stem, **read_mapping(path)}
-    mistakes = [f"{path}: {mistake}" for mistake in _names_that_do_not_fit(raw, path)]
+    return _read({"name": path.stem, **read_mapping(path)}, path, str(path))
+
+
+def panel_of(name: str, content: Mapping[str, object]) -> Resolution:
+    """
+    The panel of a mapping that holds what a panel file would.
+
+    Raises BadInput with one line for each mistake.
+    """
+    read, warnings = _read({"name": name, **content}, Path(f"{name}.yaml"), f"panel {name}")
+    found = panel_files_of(read.protocol).assemble(read, Wanted())
+    return Resolution(found.panel, (*warnings, *found.warnings))
+
+
+def _read(raw: dict[str, object], path: Path, origin: str) -> tuple[PanelFile, tuple[str, ...]]:
+    mistakes = [f"{origin}: {mistake}" for mistake in _names_that_do_not_fit(raw, path)]
     try:
         files = panel_files_of(str(raw.get("protocol", "verdicts")))
     except BadInput as error:
-        raise BadInput("\n".join([f"{path}: {error}", *mistakes])) from error
+        raise BadInput("\n".join([f"{origin}: {error}", *mistakes])) from error
     prepared = files.prepare(raw)
-    mistakes += [f"{path}: {mistake}" for mistake in prepared.mistakes]
+    mistakes += [f"{origin}: {mistake}" for mistake in prepared.mistakes]
     try:
         content = files.schema.model_validate(prepared.raw)
     except ValidationError as error:
-        mistakes = [*explain(error, files.schema, lambda _: str(path)), *mistakes]
+        mistakes = [*explain(error, files.schema, lambda _: origin), *mistakes]
     if mistakes:
         raise BadInput("\n".join(mistakes))
-    return content, tuple(f"{path}: {warning}" for warning in prepared.warnings)
+    return content, tuple(f"{origin}: {warning}" for warning in prepared.warnings)
 
 
 def parse_sets(sets: Iterable[str]) -> list[Override]:

@@ -4,15 +4,26 @@ Prompts as files, one per role and language, rendered with named sections.
 A section is its tag on a line of its own and its content below; a blank line stands between two.
 What stays the same from turn to turn comes first and the history last, so that a provider's cache
 of prefixes works.
+
+A panel's prompt is looked for in three folders, and the first that has it wins: `prompts` beside
+the user's panel files, the folder that Parley ships for the panel, the folder of its protocol.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
+
+from parley.bus.errors import BadInput, NotFound
 
 FALLBACK = "en"
 LANGUAGES = ("ko", "en")
+SHIPPED = Path(__file__).parent
+# Beside a user's panel files.
+FOLDER = "prompts"
+_LARGEST_BYTES = 64 * 1024
+_PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +34,83 @@ class Section:
     content: str
 
 
+@dataclass(frozen=True, slots=True)
+class PromptFolders:
+    """Where the prompts of a protocol's panels are looked for; `own` is the user's folder."""
+
+    protocol: str
+    own: Path | None = None
+
+    def find(self, panel: str, role: str, language_code: str) -> Path | None:
+        """A folder that has the role in English only comes before one further down the list."""
+        folders = (*self._of_panel(panel), SHIPPED / self.protocol)
+        return _first(folders, role, language_code)
+
+    def find_own(self, panel: str, role: str, language_code: str) -> Path | None:
+        """One that was written for this panel."""
+        return _first(self._of_panel(panel), role, language_code)
+
+    def read(self, panel: str, role: str, language_code: str) -> str:
+        """Raises NotFound where no folder has it, BadInput for a file that cannot be read."""
+        path = self.find(panel, role, language_code)
+        if path is None:
+            raise NotFound(f"there is no prompt {role!r} for the panel {panel}")
+        return _text(path)
+
+    def own_files(self, panel: str) -> list[Path]:
+        """The user's prompts for a panel."""
+        return sorted((self.own / panel).glob("*/*.md")) if self.own is not None else []
+
+    def _of_panel(self, panel: str) -> tuple[Path, ...]:
+        shipped = SHIPPED / panel
+        return (shipped,) if self.own is None else (self.own / panel, shipped)
+
+
+def _first(folders: Sequence[Path], role: str, language_code: str) -> Path | None:
+    codes = dict.fromkeys((_known(language_code), FALLBACK))
+    paths = (folder / code / f"{role}.md" for folder in folders for code in codes)
+    return next((path for path in paths if path.is_file()), None)
+
+
 def instructions(panel: str, role: str, language_code: str) -> str:
     """The base instructions of a role; English stands in for a language without a file."""
-    code = language_code.strip().lower()[:2]
-    return _read(panel, code if code in LANGUAGES else FALLBACK, role)
+    return _text(SHIPPED / panel / _known(language_code) / f"{role}.md")
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """With values for placeholders; a line of placeholders that stand for nothing is left out."""
+    lines = []
+    for line in text.split("\n"):
+        names = [name for name in _PLACEHOLDER.findall(line) if name in values]
+        if not names or any(values[name] for name in names):
+            lines.append(_PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), line))
+    return "\n".join(lines)
+
+
+def misspelt(path: Path, known: Collection[str]) -> list[str]:
+    """One line for each placeholder that nobody fills in. Raises BadInput for an unreadable file."""
+    unknown = dict.fromkeys(name for name in _PLACEHOLDER.findall(_text(path)) if name not in known)
+    spelt = ", ".join(f"{{{name}}}" for name in known)
+    return [f"{path}: unknown placeholder {{{name}}} (known: {spelt})" for name in unknown]
 
 
 def render(base: str, sections: Sequence[Section]) -> str:
     return "\n\n".join((base, *(f"[{one.tag}]\n{one.content}" for one in sections)))
 
 
+def _known(language_code: str) -> str:
+    code = language_code.strip().lower()[:2]
+    return code if code in LANGUAGES else FALLBACK
+
+
 @cache
-def _read(panel: str, code: str, role: str) -> str:
-    path = files("parley.prompts") / panel / code / f"{role}.md"
-    return path.read_text(encoding="utf-8").strip()
+def _text(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+        if len(data) > _LARGEST_BYTES:
+            raise BadInput(f"{path}: {len(data)} bytes, more than {_LARGEST_BYTES}")
+        return data.decode("utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: not UTF-8 text (byte {error.start})") from error
+    except PermissionError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import yaml
 
-from parley.agents.absa.script import AbsaScript, recite_absa
+from parley.agents.absa.script import AbsaScript
 from parley.agents.brain import BrainFailure
 from parley.bus.contracts.absa.findings import Recalled, Remembered
 from parley.bus.contracts.absa.panel import AbsaPanel
@@ -111,7 +111,7 @@ def _next(state: DebateState, lines: AbsaScript, *, cancelled: bool) -> Sequence
             silent = True
             continue
         try:
-            content = recite_absa(lines, step.name, request, persona)
+            content = lines.recite(step.name, request, persona)
         except BrainFailure as failure:
             content = Failure(reason=failure.reason, detail=str(failure))
         spoken.append(TurnTaken(step=step.name, persona=persona, content=content))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from parley.agents.brain import BrainFailure
+from parley.agents.deliberation.script import DeliberationScript
 from parley.agents.script import Script, recite
 from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.contracts.deliberation.panel import DeliberationPanel
@@ -41,8 +42,8 @@ def panel(theta: str = "L3", **params: object) -> DeliberationPanel:
     )
 
 
-def script_of(vector: Vector) -> Script:
-    return Script.model_validate(vector.line)
+def script_of(vector: Vector) -> DeliberationScript:
+    return DeliberationScript.model_validate(vector.line)
 
 
 def scripted(script: Script) -> Voice:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import anyio
 
-from parley.agents.script import SCRIPT_BLOB, AnyScript
+from parley.agents.script import SCRIPT_BLOB, Script
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput, Panel
 from parley.bus.jetstream.bus import open_bus
@@ -127,7 +127,7 @@ async def submit(
     journal: Journal,
     debate: str,
     panel: Panel,
-    script: AnyScript,
+    script: Script,
     text: str = "a photograph",
 ) -> DebateRef:
     lines = json.dumps(script.model_dump(mode="json", exclude_unset=True))
@@ -165,7 +165,7 @@ async def closed_state(journal: Journal, ref: DebateRef, within_s: float = 30.0)
     """The state of a debate once it is closed; every decision in its log is recomputed."""
     await until_recorded(journal, ref, "ctl.closed", within_s)
     logged, undecodable = await journal.read(ref)
-    assert undecodable == []
+    assert undecodable == [], [one.reason for one in undecodable]
     report = audit([one.fact for one in logged])
     assert report.holds, report.discrepancies
     return report.state

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 from parley.agents.forensic.labels import Verdict
-from parley.agents.script import Script
+from parley.agents.verdicts.script import VerdictScript
 from parley.bus.contracts.base import Usage
 from parley.bus.contracts.facts import Fact, TurnTaken
 from parley.bus.contracts.panel import DebateInput
@@ -53,11 +53,11 @@ def write_recordings(count: int, file: Path, preset: str = "default") -> Path:
     return gold
 
 
-def _facts(chosen: VerdictPanel, script: Script, name: str) -> list[Fact]:
+def _facts(chosen: VerdictPanel, script: VerdictScript, name: str) -> list[Fact]:
     return [fact for fact, _ in play(chosen, script, DebateInput(text=name))]
 
 
-def _script(chance: Random, truth: Verdict) -> Script:
+def _script(chance: Random, truth: Verdict) -> VerdictScript:
     opening = {
         name: [_opinion(chance, truth, SKILL[name]), _sure(chance)]
         for name in ROSTER
@@ -68,7 +68,7 @@ def _script(chance: Random, truth: Verdict) -> Script:
         turned = [name for name in opening if chance.random() < PERSUADABLE]
         rounds.append({name: [_opinion(chance, truth, 0.8), _sure(chance)] for name in turned})
     absent = {name: {"silent": True} for name in ROSTER if name not in opening}
-    return Script.model_validate({"rounds": [{**rounds[0], **absent}, *rounds[1:]]})
+    return VerdictScript.model_validate({"rounds": [{**rounds[0], **absent}, *rounds[1:]]})
 
 
 def _opinion(chance: Random, truth: Verdict, skill: float) -> str:

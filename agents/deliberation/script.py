@@ -1,11 +1,33 @@
-"""The deliberation's part of a script: what its personas say in one iteration."""
+"""
+Scripts of deliberations.
+
+Each iteration holds what `rules terminate-regime` takes (the facilitator and the scores say it)
+and, if wanted, the debaters' words:
+
+    panel: deliberation
+    question: Lease or buy?
+    theta: L3
+    iterations:
+      - says:
+          analyst: {message: "…", position: lease, confidence: 0.7, axes: [cost]}
+          critic: "a text alone is the message"
+        axes: [cost]                 # those that were said, where this is left out
+        conclusion: lease
+      - {axes: [], forcing: {axis: ethics}, sensitivity: low}
+    summary: {conclusion: lease, rationale: "…"}
+
+After the last iteration nobody adds anything.
+"""
 
 from collections.abc import Iterator
+from typing import Annotated, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, JsonValue, model_validator
+from typing_extensions import override
 
 from parley.agents.brain import BrainFailure
 from parley.agents.cue import Cue
+from parley.agents.script import Script
 from parley.bus.contracts.base import Share, Text, Token
 from parley.bus.contracts.deliberation.content import (
     AxesJudgement,
@@ -27,8 +49,8 @@ from parley.bus.contracts.deliberation.content import (
     SummaryRequest,
     conclusion_text,
 )
-from parley.bus.contracts.deliberation.regimes import AxisName, Iteration
-from parley.bus.contracts.facts import FailureReason
+from parley.bus.contracts.deliberation.regimes import AxisName, Iteration, Theta
+from parley.bus.contracts.facts import Content, FailureReason, Request
 
 IterationRequest = DeliberateRequest | ScoreRequest | AxesRequest | ForceRequest | SenseRequest
 
@@ -53,6 +75,54 @@ class SpeechLine(Cue):
 
 class IterationLines(Iteration):
     says: dict[Token, SpeechLine] = Field(default_factory=dict)
+
+
+class DeliberationScript(Script):
+    key: ClassVar[str] = "iterations"
+
+    panel: Token = "deliberation"
+    question: Text = ""
+    theta: Theta | None = None
+    iterations: Annotated[tuple[IterationLines, ...], Field(min_length=1)]
+    summary: Summary | None = None
+
+    @property
+    @override
+    def about(self) -> str:
+        return self.text or self.question
+
+    @property
+    @override
+    def settings(self) -> dict[str, JsonValue]:
+        return {"theta": self.theta.value} if self.theta is not None else {}
+
+    @override
+    def agents(self) -> set[str]:
+        return {agent for lines in self.iterations for agent in lines.says}
+
+    def iteration(self, number: int) -> IterationLines:
+        """Counted from 1; an empty one after the last."""
+        within = number <= len(self.iterations)
+        return self.iterations[number - 1] if within else IterationLines()
+
+    @override
+    def cue(self, step: str, request: Request, persona: str) -> SpeechLine | None:
+        if not isinstance(request, IterationRequest):
+            return None
+        return self.iteration(request.iteration).says.get(persona)
+
+    @override
+    def recite(self, step: str, request: Request, persona: str) -> Content:
+        line = self.cue(step, request, persona)
+        if line is not None and line.fail is not None:
+            raise BrainFailure(FailureReason.BRAIN_ERROR, line.fail)
+        if isinstance(request, SummaryRequest):
+            return self.summary or sum_up(request)
+        if isinstance(request, IterationRequest):
+            return deliberate(self.iteration(request.iteration), request, persona)
+        raise BrainFailure(
+            FailureReason.UNSUPPORTED_REQUEST, f"the script knows nothing of {request.kind}"
+        )
 
 
 def deliberate(

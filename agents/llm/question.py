@@ -1,17 +1,24 @@
-"""What a persona's request becomes for a language model; each panel family asks in its own way."""
+"""
+What a persona's request becomes for a language model; each protocol asks in its own way.
+
+How is found by the entry points of the group `parley.questions`, under the protocol's name.
+"""
 
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict
+from typing_extensions import override
 
-from parley.agents.brain import Task
+from parley.agents.brain import Task, protocol_of
 from parley.bus.contracts.facts import Content, Request
 from parley.bus.errors import ParleyError
+from parley.bus.plugins import Plugins
 
 
 class Form(BaseModel):
@@ -21,6 +28,9 @@ class Form(BaseModel):
     Every field is required and carries no bound, since strict schemas know neither defaults nor
     bounds; what a value may be is the reader's business.
     """
+
+    # Fields that are chosen rather than said, though no list stands in the schema.
+    chosen: ClassVar[frozenset[str]] = frozenset()
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
@@ -84,10 +94,57 @@ class Abilities:
 
 
 class Questions(Protocol):
-    """A panel family's way to ask."""
+    """A protocol's way to ask."""
 
     def knows(self, request: Request) -> bool: ...
 
     async def ask(self, task: Task, abilities: Abilities) -> AnyQuestion:
         """Raises NotFound when there is nothing to ask about."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionOptions:
+    """
+    `language` is for protocols that otherwise find it out in the text of a debate; `prompts` is the
+    folder beside the user's panel files.
+    """
+
+    language: str | None = None
+    prompts: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionFamily:
+    """How the panels of a protocol ask."""
+
+    make: Callable[[QuestionOptions], Questions]
+    # What a panel's own prompts may fill in, and which prompts of the protocol they may replace;
+    # None where a panel has no prompts of its own.
+    placeholders: tuple[str, ...] | None = None
+    roles: tuple[str, ...] = ()
+
+
+FAMILIES: Mapping[str, QuestionFamily] = Plugins("parley.questions", QuestionFamily)
+
+
+class RegisteredQuestions(Questions):
+    """Those of every protocol, imported when a debate needs them."""
+
+    def __init__(self, options: QuestionOptions) -> None:
+        self._options = options
+        self._made: dict[str, Questions] = {}
+
+    @override
+    def knows(self, request: Request) -> bool:
+        protocol = protocol_of(request)
+        return protocol in FAMILIES and self._of(protocol).knows(request)
+
+    @override
+    async def ask(self, task: Task, abilities: Abilities) -> AnyQuestion:
+        return await self._of(task.protocol).ask(task, abilities)
+
+    def _of(self, protocol: str) -> Questions:
+        if protocol not in self._made:
+            self._made[protocol] = FAMILIES[protocol].make(self._options)
+        return self._made[protocol]

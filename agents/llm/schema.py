@@ -1,25 +1,27 @@
 """Forms as JSON schemas."""
 
 import json
-from functools import cache
+from functools import lru_cache
 
 from pydantic import JsonValue
 
 from parley.agents.llm.question import Form
 
+# Panels of verdicts have forms of their own.
+_SCHEMAS_KEPT = 512
 _SILENT_KEYS = frozenset({"title", "default", "description"})
 # Strict endpoints refuse a schema that bounds lengths; those that take them write to the point.
 _BOUNDS = frozenset({"maxLength", "maxItems"})
 
 
-@cache
+@lru_cache(_SCHEMAS_KEPT)
 def schema_of(form: type[Form], *, bounded: bool = False) -> dict[str, JsonValue]:
     """As strict endpoints want it: every field required, no other allowed."""
     silent = _SILENT_KEYS if bounded else _SILENT_KEYS | _BOUNDS
     return _strict(form.model_json_schema(), silent)
 
 
-@cache
+@lru_cache(_SCHEMAS_KEPT)
 def compact_schema(form: type[Form]) -> str:
     """For the text of a prompt."""
     schema = schema_of(form, bounded=True)

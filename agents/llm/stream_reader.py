@@ -77,7 +77,7 @@ def words_in(form: type[Form], text: str) -> str:
 
 @cache
 def _free_texts(form: type[Form]) -> frozenset[str]:
-    return _texts_of(schema_of(form))
+    return _texts_of(schema_of(form)) - form.chosen
 
 
 @cache

@@ -9,6 +9,7 @@ from parley.agents.forensic.specimen import copy_moved
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings
+from parley.console.archive.logs import log_of
 from parley.console.images.check import check
 from parley.console.images.files import Job
 from parley.console.images.report import Reports
@@ -33,10 +34,10 @@ async def show_photo(journal: Journal, settings: Settings, directory: Path) -> l
     seats = [(job.panel.name, persona) for persona in job.panel.everybody]
     name = new_id()
     async with staffed(journal, settings, seats, make_brain(BrainChoice(RULE))):
-        state = await debate_photo(journal, job, photo, name, {})
-    result = result_of(DebateRef(job.panel.name, name), state)
-    report = reports.write(photo, result, job.panel)
-    first, *rest = lines_of(explain(result, job.panel))
+        await debate_photo(journal, job, photo, name, {})
+        log = await log_of(journal, DebateRef(job.panel.name, name))
+    report = reports.write(photo, log)
+    first, *rest = lines_of(explain(result_of(log.ref, log.state), job.panel))
     return [
         "",
         f"   => {first}",

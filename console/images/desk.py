@@ -21,7 +21,7 @@ from parley.console.images.report import Reports
 from parley.console.images.words import explain, lines_of
 from parley.console.terminal.progress import progress_of
 from parley.console.transcript.text import one_line
-from parley.console.transcript.words import verdict
+from parley.console.transcript.verdicts import decision_in, verdict_words
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
 
@@ -75,24 +75,19 @@ class ImageReporter:
         for line in held:
             self._say(line)
 
-    async def conclude(self, photo: Photo, name: str, state: DebateState) -> None:
+    async def conclude(self, photo: Photo, name: str, state: DebateState, log: Log | None) -> None:
+        """`log` is there where a report is wanted."""
         result = result_of(DebateRef(self.job.panel.name, name), state)
         if result.status is not Status.COMPLETED:
             self.exit_code = max(self.exit_code, FAILED)
         reports = self._reports
-        report = (
-            await anyio.to_thread.run_sync(lambda: reports.write(photo, result, self.job.panel))
-            if reports is not None
-            else None
-        )
+        report = None
+        if reports is not None and log is not None:
+            reports.keep(log)
+            report = await anyio.to_thread.run_sync(reports.write, photo, log)
         for line in self._lines(photo, result, state, report):
             self._say(line)
         self._step()
-
-    def keep(self, log: Log) -> None:
-        """For report, backtest, verify and replay; the image stays where it is."""
-        if self._reports is not None:
-            self._reports.keep(log)
 
     def _lines(
         self, photo: Photo, result: VerdictResult, state: DebateState, report: Path | None
@@ -102,7 +97,8 @@ class ImageReporter:
             fields = {name: getattr(result, name) for name in VerdictResult.model_fields}
             yield model_line(PhotoResult(**fields, image=str(photo.path), report=where))
         elif self.job.several:
-            outcome = verdict(state.found(Decided)) if state.finding(Decided) else "no verdict"
+            decision = decision_in(state.finding(Decided))
+            outcome = verdict_words(decision) if decision is not None else "no verdict"
             yield f"{one_line(str(photo.path))}: {outcome}" + (f" ({where})" if where else "")
         else:
             yield ""

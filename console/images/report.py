@@ -5,19 +5,20 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from parley.agents.forensic.argue import Case, case_in
-from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.pictures import Drawing, draw_all
-from parley.bus.contracts.panel import PanelBase
 from parley.bus.contracts.verdicts.content import Standing
 from parley.bus.errors import BadInput
 from parley.console.archive.lines import DEBATES, fact_lines
 from parley.console.archive.logs import Log
-from parley.console.images.chart import chart
 from parley.console.images.check import Photo
 from parley.console.images.words import Explanation, explain, places
+from parley.console.reports.debate_blocks import declared_blocks, transcript_blocks
 from parley.console.reports.page import bullets, image, markup, page, safe
-from parley.console.reports.verdict_blocks import declared, in_words, transcript
-from parley.coordinator.protocols.verdicts.result import VerdictResult
+from parley.console.reports.verdict_chart import chart
+from parley.console.reports.verdicts import in_words
+from parley.console.transcript.transcript import transcript
+from parley.console.transcript.verdicts import tones_of
+from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
 
 
 class Reports:
@@ -31,7 +32,7 @@ class Reports:
         except OSError as error:
             raise BadInput(f"--out {directory}: {error.strerror}") from error
 
-    def write(self, photo: Photo, result: VerdictResult, panel: PanelBase) -> Path:
+    def write(self, photo: Photo, log: Log) -> Path:
         """The path of the HTML file; the pictures in it also stand beside it as PNG files."""
         name = self._free_name(photo.path.stem or "image")
         drawings = draw_all(photo.picture)
@@ -39,7 +40,7 @@ class Reports:
         try:
             for drawing in drawings:
                 (self._directory / f"{name}-{drawing.name}.png").write_bytes(drawing.png)
-            page.write_text(html_of(photo, result, panel, drawings), encoding="utf-8")
+            page.write_text(html_of(photo, log, drawings), encoding="utf-8")
         except OSError as error:
             raise BadInput(f"--out {self._directory}: {error.strerror}") from error
         return page
@@ -62,33 +63,31 @@ class Reports:
         return name
 
 
-def html_of(
-    photo: Photo, result: VerdictResult, panel: PanelBase, drawings: Iterable[Drawing]
-) -> str:
-    return page(photo.path.name, "\n".join(_body(photo, result, panel, drawings)))
+def html_of(photo: Photo, log: Log, drawings: Iterable[Drawing]) -> str:
+    return page(photo.path.name, "\n".join(_body(photo, log, drawings)))
 
 
-def _body(
-    photo: Photo, result: VerdictResult, panel: PanelBase, drawings: Iterable[Drawing]
-) -> Iterator[str]:
-    explanation = explain(result, panel)
-    verdict = result.final_verdict or Verdict.UNCERTAIN
+def _body(photo: Photo, log: Log, drawings: Iterable[Drawing]) -> Iterator[str]:
+    panel = log.state.running_panel
+    result, items = result_of(log.ref, log.state), transcript(log.facts)
+    explanation, tones = explain(result, panel), tones_of(panel)
     yield f'<h1>{safe(photo.path.name)}</h1><p class="facts">{safe(_facts(photo, result))}</p>'
-    yield f'<p class="verdict {verdict}">{safe(explanation.headline)}</p>'
+    tone = tones.get(result.final_verdict or "", "calm")
+    yield f'<p class="verdict {tone}">{safe(explanation.headline)}</p>'
     yield from _why(explanation)
     yield "<h2>Evidence</h2>"
     yield f'<div class="pictures">{"".join(map(_figure, drawings))}</div>'
     yield "<h2>Verdicts by round</h2>"
-    yield chart(result, panel.roster)
+    yield chart(result, panel.roster, tones)
     yield "<h2>Measurements</h2>"
     for opening in result.opening_statements:
         case = case_in(opening)
         if case is not None:
             yield _measurements(opening, case)
     yield "<h2>Transcript</h2>"
-    yield from markup(transcript(result))
+    yield from markup(transcript_blocks(items))
     yield "<h2>Why it stopped</h2>"
-    yield from markup(declared(result.declarations))
+    yield from markup(declared_blocks(items))
     yield "<h2>The manager's decision</h2>"
     yield from markup(in_words(result.manager_report))
     yield f"<p>{safe(result.rationale)}</p>"

@@ -87,9 +87,9 @@ async def _debate_all(
 
     async def debate(photo: Photo, name: str) -> None:
         state = await debate_photo(journal, desk.job, photo, name, references)
-        if desk.job.out is not None:
-            desk.keep(await log_of(journal, DebateRef(desk.job.panel.name, name)))
-        await desk.conclude(photo, name, state)
+        ref = DebateRef(desk.job.panel.name, name)
+        log = await log_of(journal, ref) if desk.job.out is not None else None
+        await desk.conclude(photo, name, state, log)
         places.release()
 
     with desk.progress():

@@ -4,25 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from parley.agents.forensic.argue import Case, case_in
-from parley.agents.forensic.labels import Verdict
 from parley.bus.contracts.panel import PanelBase
 from parley.bus.contracts.verdicts.content import Region
-from parley.console.transcript.words import WHY
+from parley.console.transcript.plain import spoken
+from parley.console.transcript.verdicts import PRESENTATION, labels_of
 from parley.coordinator.protocols.verdicts.result import VerdictResult
 
-_FINDING: dict[str, tuple[str, str]] = {
-    Verdict.AUTHENTIC: ("is", "an unaltered photograph from a camera"),
-    Verdict.MANIPULATED: ("was", "altered after it was taken"),
-    Verdict.AI_GENERATED: ("was", "made by an image generator"),
-}
-_LEANING: dict[str, str] = {
-    Verdict.AUTHENTIC: "an unaltered photograph",
-    Verdict.MANIPULATED: "an altered photograph",
-    Verdict.AI_GENERATED: "a generated image",
-    Verdict.UNCERTAIN: "nothing",
-}
 _DEGREES = ((0.85, "very probably"), (0.65, "probably"), (0.5, "more likely than not"))
-_WEAKEST = "perhaps, on weak evidence,"
+_WEAKEST = "perhaps, on weak evidence"
 _NEVER_KNOWN = "whether the scene is what its caption says: pixels do not tell"
 
 
@@ -39,15 +28,20 @@ class Explanation:
 def explain(result: VerdictResult, panel: PanelBase) -> Explanation:
     cases = {one.agent: case for one in result.opening_statements if (case := case_in(one))}
     roles = {persona.name: persona.role or persona.name for persona in panel.personas}
-    suspects = [case.regions for case in cases.values() if case.skill == "spatial"]
-    shown = result.final_verdict == Verdict.MANIPULATED
+    means = {label.name: label.means or spoken(label.name) for label in labels_of(panel)}
     return Explanation(
-        headline=_headline(result),
-        grounds=tuple(f"{roles[agent]}: {_ground(case)}" for agent, case in cases.items()),
+        headline=_headline(result, means),
+        grounds=tuple(f"{roles[agent]}: {_ground(case, means)}" for agent, case in cases.items()),
         how_it_ended=_ended(result),
-        regions=tuple(box for boxes in suspects for box in boxes) if shown else (),
+        regions=_regions(result),
         undetermined=tuple(dict.fromkeys(_undetermined(result, cases, roles))),
     )
+
+
+def _regions(result: VerdictResult) -> tuple[Region, ...]:
+    """Of whoever was asked where, once the verdict was that something is to be found."""
+    answers = (one.answer for one in result.follow_ups)
+    return tuple(box for answer in answers if answer is not None for box in answer.regions)
 
 
 def lines_of(explanation: Explanation) -> Iterator[str]:
@@ -67,31 +61,37 @@ def places(regions: tuple[Region, ...]) -> str:
     )
 
 
-def _headline(result: VerdictResult) -> str:
+def _headline(result: VerdictResult, means: dict[str, str]) -> str:
     verdict, confidence = result.final_verdict, result.confidence
     if verdict is None or confidence is None:
         return "There is no verdict: the debate did not come to an end."
-    if verdict == Verdict.UNCERTAIN:
+    if list(means)[-1:] == [verdict]:
         return "It cannot be said whether this image is what it seems: the evidence is not enough."
     degree = next((word for least, word in _DEGREES if confidence >= least), _WEAKEST)
-    verb, finding = _FINDING[verdict]
-    return f"This image {verb} {degree} {finding} (confidence {confidence:.0%})."
+    name = spoken(verdict).capitalize()
+    return f"{name}, {degree}: {means.get(verdict, name)} (confidence {confidence:.0%})."
 
 
-def _ground(case: Case) -> str:
+def _ground(case: Case, means: dict[str, str]) -> str:
     if case.declared is not None:
-        return f"{case.declared_because}; that speaks for {_LEANING[case.declared]}"
-    if case.skill == "watermark":
-        return "found no credentials, no generator's mark and no intact record of a camera"
+        return f"{case.declared_because}; that speaks for {_named(case.declared, means)}"
+    if not case.measurements and not case.regions:
+        return "found nothing that it could measure"
     best = case.belief.best
     many = "regions" if len(case.regions) > 1 else "region"
     place = f", with {len(case.regions)} suspect {many}" if case.regions else ""
-    return f"its own measurements favour {_LEANING[best]} ({case.belief.of(best):.0%}{place})"
+    share = f"{case.belief.of(best):.0%}{place}"
+    return f"its own measurements favour {_named(best, means)} ({share})"
+
+
+def _named(label: str, means: dict[str, str]) -> str:
+    return f"“{spoken(label)}”" if label in means else spoken(label)
 
 
 def _ended(result: VerdictResult) -> str:
     rounds = "1 round" if result.total_rounds == 1 else f"{result.total_rounds} rounds"
-    why = WHY[result.termination_reason] if result.termination_reason else "it was broken off"
+    reason = result.termination_reason
+    why = PRESENTATION.why(reason) if reason else "it was broken off"
     if result.final_verdict is None or result.opening_vote is None:
         return f"The debate ended after {rounds}: {why}."
     vote = (

@@ -1,5 +1,9 @@
 """Figures as people read them."""
 
+from collections.abc import Mapping
+
+from parley.console.reports.charts import Bar, bars
+from parley.console.reports.document import Picture, Table
 from parley.console.reports.intervals import ShareOf
 
 
@@ -28,3 +32,13 @@ def share_text(share: ShareOf | None) -> str:
     if share is None or share.share is None or share.interval is None:
         return "-"
     return f"{interval_text(share)} of {share.of}"
+
+
+def counts(what: str, of: str, counts: Mapping[str, int]) -> Picture:
+    total = sum(counts.values())
+    rows = [(name, number, percent(number / total)) for name, number in counts.items()]
+    shown = [Bar(name, number, f"{number} ({share})") for name, number, share in rows]
+    table = tuple((name, str(number), share) for name, number, share in rows)
+    return Picture(
+        bars(shown, f"{of} by {what}"), Table((what, of, "share"), table, frozenset({1, 2}))
+    )

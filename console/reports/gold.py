@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
-from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.files import read_text
+from parley.console.transcript.presentation import presentation_of
 from parley.coordinator.core.protocol import Answer, Parts
 from parley.coordinator.core.state import DebateState
-from parley.coordinator.protocols.absa.polarity import canonical
 
 IDS = ("id", "debate_id", "text_id", "uid", "file", "image", "path", "name")
 LABELS = ("gold", "verdict", "label", "polarity", "sentence_polarity", "conclusion")
@@ -46,11 +45,13 @@ class Gold:
 
     def of(self, ref: DebateRef, state: DebateState) -> Truth | None:
         """By the debate's id, the sentence's id, or the name of the image."""
-        names = [str(ref), ref.id]
-        if isinstance(state.panel, AbsaPanel):
-            names += [state.panel.sample.text_id, state.panel.sample.uid]
-        names += [state.input.text, Path(state.input.text[:255]).stem]
-        return next((self._truths[name] for name in names if name in self._truths), None)
+        panel, about = state.running_panel, state.input.text
+        told = presentation_of(panel.protocol)
+        names = (str(ref), ref.id, *told.names(panel), about, Path(about[:255]).stem)
+        truth = next((self._truths[name] for name in names if name in self._truths), None)
+        if truth is None or truth.tuples is None:
+            return truth
+        return Truth(truth.label, frozenset(map(told.part, truth.tuples)))
 
 
 NO_GOLD = Gold({})
@@ -106,12 +107,11 @@ def _truth(line: Mapping[str, object]) -> Truth | None:
 
 
 def _tuples(listed: list[object]) -> Parts:
-    pairs = [
+    return frozenset(
         (_first(one, TERMS), _folded(str(one.get("polarity", ""))))
         for one in listed
         if isinstance(one, Mapping)
-    ]
-    return frozenset((term, canonical(polarity) or polarity) for term, polarity in pairs)
+    )
 
 
 def _folded(text: str) -> str:

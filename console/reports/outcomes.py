@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.base import Contract
-from parley.bus.contracts.facts import Status
-from parley.bus.contracts.verdicts.content import TerminationReason
+from parley.bus.contracts.facts import OperationalReason, Status
 from parley.console.archive.logs import Log
 from parley.console.cli.exits import warn
 from parley.console.reports.gold import Gold
+from parley.console.transcript.presentation import presentation_of
 from parley.console.transcript.text import one_line
 from parley.coordinator.core.accounting import errors_of, usage_of
 from parley.coordinator.core.endings import Ending, ending_of
@@ -19,7 +18,7 @@ from parley.coordinator.core.state import DebateState
 TOPIC_WIDTH = 200
 # In place of a debate's status.
 UNREADABLE = "unreadable"
-CUT_SHORT = TerminationReason.BUDGET_EXHAUSTED.value
+CUT_SHORT = OperationalReason.BUDGET_EXHAUSTED.value
 
 
 class DebateRow(Contract):
@@ -67,14 +66,24 @@ class Outcome:
     @property
     def subject(self) -> str:
         """What variants of a run have in common: the sentence, the question, the image."""
-        panel, about = self.log.state.panel, self.log.state.input
-        if isinstance(panel, AbsaPanel) and panel.sample.text_id:
-            return panel.sample.text_id
+        panel, about = self.log.state.running_panel, self.log.state.input
+        names = presentation_of(panel.protocol).names(panel)
+        if names:
+            return names[0]
         return about.text or ",".join(ref.sha256 for ref in about.blobs.values())
 
 
 def outcomes_of(logs: Sequence[Log], gold: Gold, variant: str = "") -> tuple[Outcome, ...]:
     return tuple(_outcome_or_line(log, gold, variant) for log in logs)
+
+
+def by_protocol(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+    """Of those that can be read."""
+    found: dict[str, list[Outcome]] = {}
+    for one in outcomes:
+        if one.is_readable:
+            found.setdefault(one.row.protocol, []).append(one)
+    return found
 
 
 def _outcome_or_line(log: Log, gold: Gold, variant: str) -> Outcome:

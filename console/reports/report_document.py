@@ -1,13 +1,11 @@
 """A set of debates in words, tables and charts."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from parley.console.reports.aspects import AspectFigures
 from parley.console.reports.backtest_document import presets_blocks
 from parley.console.reports.charts import Bar, bars
 from parley.console.reports.document import (
     Block,
-    Callout,
     Card,
     Cards,
     Document,
@@ -17,13 +15,20 @@ from parley.console.reports.document import (
     Picture,
     Table,
 )
-from parley.console.reports.figures import count, decimal, interval_text, percent, share_text
+from parley.console.reports.figures import (
+    count,
+    counts,
+    decimal,
+    interval_text,
+    percent,
+    share_text,
+)
 from parley.console.reports.intervals import ShareOf
 from parley.console.reports.outcomes import CUT_SHORT, DebateRow
 from parley.console.reports.summary import GroupFigures, Report
 from parley.console.reports.variants import Gain, VariantRow
-
-_LEVELS = {"[WARN/HIGH]": "high", "[WARN/LOW]": "low", "[NOTE]": "note"}
+from parley.console.transcript.plain import spoken
+from parley.console.transcript.presentation import presentation_of
 
 
 def report_document(report: Report, title: str, details: Sequence[Block]) -> Document:
@@ -68,24 +73,15 @@ def _blocks(report: Report, details: Sequence[Block]) -> Iterator[Block]:
 
 def _group(group: GroupFigures) -> Iterator[Block]:
     yield Cards(tuple(_cards(group)))
-    yield from _warnings(group.aspects)
     yield Heading("How they ended", 3)
-    yield _counts("reason", "debates", group.reasons)
+    yield counts("reason", "debates", group.reasons)
     yield Heading("Rounds", 3)
     taken = {count(rounds, "round"): number for rounds, number in group.rounds.items()}
-    yield _counts("rounds", "debates", taken)
-    if group.aspects is not None:
-        yield from _aspects(group.aspects)
-
-
-def _counts(what: str, of: str, counts: Mapping[str, int]) -> Picture:
-    total = sum(counts.values())
-    rows = [(name, number, percent(number / total)) for name, number in counts.items()]
-    shown = [Bar(name, number, f"{number} ({share})") for name, number, share in rows]
-    table = tuple((name, str(number), share) for name, number, share in rows)
-    return Picture(
-        bars(shown, f"{of} by {what}"), Table((what, of, "share"), table, frozenset({1, 2}))
-    )
+    yield counts("rounds", "debates", taken)
+    for protocol, figures in group.figures.items():
+        shown = presentation_of(protocol).figure_blocks
+        if shown is not None:
+            yield from shown(figures)
 
 
 def _cards(group: GroupFigures) -> Iterator[Card]:
@@ -122,30 +118,6 @@ def _share(share: ShareOf | None) -> tuple[str, str]:
     return percent(share.share), share_text(share).partition(" % ")[2]
 
 
-def _warnings(aspects: AspectFigures | None) -> Iterator[Block]:
-    for one in aspects.warnings if aspects is not None else ():
-        yield Callout(_LEVELS[one.level], f"{one.level} {one.metric} {one.value:.2f}: {one.tip}")
-
-
-def _aspects(aspects: AspectFigures) -> Iterator[Block]:
-    yield Heading("The override gate", 3)
-    yield Paragraph(
-        f"Of {count(aspects.gate_applied + aspects.gate_skipped, 'aspect')} that the debate spoke"
-        f" about, {aspects.gate_applied} were overridden and {aspects.gate_skipped} left alone."
-    )
-    if aspects.skip_reasons:
-        yield _counts("skip reason", "aspects", aspects.skip_reasons)
-    adopted = aspects.adoption.adopt_reason_counts
-    if adopted:
-        yield Heading("Adoption", 3)
-        yield _counts("adopt reason", "sentences", adopted)
-    yield Heading("Mapping of the debate to aspects", 3)
-    metrics = aspects.metrics.model_dump()
-    rates = {name: value for name, value in metrics.items() if isinstance(value, float)}
-    rows = tuple((name, percent(value)) for name, value in rates.items())
-    yield Table(("figure", "value"), rows, frozenset({1}))
-
-
 def _variants(variants: Sequence[VariantRow]) -> Iterator[Block]:
     yield Heading("Variants")
     first = variants[0].name
@@ -163,20 +135,20 @@ def _variants(variants: Sequence[VariantRow]) -> Iterator[Block]:
         ),
         frozenset(range(1, 5)),
     )
+    shares = list(dict.fromkeys(name for one in variants for name in one.shares))
     yield Table(
-        ("variant", "mean rounds", "turns", "changed by debate", "override applied", "adopted"),
+        ("variant", "mean rounds", "turns", "changed by debate", *map(spoken, shares)),
         tuple(
             (
                 one.name,
                 decimal(one.mean_rounds),
                 str(one.calls),
                 interval_text(one.changed_by_debate),
-                interval_text(one.override_applied),
-                interval_text(one.adopted),
+                *(interval_text(one.shares.get(name)) for name in shares),
             )
             for one in variants
         ),
-        frozenset(range(1, 6)),
+        frozenset(range(1, 4 + len(shares))),
     )
     judged = [one for one in variants if one.accuracy is not None]
     shown = judged or [one for one in variants if one.unlike_first is not None]

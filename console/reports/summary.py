@@ -3,17 +3,25 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from pydantic import SerializeAsAny
+
 from parley import __version__
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Status
-from parley.console.reports.aspects import AspectFigures, aspect_figures
 from parley.console.reports.backtests import Point, backtest, cases_of, summarise
-from parley.console.reports.changes import Changes, presets
+from parley.console.reports.changes import Changes
 from parley.console.reports.gold import Gold
 from parley.console.reports.intervals import METHODS, ShareOf, share_of
-from parley.console.reports.outcomes import CUT_SHORT, DebateRow, Outcome, outcomes_of
+from parley.console.reports.outcomes import (
+    CUT_SHORT,
+    DebateRow,
+    Outcome,
+    by_protocol,
+    outcomes_of,
+)
 from parley.console.reports.sources import Group
 from parley.console.reports.variants import WHOLE, VariantRow, variant_rows
+from parley.console.transcript.presentation import presentation_of
 
 MOST_LISTED = 10
 INCOMPLETE = (Status.COMPLETED.value, CUT_SHORT)
@@ -58,14 +66,15 @@ class GroupFigures(Contract):
     cost: float
     seconds: float
     missed_turns: int
-    aspects: AspectFigures | None
+    # What its protocols count besides, by protocol.
+    figures: dict[str, SerializeAsAny[Contract]]
 
 
 class Report(Contract):
     parley: str
     groups: tuple[GroupFigures, ...]
     variants: tuple[VariantRow, ...]
-    # Of debates of verdicts only: the brief's presets, decided anew from the same recordings.
+    # The presets of protocols that have some, decided anew from the same recordings.
     presets: tuple[Point, ...]
     slowest: tuple[DebateRow, ...]
     costliest: tuple[DebateRow, ...]
@@ -120,7 +129,7 @@ def group_figures(name: str, outcomes: Sequence[Outcome]) -> GroupFigures:
         cost=sum(row.cost for row in rows),
         seconds=sum(row.seconds for row in rows),
         missed_turns=sum(row.missed_turns for row in rows),
-        aspects=aspect_figures(outcomes),
+        figures=_figures(outcomes),
     )
 
 
@@ -144,19 +153,29 @@ def _flips(rows: Sequence[DebateRow]) -> Flips | None:
     )
 
 
+def _figures(outcomes: Sequence[Outcome]) -> dict[str, Contract]:
+    found = {}
+    for protocol, some in by_protocol(outcomes).items():
+        count = presentation_of(protocol).figures
+        figures = count(some) if count is not None else None
+        if figures is not None:
+            found[protocol] = figures
+    return found
+
+
 def _presets(outcomes: Sequence[Outcome], gold: Gold) -> tuple[Point, ...]:
-    logs = [one.log for one in outcomes if one.row.protocol == "verdicts" and one.is_readable]
-    if not logs:
-        return ()
-    cases = cases_of(logs)
-    return tuple(
-        Point(
-            name=name,
-            value=None,
-            summary=summarise(backtest(cases, Changes(preset=name), gold)),
-        )
-        for name in presets()
-    )
+    points = []
+    for protocol, some in by_protocol(outcomes).items():
+        cases = cases_of([one.log for one in some])
+        points += [
+            Point(
+                name=name,
+                value=None,
+                summary=summarise(backtest(cases, Changes(preset=name), gold)),
+            )
+            for name in presentation_of(protocol).presets()
+        ]
+    return tuple(points)
 
 
 def _most(

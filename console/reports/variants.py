@@ -1,14 +1,12 @@
 """Variants of one run beside each other: what each switch is worth, and how sure that is."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from parley.bus.contracts.absa.findings import Overridden
-from parley.bus.contracts.absa.gate import AdoptDecision
-from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Status
 from parley.console.reports.intervals import Interval, ShareOf, paired_difference, share_of
-from parley.console.reports.outcomes import Outcome
+from parley.console.reports.outcomes import Outcome, by_protocol
+from parley.console.transcript.presentation import presentation_of
 
 # The variant that the others are compared with, where there is one of this name.
 WHOLE = "default"
@@ -34,9 +32,8 @@ class VariantRow(Contract):
     accuracy_gain: Gain | None
     # Results that differ from the first variant's for the same input; None of the first itself.
     unlike_first: ShareOf | None
-    # Of sentences only.
-    override_applied: ShareOf | None
-    adopted: ShareOf | None
+    # What its protocol counts besides.
+    shares: dict[str, ShareOf]
 
 
 def variant_rows(variants: Sequence[tuple[str, Sequence[Outcome]]]) -> tuple[VariantRow, ...]:
@@ -68,8 +65,7 @@ def _row(name: str, outcomes: Sequence[Outcome], first: dict[str, Outcome] | Non
         accuracy=share_of(sum(judged), len(judged)) if judged else None,
         accuracy_gain=_gain(pairs),
         unlike_first=share_of(unlike, len(pairs)) if first is not None else None,
-        override_applied=_of_sentences(outcomes, _applied),
-        adopted=_of_sentences(outcomes, _adopted),
+        shares=_shares(outcomes),
     )
 
 
@@ -85,20 +81,9 @@ def _gain(pairs: Sequence[tuple[Outcome, Outcome]]) -> Gain | None:
     return Gain(mean=found.mean, interval=found.interval, pairs=len(differences))
 
 
-def _of_sentences(outcomes: Sequence[Outcome], holds: Callable[[Outcome], bool]) -> ShareOf | None:
-    about = [one for one in outcomes if isinstance(one.log.state.panel, AbsaPanel)]
-    settled = [one for one in about if one.log.state.finding(Overridden) is not None]
-    return share_of(sum(map(holds, settled)), len(settled)) if about else None
-
-
-def _applied(one: Outcome) -> bool:
-    overridden = one.log.state.finding(Overridden)
-    return overridden is not None and overridden.outcome.stats.applied > 0
-
-
-def _adopted(one: Outcome) -> bool:
-    overridden = one.log.state.finding(Overridden)
-    return (
-        overridden is not None
-        and overridden.outcome.adoption.adopt_decision is AdoptDecision.ADOPTED
-    )
+def _shares(outcomes: Sequence[Outcome]) -> dict[str, ShareOf]:
+    found: dict[str, ShareOf] = {}
+    for protocol, some in by_protocol(outcomes).items():
+        counted = presentation_of(protocol).shares
+        found |= counted(some) if counted is not None else {}
+    return found

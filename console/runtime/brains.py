@@ -7,11 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from parley.agents.brain import Brain
-from parley.agents.llm.absa.questions import AbsaQuestions
-from parley.agents.llm.deliberation.questions import DeliberationQuestions
-from parley.agents.llm.question import Questions
-from parley.agents.llm.verdicts.measures import SkillMeasures
-from parley.agents.llm.verdicts.questions import VerdictQuestions
+from parley.agents.llm.question import QuestionOptions, Questions, RegisteredQuestions
 from parley.agents.registry import AutoBrain, RuleBrain
 from parley.agents.script import ScriptedBrain
 from parley.bus.contracts.panel import Panel, PanelBase
@@ -23,6 +19,7 @@ from parley.configs.settings import Settings
 from parley.console.cli.exits import warn
 from parley.console.runtime.budgets import check_prices
 from parley.console.runtime.plan import ScriptFile, read_script
+from parley.console.runtime.prompt_files import prompts_in, raise_for_prompts
 from parley.console.runtime.seat_settings import unknown_seats
 
 SCRIPT = "script"
@@ -50,7 +47,7 @@ class BrainChoice:
         return self.kind in {AUTO, RULE}
 
 
-def parse_brain(text: str) -> BrainChoice:
+def parse_brain(text: str, panels_dir: Path | None = None) -> BrainChoice:
     kind, colon, file = text.partition(":")
     known = [AUTO, RULE, SCRIPT, MODEL]
     if kind not in known:
@@ -61,7 +58,7 @@ def parse_brain(text: str) -> BrainChoice:
         raise BadInput(f"--brain: {kind} takes no file")
     if colon and not file:
         raise BadInput("--brain: script: should name a file, for example script:debate.yaml")
-    return BrainChoice(kind, read_script(Path(file)) if file else None)
+    return BrainChoice(kind, read_script(Path(file), panels_dir) if file else None)
 
 
 def make_brain(choice: BrainChoice) -> Brain:
@@ -73,13 +70,14 @@ def make_brain(choice: BrainChoice) -> Brain:
     return ScriptedBrain(choice.script.content if choice.script else None)
 
 
-def questions(language: str | None = None) -> Sequence[Questions]:
+def questions(language: str | None = None, panels_dir: Path | None = None) -> Sequence[Questions]:
     """
-    How each panel family asks a language model.
+    How a language model is asked, whatever the protocol.
 
-    `language` is for those who find it out in the text of a debate.
+    `language` is for those who find it out in the text of a debate; prompts of the user's own stand
+    beside the panels.
     """
-    return (VerdictQuestions(SkillMeasures()), AbsaQuestions(), DeliberationQuestions(language))
+    return (RegisteredQuestions(QuestionOptions(language, prompts_in(panels_dir))),)
 
 
 @asynccontextmanager
@@ -104,7 +102,9 @@ async def open_brain(
     warn(unknown_seats(settings.model, settings.panels))
     for panel in panels:
         check_prices(panel, seats, settings.model)
-    async with open_model_brain(settings.model, seats, questions(), journal) as brain:
+    raise_for_prompts(dict.fromkeys(panel for panel, _ in seats), settings.panels)
+    asking = questions(panels_dir=settings.panels)
+    async with open_model_brain(settings.model, seats, asking, journal) as brain:
         yield brain
 
 

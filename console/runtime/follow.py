@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.partial import Partial
-from parley.bus.errors import BadInput, DecodeError, Denied, NotFound, ProtocolError
+from parley.bus.errors import BadInput, DecodeError, Denied, NotFound, NotInstalled, ProtocolError
 from parley.bus.journal import Journal, Logged
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef, Subjects
@@ -119,10 +119,23 @@ async def find(journal: Journal, name: str) -> DebateRef:
     """The debate by its id, or by `panel/id` where an id stands in several panels."""
     refs = sorted(one.ref for one in await journal.submissions(*named(name)))
     if not refs:
+        await _refuse_foreign(journal, named(name))
         raise NotFound(f"no debate {name!r} on this server (parley list shows them)")
     if len(refs) > 1:
         raise BadInput(f"{name!r} stands in several panels: {', '.join(map(str, refs))}")
     return refs[0]
+
+
+async def _refuse_foreign(journal: Journal, ref: DebateRef) -> None:
+    """Raises NotInstalled where the debate is there, but of a protocol that this program lacks."""
+    for record in await journal.bus.read(journal.subjects.submissions(*ref)):
+        try:
+            journal.decode(record)
+        except NotInstalled as error:
+            address = journal.subjects.parse(record.subject)
+            raise NotInstalled(f"{address and address[0]}: {error}") from error
+        except DecodeError:
+            continue
 
 
 def named(name: str) -> DebateRef:

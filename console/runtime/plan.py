@@ -8,9 +8,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from parley.agents.script import AnyScript, Script, script_schema
+from parley.agents.script import Script, script_schema
 from parley.bus.contracts.panel import Panel
-from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import BadInput
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import explain
@@ -20,11 +19,12 @@ from parley.configs.panels import (
     Override,
     Resolution,
     panel_path,
+    panel_paths,
     parse_sets,
     read_panel,
     resolve,
 )
-from parley.coordinator.protocols.verdicts.trust import resolve_trust
+from parley.console.inputs.kind import input_of
 
 # Without letters that are mistaken for digits; in ASCII order, so that ids sort by time.
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -54,7 +54,7 @@ class Wishes:
 @dataclass(frozen=True, slots=True)
 class ScriptFile:
     path: Path
-    content: AnyScript
+    content: Script
     data: bytes
 
 
@@ -69,15 +69,24 @@ def new_id() -> str:
     )
 
 
-def read_script(path: Path) -> ScriptFile:
+def read_script(path: Path, panels_dir: Path | None = None) -> ScriptFile:
     """Raises BadInput with one line for each mistake."""
     raw = read_mapping(path)
-    schema = script_schema(raw)
+    schema = script_schema(raw, _protocol_of(raw.get("panel"), panels_dir))
     try:
         content = schema.model_validate(raw)
     except ValidationError as error:
         raise BadInput("\n".join(explain(error, schema, lambda _: str(path)))) from error
     return ScriptFile(path, content, path.read_bytes())
+
+
+def _protocol_of(panel: object, panels_dir: Path | None) -> str | None:
+    """Of the panel that a script names; None where it names none that there is."""
+    path = panel_paths(panels_dir).get(panel) if isinstance(panel, str) else None
+    try:
+        return read_panel(path)[0].protocol if path is not None else None
+    except BadInput:
+        return None
 
 
 def wished_panel(name: str, wishes: Wishes) -> Resolution:
@@ -110,10 +119,7 @@ def scripted_panel(script: ScriptFile, wishes: Wishes) -> Resolution:
     overrides = [
         Override(key, value, f"{script.path}: params") for key, value in content.params.items()
     ]
-    if isinstance(content, Script) and content.theta is not None:
-        overrides.append(Override("theta", content.theta.value, f"{script.path}: theta"))
-    if isinstance(content, Script) and content.report is not None:
-        overrides.append(Override("manager", True, f"{script.path}: report"))
+    overrides += [Override(key, value, str(script.path)) for key, value in content.settings.items()]
     try:
         resolution = resolve(
             content.panel,
@@ -129,13 +135,7 @@ def scripted_panel(script: ScriptFile, wishes: Wishes) -> Resolution:
     known = _everybody(content.panel, wishes) if wishes.roster else resolution.panel.roster
     strangers = sorted(content.agents() - set(known))
     mistakes = [f"{script.path}: {name_unknown('agent', one, known)}" for one in strangers]
-    if isinstance(content, Script) and isinstance(resolution.panel, VerdictPanel):
-        verdicts = resolution.panel.verdicts
-        mistakes += [
-            f"{script.path}: {place}: {name_unknown('verdict', verdict, verdicts)}"
-            for place, verdict in content.verdicts().items()
-            if verdict not in verdicts
-        ]
+    mistakes += [f"{script.path}: {one}" for one in content.mistakes(resolution.panel)]
     if mistakes:
         raise BadInput("\n".join(mistakes))
     return _complete(resolution)
@@ -147,11 +147,8 @@ def _everybody(name: str, wishes: Wishes) -> tuple[str, ...]:
 
 
 def _complete(resolution: Resolution) -> Resolution:
-    panel = resolution.panel
-    if not isinstance(panel, VerdictPanel):
-        return resolution
-    trust, warnings = resolve_trust(panel.roster, panel.trust)
-    return Resolution(panel.model_copy(update={"trust": trust}), (*resolution.warnings, *warnings))
+    whole = input_of(resolution.panel).complete(resolution.panel)
+    return Resolution(whole.panel, (*resolution.warnings, *whole.warnings))
 
 
 def _with_file(mistakes: str, path: Path) -> str:

@@ -8,10 +8,9 @@ step's deadline misses the turn.
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from parley.agents.absa.script import AbsaLine, AbsaScript, recite_absa
 from parley.agents.brain import BrainFailure
 from parley.agents.cue import Cue
-from parley.agents.script import AnyScript, ScriptedBrain, cue_for, recite
+from parley.agents.script import Script, ScriptedBrain
 from parley.bus.contracts.facts import (
     Content,
     DeadlineFired,
@@ -32,7 +31,7 @@ Speak = Callable[[str, Request], Content]
 Said = TurnTaken | DeadlineFired
 
 
-def play(panel: Panel, script: AnyScript, about: DebateInput) -> Iterator[tuple[Fact, DebateState]]:
+def play(panel: Panel, script: Script, about: DebateInput) -> Iterator[tuple[Fact, DebateState]]:
     """Every fact of the debate, with the state that it leads to."""
     return _run(panel, about, lambda step: _scripted(step, script))
 
@@ -96,7 +95,7 @@ def _spoken(step: Step, speak: Speak) -> Iterator[Said]:
         yield TurnTaken(step=step.name, persona=name, content=speak(name, request))
 
 
-def _scripted(step: Step, script: AnyScript) -> Iterator[Said]:
+def _scripted(step: Step, script: Script) -> Iterator[Said]:
     lines = {name: _line(script, step, name) for name in step.waiting_for}
     speaking = [name for name, line in lines.items() if _speaks_in_time(line, step)]
     for name in sorted(speaking, key=lambda name: lines[name].delay_s):
@@ -110,22 +109,18 @@ def _scripted(step: Step, script: AnyScript) -> Iterator[Said]:
         yield DeadlineFired(step=step.name)
 
 
-def _line(script: AnyScript, step: Step, persona: str) -> Cue | AbsaLine:
-    if isinstance(script, AbsaScript):
-        return script.line(step.name, persona) or Cue()
-    return cue_for(script, _request(step), persona) or Cue()
+def _line(script: Script, step: Step, persona: str) -> Cue:
+    return script.cue(step.name, _request(step), persona) or Cue()
 
 
-def _speaks_in_time(line: Cue | AbsaLine, step: Step) -> bool:
+def _speaks_in_time(line: Cue, step: Step) -> bool:
     return not line.silent and line.delay_s < step.ask.deadline_s
 
 
-def _content(script: AnyScript, step: Step, persona: str) -> Content:
+def _content(script: Script, step: Step, persona: str) -> Content:
     request = _request(step)
     try:
-        if isinstance(script, AbsaScript):
-            return recite_absa(script, step.name, request, persona)
-        return recite(script, request, persona)
+        return script.recite(step.name, request, persona)
     except BrainFailure as failure:
         return Failure(reason=failure.reason, detail=str(failure))
 

@@ -11,8 +11,7 @@ from parley.agents.absa.brain import think
 from parley.agents.absa.script import empty_answer
 from parley.agents.deliberation.question import Question, parse_question
 from parley.agents.deliberation.rule import answer
-from parley.agents.forensic.labels import Verdict
-from parley.agents.script import AnyScript, Script
+from parley.agents.script import Script, StepScript
 from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.absa.requests import AbsaRequest
 from parley.bus.contracts.declaration import Sensitivity
@@ -58,7 +57,7 @@ _CANDIDATES = ("(first)", "(second)", "(third)")
 
 
 def asks(
-    panel: Panel, persona: str, material: Material, script: AnyScript | None
+    panel: Panel, persona: str, material: Material, script: Script | None
 ) -> Iterator[tuple[str, Request]]:
     """What the persona is asked, step by step; no more is played than is looked at."""
     for fact, _ in _played(panel, material, script):
@@ -68,7 +67,7 @@ def asks(
 
 
 def _played(
-    panel: Panel, material: Material, script: AnyScript | None
+    panel: Panel, material: Material, script: Script | None
 ) -> Iterator[tuple[Fact, DebateState]]:
     about = DebateInput(text=material.text)
     if script is None and isinstance(panel, AbsaPanel):
@@ -78,7 +77,7 @@ def _played(
         return play_on(panel, about, _deliberation(question))
     if script is None and isinstance(panel, VerdictPanel):
         return play_on(panel, about, _verdicts(panel))
-    return play(panel, script or Script(rounds=({},)), about)
+    return play(panel, script or StepScript(panel=panel.name, steps={}), about)
 
 
 def _absa(text: str) -> Speak:
@@ -104,13 +103,13 @@ def _deliberation(question: Question | None) -> Speak:
 
 def _verdicts(panel: VerdictPanel) -> Speak:
     """So chosen that every kind of ask comes up: the first is as sure as all others are, of another thing."""
+    *_, others, alone = ("", *(panel.verdicts[:-1] or ("first", "second")))
 
     def speak(persona: str, request: Request) -> Content:
         match request:
             case OpeningRequest():
-                alone = persona == panel.roster[0]
                 return Statement(
-                    verdict=Verdict.AUTHENTIC if alone else Verdict.AI_GENERATED,
+                    verdict=alone if persona == panel.roster[0] else others,
                     confidence=0.9,
                     reasoning=f"(what {persona} says)",
                     arguments=(f"(the evidence of {persona})",),

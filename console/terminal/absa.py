@@ -1,43 +1,38 @@
 """The live board of one sentence: before and after the debate, who proposes what, what came of it."""
 
-from rich.console import Group, RenderableType
-from rich.panel import Panel
+from collections.abc import Iterable
+
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from parley.bus.contracts.absa.findings import Moderated, Overridden
 from parley.bus.contracts.absa.gate import Decision
-from parley.bus.contracts.absa.sentiment import AspectItem, AspectSentiment, AtsaOutput
 from parley.bus.subjects import DebateRef
-from parley.console.terminal.absa_marks import coloured, marks_of
-from parley.console.transcript.absa import edit_words, gate_words
+from parley.console.terminal.plain import framed, moment
+from parley.console.transcript.absa import TONES, adoption_words, edit_words, gate_words, stage1_of
+from parley.console.transcript.absa_marks import SHOWN, Mark, marks_of
+from parley.console.transcript.items import Tone
+from parley.console.transcript.text import clean
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.absa.sample import Reading
-from parley.coordinator.protocols.absa.steps import (
-    ATSA,
-    S1_ATSA,
-    S1_VALIDATOR,
-    VALIDATOR,
-    heard_turns,
-)
+from parley.coordinator.protocols.absa.steps import heard_turns
+
+COLOURS: dict[Tone, str] = {
+    "good": "black on green",
+    "bad": "white on red",
+    "calm": "black on bright_black",
+}
 
 
-def absa_board(ref: DebateRef, state: DebateState) -> RenderableType:
+def board(ref: DebateRef, state: DebateState) -> RenderableType:
     parts: list[RenderableType] = [
         _sentences(state),
         *_edits(state),
         *_gate(state),
         *_moderator(state),
     ]
-    title = f"{ref.panel} · {ref.id} · {_moment(state)}"
-    return Panel(Group(*parts), title=Text(title), title_align="left")
-
-
-def _moment(state: DebateState) -> str:
-    if state.closed is not None:
-        return f"closed: {state.closed.status.value}"
-    step = state.open_step
-    return f"waiting for {', '.join(step.waiting_for)} ({step.name})" if step else state.phase.value
+    return framed(ref, moment(state), parts)
 
 
 def _sentences(state: DebateState) -> Table:
@@ -45,7 +40,7 @@ def _sentences(state: DebateState) -> Table:
     table.add_column(no_wrap=True, style="bold")
     table.add_column()
     text = state.input.text
-    before = _stage1(state)
+    before = stage1_of(state)
     if before is None:
         table.add_row("text", coloured(text, ()))
     else:
@@ -56,17 +51,18 @@ def _sentences(state: DebateState) -> Table:
     return table
 
 
-def _stage1(
-    state: DebateState,
-) -> tuple[tuple[AspectSentiment, ...], tuple[AspectItem, ...]] | None:
-    reading = Reading(state)
-    heard = reading.answers.said(S1_ATSA, ATSA, AtsaOutput)
-    if heard is None:
-        return None
-    validated = reading.answers.turn(S1_VALIDATOR, VALIDATOR) is not None
-    if reading.panel.params.enable_validator and not validated:
-        return heard.aspect_sentiments, ()
-    return reading.stage1.sentiments, reading.stage1.aspects
+def coloured(text: str, marks: Iterable[Mark]) -> Text:
+    shown, at = Text(), 0
+    for mark in marks:
+        if mark.end > SHOWN:
+            break
+        shown.append(clean(text[at : mark.start]))
+        said = mark.polarities[0]
+        tone = TONES[said.value if said is not None else "unknown"]
+        shown.append(f"{clean(text[mark.start : mark.end])} {mark.signs}", COLOURS[tone])
+        at = mark.end
+    shown.append(clean(text[at:SHOWN]) + ("…" if len(text) > SHOWN else ""))
+    return shown
 
 
 def _edits(state: DebateState) -> list[Text]:
@@ -89,9 +85,7 @@ def _gate(state: DebateState) -> list[Text]:
         )
         for one in outcome.decisions
     ]
-    adoption = outcome.adoption
-    decided = f"{adoption.adopt_decision.value}: {adoption.adopt_reason}"
-    return [*lines, Text(f"{decided} (evidence value {adoption.ev_score:.2f})", style="bold")]
+    return [*lines, Text(adoption_words(outcome.adoption), style="bold")]
 
 
 def _moderator(state: DebateState) -> list[Text]:

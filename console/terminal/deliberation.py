@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from rich.console import Group, RenderableType
-from rich.panel import Panel
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from parley.bus.contracts.deliberation.regimes import Regime
 from parley.bus.contracts.facts import Decided
 from parley.bus.subjects import DebateRef
-from parley.console.transcript.deliberation import axes_by_iteration, figures, sparkline
-from parley.console.transcript.readout import MARKS, bar, mark_of
+from parley.console.terminal.plain import framed, seat, seats
+from parley.console.transcript.deliberation import axes_by_iteration, declared, sparkline
+from parley.console.transcript.marks import bar
 from parley.console.transcript.text import one_line
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.deliberation.flow import panel_of
@@ -24,7 +24,7 @@ from parley.coordinator.protocols.deliberation.result import (
 _POSITION_WIDTH = 40
 
 
-def deliberation_board(ref: DebateRef, state: DebateState) -> RenderableType:
+def board(ref: DebateRef, state: DebateState) -> RenderableType:
     """Once it is decided, the story tells the axes and the reason, and the board leaves them out."""
     now = result_of(ref, state)
     parts: list[RenderableType] = [_table(state, now)]
@@ -33,34 +33,24 @@ def deliberation_board(ref: DebateRef, state: DebateState) -> RenderableType:
     parts += [Text(line) for line in _measured(now)]
     if state.finding(Decided) is None and now.declarations:
         last = now.declarations[-1]
-        parts.append(Text(f"=> {figures(last)}{one_line(last.justification)}", style="dim"))
+        parts.append(Text(f"=> {declared(last)}", style="dim"))
     if state.finding(Decided) is not None:
         sure = "" if now.confidence is None else f", confidence {now.confidence:.2f}"
         parts.append(Text(f"conclusion: {one_line(now.conclusion) or 'none'}{sure}", style="bold"))
-    return Panel(Group(*parts), title=Text(_title(ref, state, now)), title_align="left")
+    return framed(ref, f"{now.theta.value} {now.regime.value} · {_moment(state, now)}", parts)
 
 
-def _title(ref: DebateRef, state: DebateState, now: DeliberationResult) -> str:
+def _moment(state: DebateState, now: DeliberationResult) -> str:
     at_most = f"at most {now.params.max_iterations} iterations"
     if state.closed is not None:
-        moment = f"closed: {state.closed.status.value} after {now.total_iterations} of {at_most}"
-    elif state.terminated is not None:
-        moment = "over, the judge sums up"
-    else:
-        moment = f"iteration {now.total_iterations + 1} of {at_most}"
-    return f"{ref.panel} · {ref.id} · {now.theta.value} {now.regime.value} · {moment}"
+        return f"closed: {state.closed.status.value} after {now.total_iterations} of {at_most}"
+    if state.terminated is not None:
+        return "over, the judge sums up"
+    return f"iteration {now.total_iterations + 1} of {at_most}"
 
 
 def _table(state: DebateState, now: DeliberationResult) -> Table:
-    table = Table(box=None, pad_edge=False, expand=True)
-    for heading, ratio in (
-        ("debater", None),
-        ("", None),
-        ("position", None),
-        ("confidence", None),
-        ("says", 1),
-    ):
-        table.add_column(heading, ratio=ratio, no_wrap=True, overflow="ellipsis")
+    table = seats("debater", ("position", None), ("confidence", None), ("says", 1))
     latest = {turn.agent: turn for turn in now.turns}
     for persona in panel_of(state).debaters:
         table.add_row(*_row(state, persona.name, latest.get(persona.name)))
@@ -68,14 +58,12 @@ def _table(state: DebateState, now: DeliberationResult) -> Table:
 
 
 def _row(state: DebateState, agent: str, turn: DeliberationTurn | None) -> tuple[Text, ...]:
-    asked = [step for step in state.steps if agent in step.ask.personas]
-    label, colour = MARKS[mark_of(asked[-1] if asked else None, agent)]
-    seat = (Text(agent), Text(label, style=colour))
+    who = seat(state, agent)
     if turn is None:
-        return (*seat, Text("-"), Text("-"), Text(""))
+        return (*who, Text("-"), Text("-"), Text(""))
     sure = "-" if turn.confidence is None else f"{bar(turn.confidence)} {turn.confidence:.2f}"
     position = one_line(turn.position, _POSITION_WIDTH) or "-"
-    return (*seat, Text(position), Text(sure), Text(one_line(turn.message), style="dim"))
+    return (*who, Text(position), Text(sure), Text(one_line(turn.message), style="dim"))
 
 
 def _measured(now: DeliberationResult) -> Iterator[str]:

@@ -1,68 +1,178 @@
-"""The aspect-sentiment pipeline in plain words, fact by fact."""
+"""The aspect-sentiment pipeline, told: stages, edits, gate, adoption, moderator."""
 
 from collections.abc import Iterable, Iterator
 
 from parley.bus.contracts.absa.debate import DebateSummary, DebateTurn, EditTarget, ProposedEdit
 from parley.bus.contracts.absa.findings import Judged, Moderated, Overridden, Recalled, Remembered
 from parley.bus.contracts.absa.gate import AdoptOutcome, GateDecision
-from parley.bus.contracts.absa.moderator import ModeratorOutput
-from parley.bus.contracts.absa.protocol import AbsaContent
-from parley.bus.contracts.absa.review import (
-    AteReview,
-    AtsaReview,
-    CorrectionLogEntry,
-)
+from parley.bus.contracts.absa.panel import AbsaPanel
+from parley.bus.contracts.absa.review import AteReview, AtsaReview, CorrectionLogEntry
 from parley.bus.contracts.absa.sentiment import (
+    AspectItem,
+    AspectSentiment,
     AteOutput,
     AtsaOutput,
     FinalValidationOutput,
     ValidatorOutput,
     term_text,
 )
-from parley.bus.contracts.facts import Asked
-from parley.console.terminal.absa_marks import marks_of, plain
+from parley.bus.contracts.facts import Asked, Finding, TurnTaken
+from parley.bus.contracts.panel import PanelBase
+from parley.bus.subjects import DebateRef
+from parley.console.transcript import plain
+from parley.console.transcript.absa_marks import marked
+from parley.console.transcript.items import Label, Outcome, Told, Tone
+from parley.console.transcript.presentation import Presentation, later
 from parley.console.transcript.text import one_line
-from parley.coordinator.core.state import DebateState, Margin, Step
-from parley.coordinator.protocols.absa.steps import AGAIN, JUDGE, S2, is_turn
+from parley.console.transcript.verdicts import REASONS
+from parley.coordinator.core.reducer import Walked
+from parley.coordinator.core.state import DebateState, Step
+from parley.coordinator.protocols.absa.polarity import canonical
+from parley.coordinator.protocols.absa.sample import Reading
+from parley.coordinator.protocols.absa.steps import (
+    AGAIN,
+    ATSA,
+    JUDGE,
+    S1_ATSA,
+    S1_VALIDATOR,
+    S2,
+    VALIDATOR,
+    is_turn,
+)
 
 QUOTE_WIDTH = 160
-Finding = Judged | Overridden | Moderated | Recalled | Remembered
+TONES: dict[str, Tone] = {
+    "positive": "good",
+    "negative": "bad",
+    "neutral": "calm",
+    "mixed": "violet",
+    "unknown": "calm",
+}
+
+_SIGNS = {"positive": "+", "negative": "-", "neutral": "0", "mixed": "±", "unknown": "?"}
 
 
-def tell_ask(ask: Asked) -> Iterator[str]:
-    name = ask.step.removesuffix(AGAIN)
-    again = ", asked once more" if ask.step != name else ""
-    if is_turn(Step(ask, 0, Margin())):
+def _setting(panel: PanelBase) -> str:
+    if not isinstance(panel, AbsaPanel):
+        return plain.setting(panel)
+    return f"protocol {panel.params.debate.protocol}, {panel.params.language_code}"
+
+
+def _labels(_panel: PanelBase) -> tuple[Label, ...]:
+    return tuple(Label(name=name, tone=tone, sign=_SIGNS[name]) for name, tone in TONES.items())
+
+
+def _names(panel: PanelBase) -> tuple[str, ...]:
+    if not isinstance(panel, AbsaPanel):
+        return ()
+    return tuple(name for name in (panel.sample.text_id, panel.sample.uid) if name)
+
+
+def _part(said: tuple[str, str]) -> tuple[str, str]:
+    term, polarity = said
+    return term, canonical(polarity) or polarity
+
+
+def _ask(asked: Asked, _state: DebateState) -> Told:
+    name = asked.step.removesuffix(AGAIN)
+    again = ", asked once more" if asked.step != name else ""
+    who = ", ".join(asked.personas)
+    if is_turn(Step(asked, 0)):
         round_number, _, key = name.removeprefix("d").partition("-")
-        yield f"debate, round {round_number}: {key}{again}"
-    elif name == JUDGE:
-        yield f"the judge sums up{again}"
-    elif name == S2:
-        yield f"Stage 2: {', '.join(ask.personas)} review{again}"
-    else:
-        yield f"Stage 1: {', '.join(ask.personas)}{again}"
+        part = f"debate, round {round_number}"
+        return Told(f"{part}: {key}{again}", part=part)
+    if name == JUDGE:
+        return Told(f"the judge sums up{again}", part="the judge sums up")
+    if name == S2:
+        return Told(f"Stage 2: {who} review{again}", part="Stage 2")
+    return Told(f"Stage 1: {who}{again}", part="Stage 1")
 
 
-def tell_answer(persona: str, said: AbsaContent, text: str) -> Iterator[str]:
-    for line in _answer(said, text):
-        yield f"  {persona}: {line}"
+def _turn(walked: Walked) -> Told:  # noqa: C901, PLR0911 - one case a kind of answer is the clearest table
+    assert isinstance(walked.fact, TurnTaken)
+    text = walked.after.input.text
+    match walked.fact.content:
+        case AteOutput() as said:
+            found = ", ".join(f"{one_line(one.term)} {one.confidence:.2f}" for one in said.aspects)
+            return Told(points=(found or "no aspects",))
+        case AtsaOutput() as said:
+            return Told(points=(marked(text, said.aspect_sentiments) or "no sentiments",))
+        case ValidatorOutput() as said:
+            risks = ", ".join(f"{one.type} ({one.severity.value})" for one in said.structural_risks)
+            proposed = (
+                f"proposes {one.proposal_type} for {one_line(one.target_aspect)}"
+                for one in said.correction_proposals
+            )
+            return Told(points=(risks or "no structural risk", *proposed))
+        case DebateTurn() as said:
+            edits = tuple(map(edit_words, said.proposed_edits))
+            nothing = () if said.message or edits else ("no edits",)
+            return Told(said.stance, said.message, edits or nothing, said.key_points)
+        case DebateSummary() as said:
+            tuples = ", ".join(
+                f"{one_line(one.key)} {one.polarity or '?'}" for one in said.final_tuples
+            )
+            patch = (f"patch: {edit_words(edit)}" for edit in said.final_patch)
+            return Told("", said.consensus or said.rationale, (tuples or "no tuples", *patch))
+        case AteReview() as said:
+            acts = ", ".join(f"{one.action} {one_line(one.term)}" for one in said.aspect_review)
+            return Told(points=(acts or "nothing to change",))
+        case AtsaReview() as said:
+            moves = (f"{one.action} {one_line(one.aspect_ref)}" for one in said.sentiment_review)
+            return Told(points=(", ".join(moves) or "nothing to change",))
+        case FinalValidationOutput() as said:
+            left = ", ".join(map(one_line, said.final_validation.remaining_risks))
+            return Told(points=(f"risks left: {left or 'none'}",))
+        case _:
+            return plain.turn(walked)
 
 
-def tell_finding(fact: Finding, state: DebateState) -> Iterator[str]:
+def _finding(fact: Finding, state: DebateState) -> Told:
     match fact:
         case Judged():
-            yield f"judged: {fact.outcome.value}"
+            return Told(f"judged: {fact.outcome.value}")
         case Overridden():
-            yield from _corrections(fact.outcome.log)
-            yield from _gate(fact.outcome.decisions)
-            yield from _adoption(fact.outcome.adoption, state.input.text)
+            outcome = fact.outcome
+            points = (
+                *_corrections(outcome.log),
+                *(f"gate {gate_words(one)}" for one in outcome.decisions),
+            )
+            after = marked(state.input.text, outcome.adoption.final_sentiments)
+            return Told(adoption_words(outcome.adoption), points=(*points, after))
         case Moderated():
-            yield from _moderated(fact.output)
+            output = fact.output
+            said = f"moderator: {output.final_label}, confidence {output.confidence:.2f}"
+            return Told(said, points=(output.rationale,), tone=TONES.get(output.final_label))
         case Recalled():
             kept = len(fact.found.bundle.retrieved)
-            yield f"memory: asked before {fact.moment} ({fact.trigger}), {kept} advisories"
+            return Told(f"memory: asked before {fact.moment} ({fact.trigger}), {kept} advisories")
         case Remembered():
-            yield f"memory: {f'kept as {fact.kept}' if fact.kept else 'nothing worth keeping'}"
+            return Told(
+                f"memory: {f'kept as {fact.kept}' if fact.kept else 'nothing worth keeping'}"
+            )
+        case _:
+            return plain.finding(fact, state)
+
+
+def _outcome(fact: Finding) -> Outcome | None:
+    if not isinstance(fact, Moderated):
+        return None
+    label = fact.output.final_label
+    return Outcome(label=label, confidence=fact.output.confidence, tone=TONES.get(label))
+
+
+def stage1_of(
+    state: DebateState,
+) -> tuple[tuple[AspectSentiment, ...], tuple[AspectItem, ...]] | None:
+    """What Stage 1 said, post-processed as soon as the validator has spoken."""
+    reading = Reading(state)
+    heard = reading.answers.said(S1_ATSA, ATSA, AtsaOutput)
+    if heard is None:
+        return None
+    validated = reading.answers.turn(S1_VALIDATOR, VALIDATOR) is not None
+    if reading.panel.params.enable_validator and not validated:
+        return heard.aspect_sentiments, ()
+    return reading.stage1.sentiments, reading.stage1.aspects
 
 
 def edit_words(edit: ProposedEdit) -> str:
@@ -83,79 +193,56 @@ def gate_words(decision: GateDecision) -> str:
     return f"{one_line(decision.aspect)}: APPLY, {action} to {target} ({signal})"
 
 
-def _answer(said: AbsaContent, text: str) -> Iterator[str]:  # noqa: C901 - one case a kind of answer is the clearest table
-    match said:
-        case AteOutput():
-            found = ", ".join(f"{one_line(one.term)} {one.confidence:.2f}" for one in said.aspects)
-            yield found or "no aspects"
-        case AtsaOutput():
-            yield plain(text, marks_of(text, said.aspect_sentiments)) or "no sentiments"
-        case ValidatorOutput():
-            risks = ", ".join(f"{one.type} ({one.severity.value})" for one in said.structural_risks)
-            yield risks or "no structural risk"
-            for proposal in said.correction_proposals:
-                yield f"proposes {proposal.proposal_type} for {one_line(proposal.target_aspect)}"
-        case DebateTurn():
-            yield from _turn(said)
-        case DebateSummary():
-            yield from _summary(said)
-        case AteReview():
-            acts = [f"{one.action} {one_line(one.term)}" for one in said.aspect_review]
-            yield ", ".join(acts) or "nothing to change"
-        case AtsaReview():
-            acts = [f"{one.action} {one_line(one.aspect_ref)}" for one in said.sentiment_review]
-            yield ", ".join(acts) or "nothing to change"
-        case FinalValidationOutput():
-            remaining = said.final_validation.remaining_risks
-            yield f"risks left: {', '.join(map(one_line, remaining)) or 'none'}"
-
-
-def _turn(turn: DebateTurn) -> Iterator[str]:
-    if turn.message:
-        stance = f" ({turn.stance})" if turn.stance else ""
-        yield f'"{one_line(turn.message, QUOTE_WIDTH)}"{stance}'
-    for edit in turn.proposed_edits:
-        yield edit_words(edit)
-    if not turn.message and not turn.proposed_edits:
-        yield "no edits"
-
-
-def _summary(summary: DebateSummary) -> Iterator[str]:
-    tuples = ", ".join(
-        f"{one_line(item.key)} {item.polarity or '?'}" for item in summary.final_tuples
-    )
-    if tuples:
-        yield tuples
-    for edit in summary.final_patch:
-        yield f"patch: {edit_words(edit)}"
-    said = summary.consensus or summary.rationale
-    if said or not tuples:
-        yield f'"{one_line(said, QUOTE_WIDTH)}"' if said else "no tuples"
+def adoption_words(adoption: AdoptOutcome) -> str:
+    decided = plain.spoken(adoption.adopt_decision)
+    return f"{decided}: {adoption.adopt_reason} (evidence value {adoption.ev_score:.2f})"
 
 
 def _corrections(log: Iterable[CorrectionLogEntry]) -> Iterator[str]:
     for entry in log:
         done = "applied" if entry.applied else "not applied"
         why = f": {one_line(entry.reason, QUOTE_WIDTH)}" if entry.reason else ""
-        yield f"  {entry.proposal_type} {one_line(entry.target_aspect)}: {done}{why}"
-
-
-def _gate(decisions: Iterable[GateDecision]) -> Iterator[str]:
-    for decision in decisions:
-        yield f"  gate {gate_words(decision)}"
-
-
-def _adoption(adoption: AdoptOutcome, text: str) -> Iterator[str]:
-    decided = adoption.adopt_decision.value.replace("_", " ")
-    yield f"{decided}: {adoption.adopt_reason} (evidence value {adoption.ev_score:.2f})"
-    yield f"  {plain(text, marks_of(text, adoption.final_sentiments))}"
-
-
-def _moderated(output: ModeratorOutput) -> Iterator[str]:
-    yield f"moderator: {output.final_label}, confidence {output.confidence:.2f}"
-    yield f"  {one_line(output.rationale)}"
+        yield f"{entry.proposal_type} {one_line(entry.target_aspect)}: {done}{why}"
 
 
 def _target(target: EditTarget) -> str:
     name = one_line(target.aspect_ref or term_text(target.aspect_term)) or "null"
     return f"{name} ({target.polarity})" if target.polarity else name
+
+
+def _ending(_ref: DebateRef, state: DebateState) -> list[str]:
+    overridden, moderated = state.finding(Overridden), state.finding(Moderated)
+    if overridden is None or moderated is None or state.terminated is None:
+        return [f"The pipeline ended without a result ({state.phase.value})."]
+    text, adoption = state.input.text, overridden.outcome.adoption
+    first = Reading(state).stage1
+    decided = plain.spoken(adoption.adopt_decision)
+    label = moderated.output.final_label
+    return [
+        f"Before the debate: {marked(text, first.sentiments, first.aspects)}",
+        f"After it:          {marked(text, adoption.final_sentiments)}",
+        f"{decided}, because of {adoption.adopt_reason}; the sentence is {label}.",
+    ]
+
+
+PRESENTATION = Presentation(
+    name="absa",
+    setting=_setting,
+    ask=_ask,
+    turn=_turn,
+    finding=_finding,
+    reasons=REASONS,
+    labels=_labels,
+    answer="moderated",
+    outcome=_outcome,
+    names=_names,
+    choices={"lang": ("ko", "en")},
+    ending=_ending,
+    board=later("parley.console.terminal.absa:board"),
+    view=later("parley.console.web.views.absa:view"),
+    blocks=later("parley.console.reports.absa:blocks"),
+    figures=later("parley.console.reports.absa:figures"),
+    figure_blocks=later("parley.console.reports.absa:figure_blocks"),
+    shares=later("parley.console.reports.absa:shares"),
+    part=_part,
+)

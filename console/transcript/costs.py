@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Mapping
 
 from parley.bus.contracts.base import Usage
-from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.console.transcript.text import one_line
-from parley.coordinator.core.accounting import brains_of, ended_by_rule, usage_by_persona, usage_of
+from parley.coordinator.core.accounting import brains_of, usage_by_persona, usage_of
 from parley.coordinator.core.budget import limits_of
+from parley.coordinator.core.endings import ending_of
 from parley.coordinator.core.state import DebateState
-from parley.coordinator.protocols.verdicts.board import board_of
 
 
 def tell_costs(state: DebateState) -> Iterator[str]:
@@ -44,15 +43,12 @@ def _limits(state: DebateState) -> dict[str, float]:
 
 def tell_savings(state: DebateState) -> Iterator[str]:
     """Counted as one turn for each agent and round, whoever thinks."""
-    panel = state.running_panel
-    if not isinstance(panel, VerdictPanel) or not ended_by_rule(state):
-        return
-    rounds, most = max(0, board_of(state).round), panel.max_rounds
-    if rounds < most:
-        agents = len(panel.personas)
+    ending = ending_of(state)
+    if ending.by_rule and ending.rounds < ending.most_rounds:
         yield (
-            f"stopped after {rounds} of {most} rounds: {agents * rounds} instead of"
-            f" {agents * most} turns, {1 - rounds / most:.0%} saved"
+            f"stopped after {ending.rounds} of {ending.most_rounds} rounds: {ending.calls} instead of"
+            f" {ending.calls_without_early_stop} turns,"
+            f" {1 - ending.rounds / ending.most_rounds:.0%} saved"
         )
 
 

@@ -6,16 +6,23 @@ by their subject alone. What decides anything reads the facts themselves.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from parley.bus.codec import decode
 from parley.bus.contracts.base import Contract, Usage
+from parley.bus.contracts.facts import Finding
+from parley.bus.contracts.registry import finding_types
+from parley.bus.errors import DecodeError
 from parley.bus.port import Record
-from parley.bus.subjects import CLOSED, DebateRef
+from parley.bus.subjects import CLOSED, CONTROL, DebateRef
+from parley.console.transcript.items import Outcome, Tone, told_apart
+from parley.console.transcript.presentation import presentation_of
 from parley.console.transcript.text import one_line
-from parley.console.web.timestamps import iso
+from parley.console.transcript.timestamps import iso
 from parley.coordinator.core.state import Phase
 
 TOPIC_WIDTH = 160
@@ -39,7 +46,11 @@ class Row(Contract):
     topic: str
     phase: Phase
     round: int | None
+    # What it came to, in words, and how sure that is.
     verdict: str | None
+    confidence: float | None
+    # None where the panel has no labels: positions are free words.
+    tone: Tone | None
     reason: str | None
     status: Status
     # Read and written together; of every turn, also of those that came too late to count.
@@ -66,8 +77,14 @@ class _Excerpt(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
+class _LabelExcerpt(_Excerpt):
+    name: str
+    tone: str = ""
+
+
 class _PanelExcerpt(_Excerpt):
-    protocol: Literal["verdicts", "deliberation", "absa"]
+    protocol: str
+    labels: tuple[_LabelExcerpt, ...] = ()
 
 
 class _InputExcerpt(_Excerpt):
@@ -89,23 +106,6 @@ class _Reason(_Excerpt):
     reason: str
 
 
-class _DecisionExcerpt(_Excerpt):
-    final_verdict: str | None = None
-    conclusion: str | None = None
-
-
-class _Decision(_Excerpt):
-    decision: _DecisionExcerpt
-
-
-class _LabelExcerpt(_Excerpt):
-    final_label: str
-
-
-class _Moderation(_Excerpt):
-    output: _LabelExcerpt
-
-
 class _Closing(_Excerpt):
     decided_at: int
     status: Literal["completed", "failed", "cancelled"]
@@ -116,8 +116,8 @@ class Entry:
     """A row as it is kept: mutable, without what can be computed."""
 
     __slots__ = (
-        "calls", "closed_ns", "cost", "facts", "phase", "protocol", "reason", "ref", "round",
-        "sequence", "status", "submission", "submitted_ns", "tokens", "topic", "verdict",
+        "calls", "closed_ns", "cost", "facts", "outcome", "phase", "protocol", "reason", "ref",
+        "round", "sequence", "status", "submission", "submitted_ns", "tokens", "tones", "topic",
     )  # fmt: skip
 
     def __init__(self, ref: DebateRef, record: Record, said: Submission) -> None:
@@ -125,11 +125,12 @@ class Entry:
         # The sequence of its submission: the list's order, and what cursors are made of.
         self.submission = record.sequence
         self.submitted_ns = record.time_ns
-        self.protocol: str = said.panel.protocol
+        self.protocol = said.panel.protocol
+        self.tones = _tones(said.panel.labels)
         self.topic = one_line(said.input.text, TOPIC_WIDTH)
         self.phase = Phase.SUBMITTED
         self.round: int | None = None
-        self.verdict: str | None = None
+        self.outcome: Outcome | None = None
         self.reason: str | None = None
         self.status: Status = "open"
         self.tokens = self.calls = 0
@@ -139,6 +140,7 @@ class Entry:
         self.sequence = record.sequence
 
     def row(self) -> Row:
+        outcome = self.outcome
         return Row.model_construct(
             id=self.ref.id,
             panel=self.ref.panel,
@@ -146,7 +148,9 @@ class Entry:
             topic=self.topic,
             phase=self.phase,
             round=self.round,
-            verdict=self.verdict,
+            verdict=one_line(outcome.label, VERDICT_WIDTH) if outcome else None,
+            confidence=outcome.confidence if outcome else None,
+            tone=(outcome.tone or self.tones.get(outcome.label)) if outcome else None,
             reason=self.reason,
             status=self.status,
             tokens=self.tokens,
@@ -180,10 +184,25 @@ def advance(entry: Entry, tail: str, record: Record) -> None:
     change = _CHANGES.get(kind)
     if change is not None and entry.closed_ns is None:
         change(entry, tail, record)
-    elif kind not in _COUNTED:
+    elif kind not in _COUNTED and not _found(entry, tail, record):
         return
     entry.facts += 1
     entry.sequence = record.sequence
+
+
+def _found(entry: Entry, tail: str, record: Record) -> bool:
+    """Whether it is a finding; only the one that answers what was asked is read."""
+    finding_type = tail.removeprefix(CONTROL)
+    if finding_type not in finding_types():
+        return False
+    told = presentation_of(entry.protocol)
+    if entry.closed_ns is None and told.concludes(finding_type):
+        try:
+            fact = decode(tail, record.data)
+        except DecodeError:
+            return False
+        entry.outcome = (told.outcome(fact) if isinstance(fact, Finding) else None) or entry.outcome
+    return True
 
 
 def _opened(entry: Entry, _tail: str, _record: Record) -> None:
@@ -211,16 +230,6 @@ def _terminated(entry: Entry, _tail: str, record: Record) -> None:
     entry.phase = Phase.TERMINATED
 
 
-def _decided(entry: Entry, _tail: str, record: Record) -> None:
-    said = _Decision.model_validate_json(record.data).decision
-    entry.verdict = one_line(said.final_verdict or said.conclusion or "", VERDICT_WIDTH) or None
-
-
-def _moderated(entry: Entry, _tail: str, record: Record) -> None:
-    said = _Moderation.model_validate_json(record.data).output
-    entry.verdict = one_line(said.final_label, VERDICT_WIDTH)
-
-
 def _closed(entry: Entry, _tail: str, record: Record) -> None:
     said = _Closing.model_validate_json(record.data)
     entry.phase = Phase.CLOSED
@@ -235,13 +244,13 @@ _CHANGES: dict[str, Callable[[Entry, str, Record], None]] = {
     "ctl.ask": _asked,
     "turn": _spoken,
     "ctl.terminated": _terminated,
-    "ctl.decided": _decided,
-    "ctl.moderated": _moderated,
     CLOSED: _closed,
 }
-_COUNTED = frozenset(
-    {
-        *_CHANGES, "submitted", "cancel", "fired", "ctl.abstained", "ctl.judged", "ctl.overridden",
-        "ctl.recalled", "ctl.remembered",
-    }
-)  # fmt: skip
+_COUNTED = frozenset({*_CHANGES, "submitted", "cancel", "fired", "ctl.abstained"})
+
+
+@lru_cache(maxsize=256)
+def _tones(labels: tuple[_LabelExcerpt, ...]) -> Mapping[str, Tone]:
+    """Shared by all debates of a panel."""
+    tones = told_apart(one.tone for one in labels)
+    return {one.name: tone for one, tone in zip(labels, tones, strict=True)}

@@ -8,7 +8,7 @@ from parley.bus.journal import Journal
 from parley.bus.port import Presence
 from parley.console.operations.dead_letters import Letter, letters
 from parley.console.runtime.seats import ANSWER_WITHIN_S, thinking_by_model
-from parley.console.web.timestamps import iso
+from parley.console.transcript.timestamps import iso
 
 # Those who ask within this time get the same answer.
 FRESH_S = 1.0

@@ -1,7 +1,9 @@
 """What can be looked at: the list, one debate at any moment of it, its facts."""
 
+from typing import Annotated, Any
+
 import anyio.to_thread
-from pydantic import SerializeAsAny
+from pydantic import SerializeAsAny, WithJsonSchema
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -23,7 +25,8 @@ from parley.console.web.request_parsing import (
 )
 from parley.console.web.shared_answers import Answers
 from parley.console.web.transcript_api import ToldFact, tell_all
-from parley.console.web.views import DebateView, view_of
+from parley.console.web.views import view_of
+from parley.console.web.views.parts import AnyView
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.results import result_of
 
@@ -45,8 +48,9 @@ class Shown(Contract):
     # How many facts there are, and how many of them `view` and `result` rest on.
     facts: int
     at: int
-    view: DebateView
-    result: SerializeAsAny[Contract] | None
+    view: SerializeAsAny[AnyView]
+    # As `parley show --json` gives it; its form is the protocol's.
+    result: Annotated[SerializeAsAny[Contract], WithJsonSchema({"type": "object"})] | None
 
 
 class Health(Contract):
@@ -113,17 +117,18 @@ class Reading:
 
 
 def _told(logged: list[Logged], after: int) -> Response:
-    told = tuple(one.fact for one in tell_all(logged) if one.ordinal > after)
+    told = tuple(one.fact for one in tell_all(logged) if one.item.ordinal > after)
     return answer(FactList.model_construct(facts=told), without_none=True)
 
 
 def _shown(ref: DebateRef, logged: list[Logged], at: int, row: Row) -> bytes:
     state = fold(one.fact for one in logged[:at])
+    view: Any = view_of(ref, logged, at)
     shown = Shown.model_construct(
         row=row,
         facts=len(logged),
         at=at,
-        view=view_of(ref, logged, at),
+        view=view,
         result=result_of(ref, state) if state.closed is not None else None,
     )
     return shown.model_dump_json().encode()

@@ -6,12 +6,12 @@ from typing import NamedTuple
 from parley.bus.codec import encode
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import AnyFact, Submitted
-from parley.bus.errors import ProtocolError
 from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
-from parley.console.transcript.words import tell
-from parley.console.web.timestamps import iso
-from parley.coordinator.core.reducer import apply, pass_over
+from parley.console.transcript.items import Item
+from parley.console.transcript.transcript import item_of
+from parley.console.transcript.words import lines
+from parley.coordinator.core.reducer import take
 from parley.coordinator.core.state import DebateState
 
 
@@ -39,16 +39,19 @@ class FactEvent(_EventHead):
 
 
 class Told(NamedTuple):
-    ordinal: int
     logged: Logged
-    lines: tuple[str, ...]
+    item: Item
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return tuple(line.text for line in lines(self.item))
 
     @property
     def fact(self) -> ToldFact:
         return ToldFact.model_construct(
-            ordinal=self.ordinal,
+            ordinal=self.item.ordinal,
             sequence=self.logged.sequence,
-            time=iso(self.logged.time_ns),
+            time=self.item.time,
             fact=self.logged.fact,
             lines=self.lines,
         )
@@ -62,17 +65,9 @@ class FactPresenter:
 
     def tell(self, logged: Logged) -> Told | None:
         """None for what has no place in the debate."""
-        before = self.state
-        try:
-            self.state = apply(before, logged.fact)
-        except ProtocolError as error:
-            self.state = pass_over(before)
-            if self.state is before:
-                return None
-            return Told(before.facts, logged, (f"  (counts for nothing: {error})",))
-        if self.state is before:
-            return None
-        return Told(before.facts, logged, tuple(tell(logged.fact, before, self.state)))
+        walked = take(self.state, logged.fact)
+        self.state = walked.after
+        return Told(logged, item_of(walked, logged.time_ns)) if walked.has_place else None
 
 
 def tell_all(logged: Iterable[Logged]) -> Iterator[Told]:
@@ -92,9 +87,9 @@ def event_json(ref: DebateRef, told: Told) -> bytes:
     head = _EventHead(
         id=ref.id,
         panel=ref.panel,
-        ordinal=told.ordinal,
+        ordinal=told.item.ordinal,
         sequence=told.logged.sequence,
-        time=iso(told.logged.time_ns),
+        time=told.item.time,
         lines=told.lines,
     )
     return head.model_dump_json().encode()[:-1] + b',"fact":' + encode(told.logged.fact) + b"}"

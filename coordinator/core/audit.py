@@ -26,9 +26,9 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.errors import ProtocolError
-from parley.bus.journal import externalise, fits
+from parley.bus.journal import externalise
+from parley.coordinator.core.due import due_in
 from parley.coordinator.core.misplaced import stray_reason
-from parley.coordinator.core.policy import Impasse, decide, give_up
 from parley.coordinator.core.protocol import PROTOCOLS, Protocol
 from parley.coordinator.core.reducer import apply, fold, pass_over
 from parley.coordinator.core.state import DebateState
@@ -118,9 +118,10 @@ def _problem(
         return f"rests on {fact.decided_at} facts, but fact {last_control} was decided since"
     if isinstance(fact, Abstained) and fact.reason is AbstainReason.UNDELIVERABLE:
         return _problem_of_absence(fact, states[fact.decided_at])
-    expected = expected_decision(states[fact.decided_at], protocols)
-    if expected is None:
+    due = due_in(states[fact.decided_at], protocols)
+    if due is None:
         return f"the {fact.decided_at} facts it rests on call for no decision"
+    expected = due.fact
     if isinstance(expected, Asked) and isinstance(fact, Asked):
         expected = carried_alike(expected, fact)
     expected = with_what_was_found(expected, fact)
@@ -142,19 +143,6 @@ def with_what_was_found(expected: ControlFact, fact: ControlFact) -> ControlFact
     if not isinstance(expected, Finding) or type(expected) is not type(fact):
         return expected
     return expected.model_copy(update={name: getattr(fact, name) for name in expected.observed})
-
-
-def expected_decision(
-    state: DebateState, protocols: Mapping[str, Protocol] = PROTOCOLS
-) -> ControlFact | None:
-    """What a coordinator writes after these facts; None while the debate waits for somebody."""
-    try:
-        fact = decide(state, protocols)
-    except Exception:  # noqa: BLE001 - as the coordinator does, whatever a panel's rules raise
-        return give_up(state, Impasse.UNDECIDABLE)
-    if fact is None or fits(fact, len(encode(fact))):
-        return fact
-    return give_up(state, Impasse.TOO_LARGE)
 
 
 def carried_alike(expected: Asked, recorded: Asked) -> Asked:

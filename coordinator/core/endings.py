@@ -1,7 +1,7 @@
 """
 How a debate ended, in terms that debates of all protocols share.
 
-`answer` is what was asked for: a verdict, a sentence's label, a conclusion. `before` is the same as
+`answer` is what was asked for: a verdict, a label, a conclusion. `before` is the same as
 it stood before anybody argued, so that everybody can see what the debate changed.
 """
 
@@ -16,7 +16,7 @@ from parley.coordinator.core.state import DebateState
 @dataclass(frozen=True, slots=True)
 class Ending:
     """
-    `rounds` is what the panel's protocol iterates: rounds, or iterations of a deliberation.
+    `rounds` is what the panel's protocol iterates: rounds, or iterations.
 
     Calls are nominal: one for each speaker and round, whoever thinks for the speaker; people are
     told of turns, as models are called as well.

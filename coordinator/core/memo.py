@@ -23,12 +23,15 @@ class Memo(Generic[Result]):
 
     def of(self, arguments: tuple[object, ...], compute: Callable[[], Result]) -> Result:
         """What was computed of these very objects; they are kept alive, so that none is mistaken."""
-        key = tuple(map(id, arguments))
-        found = self._kept.get(key)
-        if found is not None:
-            return found[1]
-        result = compute()
-        self._kept[key] = (arguments, result)
+        found = self._kept.get(tuple(map(id, arguments)))
+        return found[1] if found is not None else self.keep(arguments, compute())
+
+    def kept(self, *arguments: object) -> Result | None:
+        found = self._kept.get(tuple(map(id, arguments)))
+        return found[1] if found is not None else None
+
+    def keep(self, arguments: tuple[object, ...], result: Result) -> Result:
+        self._kept[tuple(map(id, arguments))] = (arguments, result)
         if len(self._kept) > self._size:
             self._kept.popitem(last=False)
         return result

@@ -12,8 +12,8 @@ Rule 5: a debate begins with its submission; what stands before it has no place 
         turn that nobody asked for, or a second one: the log may forget it, and nothing changes.
 """
 
-from collections.abc import Iterable
-from typing import Any, assert_never
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, assert_never
 
 from parley.bus.contracts.facts import (
     Abstained,
@@ -31,7 +31,7 @@ from parley.bus.contracts.facts import (
 )
 from parley.bus.errors import ProtocolError
 from parley.coordinator.core.misplaced import unasked
-from parley.coordinator.core.state import DebateState, Heard, Margin, Phase, Step
+from parley.coordinator.core.state import DebateState, Heard, Phase, Step
 
 # The control facts that may follow in each phase; of findings only early ones while it runs.
 LEGAL: dict[Phase, tuple[type[ControlFact], ...]] = {
@@ -41,6 +41,37 @@ LEGAL: dict[Phase, tuple[type[ControlFact], ...]] = {
     Phase.TERMINATED: (Asked, Abstained, Finding, Closed),
     Phase.CLOSED: (),
 }
+
+
+class Walked(NamedTuple):
+    """A fact with the states around it; `refused` says why it was passed over, if it was."""
+
+    fact: Fact
+    before: DebateState
+    after: DebateState
+    refused: str | None = None
+
+    @property
+    def has_place(self) -> bool:
+        """False for what stands before the submission, and for a turn that nobody asked for."""
+        return self.after is not self.before
+
+
+def walk(facts: Iterable[Fact]) -> Iterator[Walked]:
+    """Fold a log step by step, for readers who want to know what each fact did."""
+    state = DebateState()
+    for fact in facts:
+        walked = take(state, fact)
+        yield walked
+        state = walked.after
+
+
+def take(state: DebateState, fact: Fact) -> Walked:
+    """One step of a fold: what is illegal where it stands is passed over."""
+    try:
+        return Walked(fact, state, apply(state, fact))
+    except ProtocolError as error:
+        return Walked(fact, state, pass_over(state), str(error))
 
 
 def fold(facts: Iterable[Fact]) -> DebateState:
@@ -131,7 +162,7 @@ def _with_step(state: DebateState, ask: Asked) -> DebateState:
         raise ProtocolError(f"step {ask.step!r} opens while {state.open_step.name!r} is open")
     if state.step(ask.step) is not None:
         raise ProtocolError(f"step {ask.step!r} opens twice")
-    return _after(state, steps=(*state.steps, Step(ask, state.facts, Margin())), armed=ask.step)
+    return _after(state, steps=(*state.steps, Step(ask, state.facts)), armed=ask.step)
 
 
 def _with_abstention(state: DebateState, fact: Abstained) -> DebateState:
@@ -147,10 +178,10 @@ def _with_heard(state: DebateState, said: TurnTaken | Abstained) -> DebateState:
     phase, facts, panel, input_, steps, *rest = state
     if not steps:
         return _unheard(state, said)
-    ask, ordinal, margin, heard, *marks = steps[-1]
+    ask, ordinal, heard, *marks = steps[-1]
     if ask.step != said.step or not steps[-1].awaits(said.persona):
         return _unheard(state, said)
-    step = Step(ask, ordinal, margin, (*heard, Heard(facts, said)), *marks)
+    step = Step(ask, ordinal, (*heard, Heard(facts, said)), *marks)
     return DebateState._make((phase, facts + 1, panel, input_, (*steps[:-1], step), *rest))
 
 

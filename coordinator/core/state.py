@@ -11,8 +11,6 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
-from typing_extensions import override
-
 from parley.bus.contracts.facts import Abstained, Asked, Closed, Finding, Terminated, TurnTaken
 from parley.bus.contracts.panel import DebateInput, Panel
 
@@ -37,35 +35,9 @@ class Heard(NamedTuple):
     said: TurnTaken | Abstained
 
 
-class Margin:
-    """Room beside a step for what a flow made of it; no part of the state, so that all are equal."""
-
-    __slots__ = ("made", "of")
-
-    def __init__(self) -> None:
-        self.of: tuple[Heard, ...] | None = None
-        self.made: object = None
-
-    def note(self, of: tuple[Heard, ...], made: object) -> None:
-        """Holds for a step in which this was heard, and for no other that began like it."""
-        self.of, self.made = of, made
-
-    def noted(self, of: tuple[Heard, ...]) -> object:
-        return self.made if self.of is of else None
-
-    @override
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Margin)
-
-    @override
-    def __hash__(self) -> int:
-        return hash(Margin)
-
-
 class Step(NamedTuple):
     ask: Asked
     ordinal: int
-    margin: Margin
     heard: tuple[Heard, ...] = ()
     fired: bool = False
     # The debate ended before everybody was heard.

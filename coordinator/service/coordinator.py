@@ -16,11 +16,11 @@ from anyio.abc import TaskGroup
 
 from parley.bus.codec import decode
 from parley.bus.contracts.facts import Asked, Closed, Fact
-from parley.bus.errors import DecodeError, ProtocolError, Unavailable
+from parley.bus.errors import DecodeError, NotInstalled, ProtocolError, Unavailable
 from parley.bus.journal import Journal, refuse_forged
 from parley.bus.metrics import Metrics
 from parley.bus.port import Presence, Record
-from parley.bus.subjects import ASKS, CLOSED, DebateRef
+from parley.bus.subjects import ASKS, CLOSED, SUBMITTED, DebateRef
 from parley.coordinator.core.misplaced import NOT_ASKED, NOT_SUBMITTED, stray_reason
 from parley.coordinator.core.protocol import PROTOCOLS, Protocol
 from parley.coordinator.core.reducer import apply, pass_over
@@ -50,6 +50,8 @@ WRITES_AT_ONCE = 256
 READS_AT_ONCE = 32
 # Likewise debates that are only suspected of never having been submitted.
 LOOKUPS_AT_ONCE = 4
+# Debates of protocols that are not installed here, remembered so that they are not read again.
+FOREIGN_KNOWN = 10_000
 # How long the writes under way may take after a stop.
 DRAIN_S = 10.0
 
@@ -72,6 +74,8 @@ class Coordinator:
         self._heartbeat = Heartbeat(journal, name, self._share_out)
         self._membership = self._heartbeat.peers
         self._debates: dict[DebateRef, TrackedDebate] = {}
+        # Of protocols that are not installed here: left to coordinators that have them.
+        self._foreign: dict[DebateRef, None] = {}
         self._reads = anyio.CapacityLimiter(READS_AT_ONCE)
         self._lookups = anyio.CapacityLimiter(LOOKUPS_AT_ONCE)
         self._now = anyio.current_time()
@@ -205,24 +209,40 @@ class Coordinator:
             self._quarantine.put(record, "its subject belongs to no debate")
             return None
         ref, tail = address
+        if ref in self._foreign:
+            return None
         tracked = self._debates.get(ref)
-        if tracked is None and tail == "submitted":
+        if tracked is None and tail == SUBMITTED:
             tracked = self._watch(ref)
             tracked.state = DebateState() if tracked.mine else None
         if tracked is None:
             self._look_up(ref, record, tail)
             return None
         folded = tracked.state is not None and not tracked.loading
-        fact = self._fact(ref, tracked, record, tail) if folded or tail == CLOSED else None
+        wanted = folded or tail == CLOSED
+        fact = self._fact(ref, tracked, tracked.state, record, tail) if wanted else None
         return News(record, ref, tail, tracked, fact)
 
     def _look_up(self, ref: DebateRef, record: Record, tail: str) -> None:
         """Usually a late turn of a debate that is closed; whether it is, only its log can tell."""
         tracked = self._watch(ref)
-        if tracked.mine and self._fact(ref, tracked, record, tail) is not None:
+        if tracked.mine and self._may_be_somebodys(ref, tracked, record, tail):
             self._load(ref, tracked, self._lookups)
         else:
             del self._debates[ref]
+
+    def _may_be_somebodys(
+        self, ref: DebateRef, tracked: TrackedDebate, record: Record, tail: str
+    ) -> bool:
+        """What no debate can hold is put aside at once."""
+        try:
+            self._decoded(ref, tracked, record, tail)
+        except NotInstalled:
+            return True
+        except DecodeError as error:
+            self._quarantine.put(record, str(error))
+            return False
+        return True
 
     def _take(self, news: News) -> bool:
         """Whether there is a new state to act on."""
@@ -264,24 +284,36 @@ class Coordinator:
         return after
 
     def _fact(
-        self, ref: DebateRef, tracked: TrackedDebate, record: Record, tail: str
+        self,
+        ref: DebateRef,
+        tracked: TrackedDebate,
+        state: DebateState | None,
+        record: Record,
+        tail: str,
     ) -> Fact | None:
         """None if it is none: it is put aside then."""
         try:
-            refuse_forged(record)
+            return self._decoded(ref, tracked, record, tail)
         except DecodeError as error:
+            begins = tail == SUBMITTED and state is not None and state.phase is Phase.UNKNOWN
+            if begins and isinstance(error, NotInstalled):
+                self._leave_to_others(ref)
             self._quarantine.put(record, str(error))
             return None
+
+    def _leave_to_others(self, ref: DebateRef) -> None:
+        self._foreign[ref] = None
+        if len(self._foreign) > FOREIGN_KNOWN:
+            del self._foreign[next(iter(self._foreign))]
+
+    def _decoded(self, ref: DebateRef, tracked: TrackedDebate, record: Record, tail: str) -> Fact:
+        refuse_forged(record)
         sent = tracked.sent and tracked.sent.draft
         if sent is not None and sent.subject == record.subject and sent.data == record.data:
             tracked.sent = None
             count(self.metrics, ref.panel, sent.fact)
             return sent.fact
-        try:
-            return decode(tail, record.data)
-        except DecodeError as error:
-            self._quarantine.put(record, str(error))
-            return None
+        return decode(tail, record.data)
 
     def _load(
         self, ref: DebateRef, tracked: TrackedDebate, limit: anyio.CapacityLimiter | None = None
@@ -311,7 +343,7 @@ class Coordinator:
         state = DebateState()
         try:
             for record in every:
-                if record.sequence > tracked.sequence:
+                if record.sequence > tracked.sequence and ref not in self._foreign:
                     state = self._taken_in(ref, tracked, state, record)
         except Exception:
             self._leave_broken(ref, tracked, state, every)
@@ -335,7 +367,7 @@ class Coordinator:
     ) -> DebateState:
         tail = self._subjects.tail(ref, record.subject)
         tracked.move_to(record.sequence, tail)
-        return self._after(tracked, state, record, self._fact(ref, tracked, record, tail))
+        return self._after(tracked, state, record, self._fact(ref, tracked, state, record, tail))
 
     def _settle(self, ref: DebateRef, tracked: TrackedDebate, state: DebateState) -> None:
         if state.phase in OVER:

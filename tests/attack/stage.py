@@ -17,7 +17,8 @@ import anyio.to_thread
 import yaml
 
 from parley.agents.forensic.labels import Verdict
-from parley.agents.script import SCRIPT_BLOB, Line, Script
+from parley.agents.script import SCRIPT_BLOB
+from parley.agents.verdicts.script import Line, VerdictScript
 from parley.agents.worker import WorkerOptions, queue_of
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput
@@ -273,9 +274,9 @@ QUESTIONS: tuple[
 )
 
 
-def _script(number: int, delay_s: float) -> Script:
+def _script(number: int, delay_s: float) -> VerdictScript:
     opening, later = QUESTIONS[number]
-    return Script(
+    return VerdictScript(
         rounds=(
             {name: _line(*said, delay_s) for name, said in zip(ROSTER, opening, strict=True)},
             {name: _line(*said, delay_s) for name, said in later.items()},

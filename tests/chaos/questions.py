@@ -3,7 +3,7 @@
 from random import Random
 
 from parley.agents.forensic.labels import Verdict
-from parley.agents.script import Line, Script
+from parley.agents.verdicts.script import Line, VerdictScript
 from parley.bus.contracts.verdicts.panel import VerdictPanel
 from tests.debates import ROSTER, panel
 
@@ -11,7 +11,7 @@ from tests.debates import ROSTER, panel
 DEADLINE_S = 4.0
 
 
-def question(random: Random) -> tuple[VerdictPanel, Script]:
+def question(random: Random) -> tuple[VerdictPanel, VerdictScript]:
     rounds = random.randint(1, 3)
     opening = {persona: _line(random) for persona in ROSTER}
     later = [
@@ -24,7 +24,7 @@ def question(random: Random) -> tuple[VerdictPanel, Script]:
         stalemate_threshold=random.choice((1, 2, 3)),
         skip_unchallenged=random.random() < 0.2,
     )
-    return chosen, Script(rounds=(opening, *later))
+    return chosen, VerdictScript(rounds=(opening, *later))
 
 
 def _line(random: Random) -> Line:

@@ -7,7 +7,8 @@ import anyio
 import pytest
 
 from parley.agents.forensic.labels import Verdict
-from parley.agents.script import Script, parse_script
+from parley.agents.script import parse_script
+from parley.agents.verdicts.script import VerdictScript
 from parley.bus.contracts.facts import CancelRequested, Status
 from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.coordinator.protocols.verdicts.result import VerdictResult
@@ -105,7 +106,7 @@ async def test_the_server_is_killed_and_comes_back(deployed):
 async def test_an_agent_that_never_answers_misses_its_deadline_and_the_debate_goes_on(deployed):
     deployed.coordinator()
     deployed.agents(ROSTER)
-    script = Script.model_validate(
+    script = VerdictScript.model_validate(
         {
             "rounds": [
                 {

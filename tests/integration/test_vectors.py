@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from parley.agents.script import FollowUpLine, Line, Script
+from parley.agents.verdicts.script import FollowUpLine, Line, VerdictScript
 from parley.bus.contracts.facts import Status
 from parley.coordinator.protocols.verdicts.result import VerdictResult
 from tests.debates import panel
@@ -20,9 +20,9 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
         yield running
 
 
-def script_of(vector: Vector) -> Script:
+def script_of(vector: Vector) -> VerdictScript:
     opening = dict(zip(vector.roster, vector.opening, strict=True))
-    return Script(
+    return VerdictScript(
         rounds=tuple(
             {
                 agent: Line(verdict=verdict, confidence=confidence, reasoning=f"{agent} says so")

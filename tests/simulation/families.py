@@ -4,10 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from parley.agents.absa.script import AbsaScript, recite_absa
+from parley.agents.absa.script import AbsaScript
 from parley.agents.brain import Task
 from parley.agents.forensic.labels import Verdict
-from parley.agents.script import AnyScript, Line, Script, recite
+from parley.agents.script import Script
+from parley.agents.verdicts.script import Line, VerdictScript
 from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.deliberation.panel import DeliberationPanel
 from parley.bus.contracts.facts import Content
@@ -28,7 +29,7 @@ class Question:
     """What is debated, by whom, and what they will say."""
 
     panel: Panel
-    script: AnyScript
+    script: Script
     text: str
     # No debate of this panel has more, whoever is silent.
     most_steps: int
@@ -44,15 +45,13 @@ def question_of(seed: int, random: Random) -> Question:
 
 
 def answer(question: Question, task: Task) -> Content:
-    if isinstance(question.script, AbsaScript):
-        return recite_absa(question.script, task.step, task.request, task.persona)
-    return recite(question.script, task.request, task.persona)
+    return question.script.recite(task.step, task.request, task.persona)
 
 
 def play(question: Question) -> DebateState:
     """How it goes when nothing goes wrong, without a bus."""
     match question.panel, question.script:
-        case VerdictPanel() as panel, Script() as script:
+        case VerdictPanel() as panel, VerdictScript() as script:
             return debates.play(panel, script)[1]
         case DeliberationPanel() as panel, Script() as script:
             return deliberations.play(panel, deliberations.scripted(script))[1]
@@ -77,7 +76,7 @@ def _verdicts(random: Random, deadline_s: float) -> Question:
     return Question(panel, script, "a photograph", most_steps=rounds + 3)
 
 
-def _script(random: Random, rounds: int) -> Script:
+def _script(random: Random, rounds: int) -> VerdictScript:
     wordy = random.random() < 0.02
     reasoning = "because " * 2400 if wordy else "because"
     evidence = {"notes": ["x" * 15_000] * 2} if wordy else None
@@ -94,7 +93,7 @@ def _script(random: Random, rounds: int) -> Script:
     later = [
         {persona: line() for persona in ROSTER if random.random() < 0.4} for _ in range(rounds)
     ]
-    return Script(rounds=(opening, *later))
+    return VerdictScript(rounds=(opening, *later))
 
 
 def _aspects(random: Random, deadline_s: float) -> Question:

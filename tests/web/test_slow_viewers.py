@@ -9,7 +9,7 @@ import psutil
 import pytest
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from parley.agents.script import Line, Script
+from parley.agents.verdicts.script import Line, VerdictScript
 from parley.bus.codec import encode
 from parley.bus.contracts.facts import Fact, TurnTaken
 from parley.bus.subjects import DebateRef
@@ -31,7 +31,7 @@ def loud_debate() -> list[Fact]:
 
     It closes undecided: a decision repeats all that was said, which no record can hold.
     """
-    facts, _ = play(panel(ROSTER), Script(rounds=(dict.fromkeys(ROSTER, LOUD),)))
+    facts, _ = play(panel(ROSTER), VerdictScript(rounds=(dict.fromkeys(ROSTER, LOUD),)))
     return [*facts[:AFTER_TURNS], facts[-1]]
 
 

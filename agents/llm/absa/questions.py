@@ -35,7 +35,14 @@ from parley.agents.llm.absa.turn_forms import (
     read_turn_v1,
     read_turn_v2,
 )
-from parley.agents.llm.question import Abilities, AnyQuestion, Prompt, Question, Questions
+from parley.agents.llm.question import (
+    Abilities,
+    AnyQuestion,
+    Prompt,
+    Question,
+    QuestionFamily,
+    Questions,
+)
 from parley.bus.contracts.absa.requests import (
     AbsaRequest,
     AteRequest,
@@ -73,6 +80,9 @@ class AbsaQuestions(Questions):
             patterns=language_patterns(request.language_code),
         )
         return _question(absa_prompt(request, task.persona, text), request, task.persona, ground)
+
+
+FAMILY = QuestionFamily(lambda _options: AbsaQuestions())
 
 
 def _question(asked: Prompt, request: AbsaRequest, persona: str, ground: Ground) -> AnyQuestion:

@@ -25,7 +25,14 @@ from parley.agents.llm.deliberation.forms import (
     read_summary,
     read_turn,
 )
-from parley.agents.llm.question import Abilities, AnyQuestion, Prompt, Question, Questions
+from parley.agents.llm.question import (
+    Abilities,
+    AnyQuestion,
+    Prompt,
+    Question,
+    QuestionFamily,
+    Questions,
+)
 from parley.agents.llm.untrusted import fenced
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.deliberation.content import (
@@ -46,7 +53,7 @@ from parley.bus.errors import NotFound
 from parley.configs.debaters import in_language
 from parley.prompts import Section, instructions, render
 
-FAMILY = "deliberation"
+PROTOCOL = "deliberation"
 ASKER = "whoever asked"
 DEBATERS = "the debaters"
 DEBATE = "the debate"
@@ -80,6 +87,9 @@ class DeliberationQuestions(Questions):
         return _question(Prompt(system, user), request, persona or Persona(name=task.persona), told)
 
 
+FAMILY = QuestionFamily(lambda options: DeliberationQuestions(options.language))
+
+
 def _question(
     asked: Prompt, request: DeliberationRequest, persona: Persona, told: str
 ) -> AnyQuestion:
@@ -102,7 +112,7 @@ def _question(
 
 
 def _told(request: DeliberationRequest, language: str) -> str:
-    parts = [instructions(FAMILY, role, language) for role in _roles(request)]
+    parts = [instructions(PROTOCOL, role, language) for role in _roles(request)]
     return "\n\n".join([*parts, instructions("model", "untrusted", language)])
 
 

@@ -1,12 +1,13 @@
 """What a model fills in on a panel of verdicts, and what becomes of it. Only these fields count."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue, create_model
 
-from parley.agents.forensic.labels import Verdict
 from parley.agents.llm import quotes
 from parley.agents.llm.absa.ground import not_in_text
 from parley.agents.llm.question import Form, Unusable
@@ -37,12 +38,13 @@ from parley.bus.contracts.verdicts.content import (
 
 _MOST_REGIONS = 32
 _LARGEST_PIXEL = 1_000_000
-_VERDICTS = ", ".join(Verdict)
-
+_LABEL = re.compile(r"[a-z][a-z0-9_]{0,39}")
+# Panels whose forms are kept: a form is made once for all debates about the same labels.
+_FORMS_KEPT = 128
 
 # Endpoints that enforce the schema are held to the known words; what others say is read anyway.
-VerdictWord = Annotated[str, Field(json_schema_extra={"enum": list(Verdict)})]
 ResponseWord = Annotated[str, Field(json_schema_extra={"enum": list(ResponseType)})]
+_CHOSEN = frozenset({"verdict"})
 _FEW = Field(json_schema_extra={"maxItems": 6})
 
 
@@ -52,20 +54,52 @@ class Quote(Form):
 
 
 class OpeningForm(Form):
+    chosen: ClassVar[frozenset[str]] = _CHOSEN
+
     reasoning: Passage
     evidence: Annotated[list[Quote], _FEW]
     arguments: Annotated[list[Line], _FEW]
-    verdict: VerdictWord
+    verdict: Name
     confidence: Portion
 
 
 class RoundForm(Form):
+    chosen: ClassVar[frozenset[str]] = _CHOSEN
+
     response_type: ResponseWord
     content: Passage
     evidence: Annotated[list[Quote], _FEW]
     arguments: Annotated[list[Line], _FEW]
-    verdict: VerdictWord
+    verdict: Name
     confidence: Portion
+
+
+FormT = TypeVar("FormT", bound=Form)
+
+
+def _spelt(value: object) -> object:
+    """Models write the labels true and false without quotation marks."""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def with_verdicts(form: type[FormT], verdicts: tuple[str, ...]) -> type[FormT]:
+    """The form with the panel's own verdicts to choose from; any where it names none."""
+    if not verdicts:
+        return form
+    word: Any = Annotated[
+        str, BeforeValidator(_spelt), Field(json_schema_extra={"enum": list(verdicts)})
+    ]
+    return create_model(form.__name__, __base__=form, verdict=(word, ...))
+
+
+@lru_cache(_FORMS_KEPT)
+def opening_form(verdicts: tuple[str, ...]) -> type[OpeningForm]:
+    return with_verdicts(OpeningForm, verdicts)
+
+
+@lru_cache(_FORMS_KEPT)
+def round_form(verdicts: tuple[str, ...]) -> type[RoundForm]:
+    return with_verdicts(RoundForm, verdicts)
 
 
 class Box(Form):
@@ -92,6 +126,15 @@ class Given:
     text: str
     saw_image: bool
     told: str = ""
+    # What may be answered; empty: any label.
+    verdicts: tuple[str, ...] = ()
+
+    @property
+    def no_verdict(self) -> str:
+        """What goes back to a model whose verdict is none of them."""
+        if not self.verdicts:
+            return "- verdict: should be one short word in lower case"
+        return f"- verdict: should be one of {', '.join(self.verdicts)}"
 
     def checked(self, given: Sequence[Quote], mistakes: list[str]) -> dict[str, JsonValue]:
         """
@@ -116,10 +159,17 @@ class Given:
         return kept
 
 
+def verdict_in(text: str, verdicts: Sequence[str]) -> str | None:
+    """In any case, and with spaces or hyphens where the label has underscores."""
+    folded = re.sub(r"[\s-]+", "_", text.strip().lower())
+    known = folded in verdicts if verdicts else _LABEL.fullmatch(folded) is not None
+    return folded if known else None
+
+
 def read_opening(form: OpeningForm, given: Given) -> Statement:
-    verdict = Verdict.parse(form.verdict)
+    verdict = verdict_in(form.verdict, given.verdicts)
     if verdict is None:
-        raise Unusable(f"- verdict: should be one of {_VERDICTS}")
+        raise Unusable(given.no_verdict)
     mistakes: list[str] = []
     statement = Statement(
         verdict=verdict,
@@ -132,11 +182,11 @@ def read_opening(form: OpeningForm, given: Given) -> Statement:
 
 
 def read_reply(form: RoundForm, request: RoundRequest, persona: str, given: Given) -> Reply:
-    """A verdict that nobody knows leaves the one before as it is."""
+    """A verdict that nobody knows goes back; if it stays, the one before stands."""
     before = next((one.verdict for one in request.standing if one.agent == persona), None)
-    verdict = Verdict.parse(form.verdict)
+    verdict = verdict_in(form.verdict, given.verdicts)
     changed = verdict is not None and verdict != before
-    mistakes: list[str] = []
+    mistakes: list[str] = [given.no_verdict] if verdict is None else []
     evidence = given.checked(form.evidence, mistakes)
     reply = Reply(
         response_type=_response(form.response_type, request, persona, changed=changed),

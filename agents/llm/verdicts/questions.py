@@ -1,44 +1,76 @@
 """The questions of a panel of verdicts: open, answer in a round, point at a region, report."""
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeAlias, cast
 
 from typing_extensions import override
 
 from parley.agents.brain import Task
 from parley.agents.llm import images as pictures
-from parley.agents.llm.question import Abilities, AnyQuestion, Prompt, Question, Questions
+from parley.agents.llm.question import (
+    Abilities,
+    AnyQuestion,
+    Prompt,
+    Question,
+    QuestionFamily,
+    QuestionOptions,
+    Questions,
+)
 from parley.agents.llm.untrusted import fenced
 from parley.agents.llm.verdicts.forms import (
     Given,
     LocalizeForm,
-    OpeningForm,
-    RoundForm,
+    opening_form,
     read_localization,
     read_opening,
     read_reply,
+    round_form,
 )
-from parley.agents.llm.verdicts.report import ReportForm, about_decision, read_report
+from parley.agents.llm.verdicts.prompts import PLACEHOLDERS, PROTOCOL, ROLES, PanelPrompts
+from parley.agents.llm.verdicts.report import about_decision, read_report, report_form
 from parley.bus.contracts.facts import Request
+from parley.bus.contracts.panel import Persona
 from parley.bus.contracts.verdicts.content import (
+    Brief,
     LocalizeRequest,
     OpeningRequest,
     ReportRequest,
     RoundRequest,
     Standing,
+    VerdictRequest,
 )
 from parley.bus.errors import NotFound
-from parley.prompts import Section, instructions, render
+from parley.bus.plugins import Plugins
+from parley.prompts import PromptFolders, Section, render
 
 IMAGE = "image"
-# Where the prompts stand that all panels of verdicts share.
-FAMILY = "verdicts"
-# What a persona measures in the image of its task, as text that it may quote; empty if nothing.
+# What is measured for a persona in the image of its task, as text that it may quote; empty if nothing.
 Measure: TypeAlias = Callable[[Task], Awaitable[str]]
 
 _EVIDENCE_CHARS = 3000
 _KIB = 1024
+
+
+# Who measures for a panel, by the panel's name.
+MEASURES: Mapping[str, Callable[[], Measure]] = Plugins(
+    "parley.measures", cast("type[Callable[[], Measure]]", Callable)
+)
+
+
+class PanelMeasures:
+    """Whatever is measured for the panel that asks; nothing where nobody does."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Measure] = {}
+
+    async def __call__(self, task: Task) -> str:
+        panel = task.ref.panel
+        if panel not in MEASURES:
+            return ""
+        if panel not in self._made:
+            self._made[panel] = MEASURES[panel]()
+        return await self._made[panel](task)
 
 
 async def measure_nothing(_task: Task) -> str:
@@ -48,8 +80,11 @@ async def measure_nothing(_task: Task) -> str:
 class VerdictQuestions(Questions):
     """The file's own words always come along, whatever the personas can measure."""
 
-    def __init__(self, measure: Measure = measure_nothing) -> None:
+    def __init__(
+        self, measure: Measure = measure_nothing, prompts: PromptFolders | None = None
+    ) -> None:
         self._measure = measure
+        self._prompts = prompts or PromptFolders(PROTOCOL)
 
     @override
     def knows(self, request: Request) -> bool:
@@ -57,26 +92,37 @@ class VerdictQuestions(Questions):
 
     @override
     async def ask(self, task: Task, abilities: Abilities) -> AnyQuestion:
-        if isinstance(task.request, ReportRequest):
-            return _about_the_decision(task, task.request, abilities.language)
+        request = task.request
+        assert isinstance(request, VerdictRequest), "only what it knows is asked"
+        brief = Brief.model_validate(request.brief)
+        known = {one.name: one for one in brief.personas}
+        persona = known.get(task.persona, Persona(name=task.persona))
+        prompts = PanelPrompts(self._prompts, task.ref.panel, abilities.language, brief, persona)
+        if isinstance(request, ReportRequest):
+            return _about_the_decision(task, request, prompts)
         image = await _image_of(task)
         measured = await self._measure(task) if image is not None else ""
         uris = _pictures(image, abilities)
-        unseen = "" if uris else instructions(FAMILY, "unseen", abilities.language)
+        unseen = "" if uris else prompts.text("unseen")
         material = _material(task, image, measured, unseen)
-        request = task.request
         debate = _debate(request, task.persona)
-        told = Section("TASK", instructions(FAMILY, request.kind, abilities.language))
+        told = Section("TASK", prompts.text(request.kind))
         said = [Section("DEBATE", debate)] if debate else []
         user = render(f"[MATERIAL]\n{material}", [told, *said])
-        asked = Prompt(_system(task, abilities.language), user, uris)
-        given = Given(f"{material}\n{debate}", saw_image=bool(uris), told=told.content)
+        asked = Prompt(prompts.system(), user, uris)
+        verdicts = verdicts_of(brief)
+        given = Given(
+            f"{material}\n{debate}", saw_image=bool(uris), told=told.content, verdicts=verdicts
+        )
         match request:
             case OpeningRequest():
-                return Question(asked, OpeningForm, lambda form: read_opening(form, given))
+                form = opening_form(verdicts)
+                return Question(asked, form, lambda filled: read_opening(filled, given))
             case RoundRequest():
                 return Question(
-                    asked, RoundForm, lambda form: read_reply(form, request, task.persona, given)
+                    asked,
+                    round_form(verdicts),
+                    lambda filled: read_reply(filled, request, task.persona, given),
                 )
             case LocalizeRequest():
                 return Question(asked, LocalizeForm, lambda form: read_localization(form, given))
@@ -84,28 +130,32 @@ class VerdictQuestions(Questions):
                 raise NotFound(f"no question for {request.kind}")
 
 
-def _about_the_decision(task: Task, request: ReportRequest, language: str) -> AnyQuestion:
+def _made(options: QuestionOptions) -> Questions:
+    return VerdictQuestions(PanelMeasures(), PromptFolders(PROTOCOL, options.prompts))
+
+
+FAMILY = QuestionFamily(_made, PLACEHOLDERS, ROLES)
+
+
+def verdicts_of(brief: Brief) -> tuple[str, ...]:
+    """What may be answered; empty where the debate names no labels, and so any will do."""
+    names = tuple(one.name for one in brief.labels)
+    return (*names, brief.undecided) if names else ()
+
+
+def _about_the_decision(task: Task, request: ReportRequest, prompts: PanelPrompts) -> AnyQuestion:
     """Without the image: who reports finds nothing out, and quotes those who did."""
     topic = task.input.text
     parts = [fenced("whoever submitted the debate", topic)] if topic.strip() else []
     material = "\n".join([*parts, about_decision(request.decision)])
-    told = Section("TASK", instructions(FAMILY, request.kind, language))
+    told = Section("TASK", prompts.text(request.kind))
     said = Section("DEBATE", "\n".join(_statements(request.standing, task.persona)))
     asked = Prompt(
-        _system(task, language, rules="reporting", usual="manager"),
+        prompts.system(rules="reporting", usual="manager"),
         render(f"[MATERIAL]\n{material}", [told, said]),
     )
-    return Question(asked, ReportForm, lambda form: read_report(form, request, told.content))
-
-
-def _system(task: Task, language: str, rules: str = "rules", usual: str = "persona") -> str:
-    """The same for every debate of this persona; `usual` is the role of one without a prompt."""
-    try:
-        role = instructions(task.ref.panel, task.persona, language)
-    except FileNotFoundError:
-        role = instructions(FAMILY, usual, language)
-    name = instructions(FAMILY, "name", language).replace("{persona}", task.persona)
-    return render(instructions(FAMILY, rules, language), [Section("ROLE", f"{name} {role}")])
+    form = report_form(verdicts_of(prompts.brief))
+    return Question(asked, form, lambda filled: read_report(filled, request, told.content))
 
 
 async def _image_of(task: Task) -> bytes | None:

@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Annotated
+from functools import lru_cache
+from typing import Annotated, ClassVar
 
 from pydantic import Field, JsonValue
 
-from parley.agents.forensic.labels import Verdict
 from parley.agents.llm import quotes
 from parley.agents.llm.question import Form, Unusable
-from parley.agents.llm.text_fields import Line, Passage, said, says_nothing, settled, tidy
+from parley.agents.llm.text_fields import Line, Name, Passage, said, says_nothing, settled, tidy
 from parley.agents.llm.untrusted import fenced, plain
-from parley.agents.llm.verdicts.forms import VerdictWord
+from parley.agents.llm.verdicts.forms import verdict_in, with_verdicts
 from parley.bus.contracts.verdicts.content import (
     LONGEST_QUOTE,
     MOST_QUOTES,
@@ -22,14 +22,22 @@ from parley.bus.contracts.verdicts.content import (
 )
 
 _LONGEST_SHOWN = 120
+_FORMS_KEPT = 128
 
 
 class ReportForm(Form):
     """The verdict == decided: it is asked for so that a summary of another one is noticed."""
 
-    verdict: VerdictWord
+    chosen: ClassVar[frozenset[str]] = frozenset({"verdict"})
+
+    verdict: Name
     summary: Passage
     key_evidence: Annotated[list[Line], Field(json_schema_extra={"maxItems": 6})]
+
+
+@lru_cache(_FORMS_KEPT)
+def report_form(verdicts: tuple[str, ...]) -> type[ReportForm]:
+    return with_verdicts(ReportForm, verdicts)
 
 
 def about_decision(decision: ManagerDecision) -> str:
@@ -54,7 +62,7 @@ def about_decision(decision: ManagerDecision) -> str:
 def read_report(form: ReportForm, request: ReportRequest, told: str) -> Report:
     """Quotes in the statements' own wording; one that stands in none goes back to the model."""
     decided = request.decision.final_verdict
-    if Verdict.parse(form.verdict) != decided:
+    if verdict_in(form.verdict, ()) != decided:
         raise Unusable(f"- verdict: {decided} was decided; summarise that decision")
     summary = said("summary", form.summary, told)
     texts = [plain(text) for one in request.standing for text in _texts(one)]

@@ -49,7 +49,7 @@ def agent(
     settings = load(config, flags)
     logs.configure(settings.log.level, settings.log.format)
     seats = seats_of(who, settings.panels)
-    choice = parse_brain(brain)
+    choice = parse_brain(brain, settings.panels)
     raise typer.Exit(run_async(lambda: serve(lambda stop: _speak(settings, seats, choice, stop))))
 
 

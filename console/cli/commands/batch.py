@@ -86,7 +86,7 @@ def batch(
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
-    choice = parse_brain(brain)
+    choice = parse_brain(brain, settings.panels)
     wishes = Wishes(
         preset,
         with_protocol(sets, protocol),

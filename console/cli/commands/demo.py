@@ -6,10 +6,8 @@ import typer
 from pydantic import ValidationError
 
 from parley.agents.forensic import looking_at_images
-from parley.bus.contracts.absa.findings import Moderated, Overridden
-from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.base import Contract, Text
-from parley.bus.contracts.facts import Decided, Submitted
+from parley.bus.contracts.facts import Submitted
 from parley.bus.errors import BadInput
 from parley.bus.extras import MissingPackage
 from parley.bus.journal import Journal
@@ -28,13 +26,11 @@ from parley.console.runtime.inputs import Material, upload
 from parley.console.runtime.plan import Wishes, new_id, read_script, scripted_panel, wished_panel
 from parley.console.runtime.submit import panel_for
 from parley.console.runtime.system import open_journal, private_server, run_async, staffed
-from parley.console.terminal.absa_marks import marks_of, plain
 from parley.console.terminal.views import view_for
-from parley.console.transcript.words import WHY, verdict
+from parley.console.transcript.presentation import presentation_of
+from parley.console.transcript.words import tell_outcome
 from parley.coordinator.core.audit import audit
 from parley.coordinator.core.state import DebateState
-from parley.coordinator.protocols.absa.sample import Reading
-from parley.coordinator.protocols.verdicts.result import result_of
 
 DEMO = BUILT_IN.with_name("demo")
 
@@ -137,45 +133,15 @@ async def _debate(journal: Journal, settings: Settings, stop: Stop) -> list[str]
             states = await follow_to_the_end(journal, [ref], view, start=start)
     checked = audit((await log_of(journal, ref)).facts)
     assert checked.holds, "what was just decided must recompute"
-    tell_end = absa_in_plain_words if isinstance(panel, AbsaPanel) else in_plain_words
-    return tell_end(ref, states[ref], checked.checked)
+    return in_plain_words(ref, states[ref], checked.checked)
 
 
 def in_plain_words(ref: DebateRef, state: DebateState, decisions: int) -> list[str]:
-    result = result_of(ref, state)
-    if state.finding(Decided) is None or result.termination_reason is None:
-        return [f"   => The debate ended without a verdict ({state.phase.value})."]
-    vote = result.opening_vote or "nothing"
-    rounds = "1 round" if result.total_rounds == 1 else f"{result.total_rounds} rounds"
-    moved = (
-        f"A vote at the start would have said {vote}."
-        if result.changed_by_debate
-        else f"A vote at the start would have said the same ({vote})."
-    )
+    ending = presentation_of(state.running_panel.protocol).ending
+    first, *rest = ending(ref, state) if ending is not None else list(tell_outcome(state))
     return [
         "",
-        f"   => Verdict: {verdict(state.found(Decided))}.",
-        f"      Why it ended after {rounds}: {WHY[result.termination_reason]}.",
-        f"      {moved}",
-        f"      All {decisions} decisions were recomputed from the log, with the same outcome.",
-    ]
-
-
-def absa_in_plain_words(_ref: DebateRef, state: DebateState, decisions: int) -> list[str]:
-    if (
-        state.finding(Overridden) is None
-        or state.finding(Moderated) is None
-        or state.terminated is None
-    ):
-        return [f"   => The pipeline ended without a result ({state.phase.value})."]
-    text, adoption = state.input.text, state.found(Overridden).outcome.adoption
-    first = Reading(state).stage1
-    decided = adoption.adopt_decision.value.replace("_", " ")
-    label = state.found(Moderated).output.final_label
-    return [
-        "",
-        f"   => Before the debate: {plain(text, marks_of(text, first.sentiments, first.aspects))}",
-        f"      After it:          {plain(text, marks_of(text, adoption.final_sentiments))}",
-        f"      {decided}, because of {adoption.adopt_reason}; the sentence is {label}.",
+        f"   => {first}",
+        *(f"      {line}" for line in rest),
         f"      All {decisions} decisions were recomputed from the log, with the same outcome.",
     ]

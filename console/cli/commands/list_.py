@@ -6,10 +6,7 @@ from typing import Annotated
 
 import typer
 
-from parley.bus.contracts.base import Contract
-from parley.bus.contracts.deliberation.content import DeliberationDecision
-from parley.bus.contracts.facts import Closed, Decided, Fact
-from parley.bus.contracts.verdicts.content import ManagerDecision
+from parley.bus.contracts.facts import Closed, Fact, Finding, Submitted
 from parley.bus.journal import Journal, Logged
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
@@ -17,10 +14,12 @@ from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Json, Nats, example
 from parley.console.cli.output import print_line
 from parley.console.runtime.system import open_journal, run_async
+from parley.console.transcript.items import Outcome
+from parley.console.transcript.presentation import answering, presentation_of
 from parley.console.transcript.text import one_line
+from parley.console.transcript.words import outcome_words
 
 OPEN = "open"
-CONCLUSION_WIDTH = 60
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -30,7 +29,7 @@ class Listed:
     ref: DebateRef
     submitted: datetime
     closed: Closed | None
-    decided: Decided | None
+    outcome: Outcome | None
 
     @property
     def status(self) -> str:
@@ -57,22 +56,36 @@ def list_(
 async def _list(settings: Settings) -> list[Listed]:
     async with open_journal(settings, create=False) as journal:
         subjects = journal.subjects
-        everywhere = DebateRef("*", "*")
         submitted = {one.ref: one for one in await journal.submissions()}
         closed = await _first(journal, subjects.closings(), submitted)
-        decided = await _first(journal, subjects.at(everywhere, "ctl.decided"), submitted)
+        found = await _outcomes(journal, submitted)
     listed = []
     for ref, begun in submitted.items():
-        end, decision = closed.get(ref), decided.get(ref)
-        listed.append(
-            Listed(
-                ref,
-                datetime.fromtimestamp(begun.time_ns / 1e9, UTC),
-                end if isinstance(end, Closed) else None,
-                decision if isinstance(decision, Decided) else None,
-            )
-        )
+        end = closed.get(ref)
+        moment = datetime.fromtimestamp(begun.time_ns / 1e9, UTC)
+        listed.append(Listed(ref, moment, end if isinstance(end, Closed) else None, found.get(ref)))
     return listed
+
+
+async def _outcomes(
+    journal: Journal, submitted: Mapping[DebateRef, Logged]
+) -> dict[DebateRef, Outcome]:
+    """Of each debate, as its protocol tells it."""
+    protocols = {
+        ref: one.fact.panel.protocol
+        for ref, one in submitted.items()
+        if isinstance(one.fact, Submitted)
+    }
+    types = dict.fromkeys(name for one in set(protocols.values()) for name in answering(one))
+    outcomes: dict[DebateRef, Outcome] = {}
+    for name in types:
+        subject = journal.subjects.at(DebateRef("*", "*"), f"ctl.{name}")
+        for ref, fact in (await _first(journal, subject, submitted)).items():
+            told = presentation_of(protocols[ref])
+            if isinstance(fact, Finding) and told.concludes(name):
+                outcome = told.outcome(fact)
+                outcomes |= {ref: outcome} if outcome is not None else {}
+    return outcomes
 
 
 async def _first(
@@ -91,24 +104,14 @@ async def _first(
 def _in_words(one: Listed) -> str:
     moment = one.submitted.astimezone().strftime("%Y-%m-%d %H:%M:%S")
     line = f"{one.ref.id:<12}  {one.ref.panel:<10}  {moment}  {one.status:<9}"
-    if one.decided is not None:
-        line += f"  {_outcome(one.decided.decision)}"
+    if one.outcome is not None:
+        line += f"  {outcome_words(one.outcome)}"
     if one.closed is not None:
         line += f"  ({one_line(one.closed.reason)})"
     return line.rstrip()
 
 
-def _outcome(decision: Contract) -> str:
-    if isinstance(decision, ManagerDecision):
-        return f"{decision.final_verdict} {decision.confidence:.2f}"
-    if not isinstance(decision, DeliberationDecision):
-        return ""
-    sure = "" if decision.confidence is None else f" {decision.confidence:.2f}"
-    return f"{one_line(decision.conclusion, CONCLUSION_WIDTH)}{sure}"
-
-
 def _as_json(one: Listed) -> str:
-    decision = one.decided.decision if one.decided is not None else None
     return json.dumps(
         {
             "debate_id": one.ref.id,
@@ -117,12 +120,7 @@ def _as_json(one: Listed) -> str:
             "status": one.status,
             "reason": one.closed.reason if one.closed is not None else None,
             "detail": one.closed.detail if one.closed is not None else None,
-            "final_verdict": (
-                decision.final_verdict if isinstance(decision, ManagerDecision) else None
-            ),
-            "conclusion": (
-                decision.conclusion if isinstance(decision, DeliberationDecision) else None
-            ),
-            "confidence": getattr(decision, "confidence", None),
+            "outcome": one.outcome.label if one.outcome is not None else None,
+            "confidence": one.outcome.confidence if one.outcome is not None else None,
         }
     )

@@ -1,5 +1,6 @@
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,7 @@ from pydantic import JsonValue
 from parley.agents.brain import Task
 from parley.agents.deliberation.question import QUESTION_BLOB
 from parley.agents.llm.endpoint_capabilities import Dialect, EndpointCapabilities
-from parley.agents.llm.question import Abilities, AnyQuestion
+from parley.agents.llm.question import Abilities, AnyQuestion, Questions
 from parley.agents.llm.request_body import messages_of, parameters_of
 from parley.agents.llm.verdicts.questions import IMAGE
 from parley.bus.contracts.absa.panel import AbsaPanel
@@ -36,6 +37,7 @@ from parley.console.cli.options import (
     with_protocol,
 )
 from parley.console.cli.output import print_line
+from parley.console.inputs.kind import input_of
 from parley.console.runtime.brains import questions
 from parley.console.runtime.inputs import Material
 from parley.console.runtime.plan import (
@@ -45,8 +47,9 @@ from parley.console.runtime.plan import (
     scripted_panel,
     wished_panel,
 )
+from parley.console.runtime.prompt_files import raise_for_prompts
 from parley.console.runtime.stand_ins import asks
-from parley.console.runtime.submit import READERS, one_material, panel_for
+from parley.console.runtime.submit import panel_for
 from parley.console.runtime.system import run_async
 from parley.console.transcript.text import clean
 
@@ -122,16 +125,18 @@ def show(
         language=language_of(lang),
         models=True,
     )
-    file = read_script(script) if script is not None else None
+    file = read_script(script, settings.panels) if script is not None else None
     panel = _panel(name, persona, wishes, file)
-    (material,) = READERS.get(panel.protocol, one_material)(given)
+    (material,) = input_of(panel).read(panel, given)
     panel = panel_for(panel, material.text, wishes.language)
     chosen, request = _asked(panel, persona, material, file, step)
     options = settings.model.options_for(name, persona)
     language = wishes.language or settings.model.language
     abilities = Abilities(options.vision, language, settings.model.max_image_kib)
     task = _task(panel, persona, chosen, request, material)
-    question = run_async(lambda: _question(task, abilities, wishes.language))
+    asking = questions(wishes.language, settings.panels)
+    raise_for_prompts([name], settings.panels)
+    question = run_async(lambda: _question(task, abilities, asking))
     manners = EndpointCapabilities(dialect)
     messages = messages_of(question.prompt, question.form, manners)
     if as_json:
@@ -175,8 +180,8 @@ def _asked(
     raise BadInput(f"--step: {name_unknown('step', step, seen)}")
 
 
-async def _question(task: Task, abilities: Abilities, language: str | None) -> AnyQuestion:
-    family = next((one for one in questions(language) if one.knows(task.request)), None)
+async def _question(task: Task, abilities: Abilities, asking: Sequence[Questions]) -> AnyQuestion:
+    family = next((one for one in asking if one.knows(task.request)), None)
     if family is None:
         raise BadInput(f"{task.ref.panel}: there are no prompts for this panel")
     return await family.ask(task, abilities)

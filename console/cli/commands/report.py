@@ -86,7 +86,7 @@ def _told(outcomes: Sequence[Outcome]) -> Iterator[Block]:
 def _in_full(outcome: Outcome) -> tuple[Block, ...]:
     if not outcome.is_readable:
         return (Paragraph("Its records make no sense: see `parley verify`."),)
-    return tuple(debate_blocks(outcome.log.ref, outcome.log.state))
+    return tuple(debate_blocks(outcome.log.ref, outcome.log.state, outcome.log.facts))
 
 
 def _image(settings: Settings, sources: Sequence[str], outcome: Outcome) -> Iterator[Block]:

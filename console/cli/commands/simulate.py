@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from parley.agents.absa.script import AbsaScript
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import load
@@ -42,10 +41,9 @@ def simulate(
     No server is needed. The flags win over what the script says, so that one script answers what
     would have happened under other thresholds.
     """
-    script = read_script(file)
-    content = script.content
-    text = content.text if isinstance(content, AbsaScript) else content.question
     panels = load(flags={"panels": panels_dir}).panels
+    script = read_script(file, panels)
+    text = script.content.about
     resolution = scripted_panel(script, Wishes(preset, sets or (), names(roster), panels, regime))
     warn(resolution.warnings)
     ref = DebateRef(resolution.panel.name, re.sub(r"[^A-Za-z0-9_-]", "-", file.stem)[:64])

@@ -80,7 +80,7 @@ def submit(
         regime,
         language_of(lang),
     )
-    choice = parse_brain(brain)
+    choice = parse_brain(brain, settings.panels)
     if choice.follows_rules and debates_images(wished_panel(panel, wishes).panel):
         inputs = [str(path) for path in usable_photos(inputs or ())]
     limits = limits_of(budget, total_budget, new_id())

@@ -44,7 +44,7 @@ def up(
     """
     settings = load(config, {"nats.url": nats, "embedded.store": store, "panels": panels_dir})
     logs.configure(settings.log.level, settings.log.format)
-    choice = parse_brain(brain)
+    choice = parse_brain(brain, settings.panels)
     seats = _everybody(settings.panels)
     raise typer.Exit(
         run_async(lambda: serve(lambda stop: _up(settings, port, seats, choice, stop, web=web)))

@@ -20,10 +20,10 @@ export function Outcome({ view }) {
       </section>`;
   }
   return html`
-    <section class=${`card outcome tone-${tone(outcome.label)}`} aria-label="Outcome">
+    <section class=${`card outcome tone-${outcome.tone ?? tone(outcome.label)}`} aria-label="Outcome">
       <div class="row">
         <span class=${`label ${outcome.label.length > LONG_LABEL ? 'long' : ''}`}>${capital(spoken(outcome.label))}</span>
-        ${outcome.confidence !== null && html`<${Share} value=${outcome.confidence} as=${tone(outcome.label)} />`}
+        ${outcome.confidence !== null && html`<${Share} value=${outcome.confidence} as=${outcome.tone ?? tone(outcome.label)} />`}
         <span class="end muted small">${view.reason && `${spoken(view.reason)}: ${view.reason_words}`}</span>
       </div>
       ${outcome.report && html`<p class="report">${outcome.report}</p>`}
@@ -58,7 +58,7 @@ export function Matrix({ view, voice }) {
     setTimeout(() => speech?.classList.remove('now'), 1600);
   };
   return html`
-    <${Card} title="Who stood where" about=${view.protocol === 'absa' ? 'what each speaker’s turns amount to' : 'after each round'}>
+    <${Card} title="Who stood where" about=${view.matrix.about}>
       <div class="scroll"><table class=${`matrix ${keys ? 'dense' : ''}`}>
         <thead><tr><th class="who" scope="col"><span class="unseen">Persona</span></th>
           ${columns.map((column) => html`<th key=${column} scope="col">${keys ? brief(column) : column}</th>`)}</tr></thead>
@@ -96,7 +96,7 @@ function Cell({ cell, read, keys }) {
 }
 
 export function Declarations({ view, open }) {
-  const all = view.declarations;
+  const all = view.transcript.map((entry) => entry.declaration).filter(Boolean);
   if (all.length === 0) return null;
   const last = all[all.length - 1];
   return html`
@@ -112,6 +112,8 @@ export function Declarations({ view, open }) {
 
 const iteration = (declared) => (declared.iteration ? `round ${declared.iteration}` : 'the opening');
 
+const OPS = { '<=': '≤', '>=': '≥', '==': '=', '!=': '≠' };
+
 function Declaration({ declared, open }) {
   const ends = declared.status === 'terminate';
   return html`
@@ -126,10 +128,10 @@ function Declaration({ declared, open }) {
           <thead><tr><th scope="col">Check</th><th scope="col" class="number">Value</th><th scope="col"><span class="unseen">Comparison</span></th>
             <th scope="col">Threshold</th><th scope="col">Met</th></tr></thead>
           <tbody>${declared.checks.map((check) => html`
-            <tr key=${check.name} class=${check.decisive ? 'decisive' : ''}>
-              <th scope="row">${check.name}${check.decisive && html`<span class="unseen"> (decisive)</span>`}</th>
-              <td class="number">${check.value}</td><td class="sign">${check.sign}</td><td>${check.threshold}</td>
-              <td class="met">${check.met === null ? '–' : check.met ? '✓ yes' : '✗ no'}</td>
+            <tr key=${check.name} class=${check.held ? 'decisive' : ''}>
+              <th scope="row">${check.name}</th>
+              <td class="number">${check.value}</td><td class="sign">${OPS[check.op] ?? check.op}</td><td>${check.threshold}</td>
+              <td class="met">${check.held === null ? '–' : check.held ? '✓ yes' : '✗ no'}</td>
             </tr>`)}</tbody></table></div>`}
       <p>${declared.justification}</p>
     </div>`;

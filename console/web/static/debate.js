@@ -11,11 +11,12 @@ import { Moments } from './moments.js';
 import { Chip, Problem } from './parts.js';
 import { Replay } from './replay.js';
 import { Transcript } from './transcript.js';
-import { date, span, voices } from './words.js';
+import { date, span, useLabels, voices } from './words.js';
 
-// What stands beside the transcript, and above it, by protocol.
+// What stands above the transcript, and beside it, where a protocol has more than the plain form.
 const HEROES = { verdicts: ForensicHero, absa: AbsaHero, deliberation: DeliberationHero };
 const SIDES = { verdicts: ForensicSide, absa: AbsaSide, deliberation: DeliberationSide };
+const Nothing = () => null;
 const LONG_TOPIC = 90;
 
 export function Debate({ id, query, wire }) {
@@ -44,9 +45,10 @@ export function Debate({ id, query, wire }) {
     moments.look(at);
     history.replaceState(null, '', link(id, query.panel, moments.pin));
   };
+  useLabels(view.labels);
   const voice = voices(view.personas.map((seat) => seat.name));
-  const Hero = HEROES[view.protocol];
-  const Side = SIDES[view.protocol];
+  const Hero = HEROES[view.protocol] ?? Nothing;
+  const Side = SIDES[view.protocol] ?? Nothing;
   return html`
     <${Head} id=${id} moments=${moments} view=${view} />
     ${moments.error && html`<${Problem} error=${moments.error} />`}

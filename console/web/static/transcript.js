@@ -1,7 +1,7 @@
 // What was said, in the order of the log; whoever speaks at this moment comes last.
 import { html, useEffect, useRef, useState } from './vendor/htm-preact.js';
 import { Avatar, Card, Chip, Share } from './parts.js';
-import { clock, many, span, spoken, tone } from './words.js';
+import { clock, many, share, span, spoken, tone } from './words.js';
 
 const SPEECH = new Set(['turn', 'failed', 'late', 'missed']);
 const NEAR_END_PX = 220;
@@ -21,7 +21,7 @@ export function Transcript({ view, partials, live, voice, open }) {
     <${Card} title="Transcript" about=${many(view.transcript.length, 'fact')}>
       <div class="transcript" role="log" aria-label="Transcript" aria-live=${live ? 'polite' : 'off'}>
         ${grouped(view).map(([entry, heading]) => html`
-          <${Line} key=${entry.ordinal} entry=${entry} heading=${heading} view=${view} voice=${voice} open=${open} />`)}
+          <${Line} key=${entry.ordinal} entry=${entry} heading=${heading} voice=${voice} open=${open} />`)}
         ${partials.map((said) => html`
           <div class="speech" key=${`${said.step}/${said.persona}`} data-partial=${said.persona}>
             <${Avatar} name=${said.persona} voice=${voice(said.persona)} />
@@ -33,20 +33,19 @@ export function Transcript({ view, partials, live, voice, open }) {
     </${Card}>`;
 }
 
-// A heading stands where a new part begins: `Stage 1: ate` and `Stage 1: atsa` are one part.
+// A heading stands where a new part begins.
 function grouped(view) {
   let last = '';
   return view.transcript.map((entry) => {
     if (entry.kind !== 'step') return [entry, null];
-    const part = view.protocol === 'absa' ? entry.headline.split(':')[0] : entry.headline;
-    const heading = part === last ? null : part;
-    last = part;
+    const heading = entry.part === last ? null : entry.part;
+    last = entry.part;
     return [entry, heading];
   });
 }
 
-function Line({ entry, heading, view, voice, open }) {
-  const declared = entry.declaration === null ? null : view.declarations[entry.declaration];
+function Line({ entry, heading, voice, open }) {
+  const declared = entry.declaration;
   return html`
     <div data-ordinal=${entry.ordinal} id=${`fact-${entry.ordinal}`}>
       ${declared && html`<${DeclaredLine} declared=${declared} />`}
@@ -64,6 +63,13 @@ const DeclaredLine = ({ declared }) => html`
 
 const KIND_WORDS = { missed: 'no answer', late: 'too late, counts for nothing', failed: '' };
 
+function Change({ entry }) {
+  const { verdict, confidence } = entry.before;
+  if (verdict !== entry.verdict) return html`<span class="change yes">⇄ was ${spoken(verdict)} ${share(confidence)}</span>`;
+  const shift = (entry.confidence - confidence).toFixed(2);
+  return html`<span class="change">${Number(shift) ? `${shift > 0 ? '+' : ''}${shift}` : 'unchanged'}</span>`;
+}
+
 function Speech({ entry, voice, open }) {
   const quiet = entry.kind !== 'turn';
   return html`
@@ -74,8 +80,9 @@ function Speech({ entry, voice, open }) {
           <b>${entry.persona}</b>
           ${entry.verdict && html`<${Chip} label=${entry.verdict} />`}
           ${entry.confidence !== null && html`<${Share} value=${entry.confidence} as=${tone(entry.verdict)} />`}
-          ${entry.change && html`<span class=${`change ${entry.changed ? 'yes' : ''}`}>${entry.changed ? '⇄ ' : ''}${spoken(entry.change)}</span>`}
+          ${entry.before && html`<${Change} entry=${entry} />`}
           ${entry.headline && html`<span class="muted small">${entry.headline}</span>`}
+          ${entry.note && html`<span class="muted small">${entry.note}</span>`}
           ${KIND_WORDS[entry.kind] && html`<span class="small">${KIND_WORDS[entry.kind]}</span>`}
           <span class="end">
             ${entry.tokens > 0 && html`<span class="muted small nowrap">${many(entry.tokens, 'token')}</span>`}
@@ -84,10 +91,13 @@ function Speech({ entry, voice, open }) {
           </span>
         </div>
         ${entry.text && html`<${Said} text=${entry.text} />`}
-        ${entry.points.length > 0 && html`<ul class="points">${entry.points.map((point) => html`<li>${point}</li>`)}</ul>`}
+        ${!entry.text && entry.points.length === 1 ? html`<p class="text">${entry.points[0]}</p>` : html`<${Grounds} said=${entry.points} />`}
+        <${Grounds} said=${entry.arguments} />
       </div>
     </article>`;
 }
+
+const Grounds = ({ said }) => said.length > 0 && html`<ul class="points">${said.map((one) => html`<li>${one}</li>`)}</ul>`;
 
 // A long speech is cut until somebody wants all of it.
 function Said({ text }) {

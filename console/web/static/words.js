@@ -1,28 +1,34 @@
 // How things are called and counted, in one place.
 
 const TONES = {
-  authentic: 'good', positive: 'good', completed: 'good', applied: 'good', APPLY: 'good', adopted: 'good',
-  manipulated: 'bad', negative: 'bad', failed: 'bad',
-  ai_generated: 'warn', SKIP: 'warn', cancelled: 'warn', 'not adopted': 'warn',
-  mixed: 'violet', open: 'accent',
-  uncertain: 'calm', neutral: 'calm', unknown: 'calm',
+  completed: 'good', applied: 'good', APPLY: 'good', adopted: 'good',
+  failed: 'bad', SKIP: 'warn', cancelled: 'warn', 'not adopted': 'warn', open: 'accent',
 };
-const GLYPHS = {
-  authentic: '✓', manipulated: '✂', ai_generated: '✦', uncertain: '?',
-  positive: '+', negative: '−', neutral: '0', mixed: '±', unknown: '?',
-  completed: '✓', failed: '✗', cancelled: '⊘', open: '',
-};
+const GLYPHS = { completed: '✓', failed: '✗', cancelled: '⊘' };
+// A sign for each tone, for those who do not see colours.
+const SIGNS = { good: '✓', bad: '✗', warn: '!', calm: '?', accent: '◆', violet: '±' };
 const OTHERS = ['accent', 'violet', 'warn', 'good', 'bad', 'calm'];
-const seen = new Map();
+let labels = new Map();
+let seen = new Map();
+
+// The words that the verdicts of the debate on show are made of, with their tones.
+export function useLabels(given) {
+  if (given.length !== labels.size || given.some((one) => !labels.has(one.name))) seen = new Map();
+  labels = new Map(given.map((one) => [one.name, one]));
+}
 
 // A position in free words gets the next tone; the words always stand beside it.
 export function tone(label) {
   if (label == null) return 'calm';
+  if (labels.has(label)) return labels.get(label).tone;
   if (label in TONES) return TONES[label];
   if (!seen.has(label)) seen.set(label, OTHERS[seen.size % OTHERS.length]);
   return seen.get(label);
 }
-export const glyph = (label) => GLYPHS[label] ?? '';
+export function glyph(label) {
+  const known = labels.get(label);
+  return known ? known.sign || SIGNS[known.tone] : GLYPHS[label] ?? '';
+}
 export const spoken = (name) => String(name ?? '').replaceAll('_', ' ');
 export const share = (value) => (value == null ? '–' : value.toFixed(2));
 

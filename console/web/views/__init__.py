@@ -1,37 +1,29 @@
 """What the web page shows of a debate: its state after any number of facts, as plain values. Pure."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated
-
-from pydantic import Field
+from collections.abc import Sequence
 
 from parley.bus.errors import NotFound
 from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
-from parley.console.web.views.absa import AbsaView, absa_view
+from parley.console.transcript.presentation import presentation_of
+from parley.console.transcript.transcript import item_of
 from parley.console.web.views.common import Scene
-from parley.console.web.views.deliberation import DeliberationView, deliberation_view
-from parley.console.web.views.transcript import walk
-from parley.console.web.views.verdicts import VerdictView, verdict_view
-
-DebateView = Annotated[VerdictView | AbsaView | DeliberationView, Field(discriminator="protocol")]
-
-_VIEWS: Mapping[str, Callable[[Scene], VerdictView | AbsaView | DeliberationView]] = {
-    "verdicts": verdict_view,
-    "absa": absa_view,
-    "deliberation": deliberation_view,
-}
+from parley.console.web.views.parts import ViewBase
+from parley.coordinator.core.reducer import walk
 
 
-def view_of(ref: DebateRef, logged: Sequence[Logged], at: int | None = None) -> DebateView:
+def view_of(ref: DebateRef, logged: Sequence[Logged], at: int | None = None) -> ViewBase:
     """
     The debate after its first `at` facts, all of them by default; at least its submission.
 
     Raises NotFound where nothing was submitted.
     """
-    walked = walk(logged, len(logged))
-    if not walked:
+    steps = zip(walk(one.fact for one in logged), logged, strict=True)
+    placed = [(step, one.time_ns) for step, one in steps if step.has_place]
+    if not placed:
         raise NotFound(f"no debate {ref.id!r}")
-    shown = walked if at is None else walked[: max(1, at)]
-    scene = Scene(ref, shown, len(walked))
-    return _VIEWS[scene.state.running_panel.protocol](scene)
+    shown = placed if at is None else placed[: max(1, at)]
+    state = shown[-1][0].after
+    items = tuple(item_of(step, time_ns) for step, time_ns in shown)
+    scene = Scene(ref, state, items, len(placed))
+    return presentation_of(state.running_panel.protocol).view(scene)

@@ -1,21 +1,16 @@
 """The aspect-sentiment pipeline: the sentence before and after, and every decision in between."""
 
 from collections.abc import Iterable, Iterator
-from typing import Literal
 
 from parley.bus.contracts.absa import findings
-from parley.bus.contracts.absa.debate import DebateTurn
 from parley.bus.contracts.absa.findings import Overridden
 from parley.bus.contracts.absa.params import OverrideEffective
-from parley.bus.contracts.absa.protocol import AbsaContent
 from parley.bus.contracts.absa.review import CorrectionLogEntry
-from parley.bus.contracts.absa.sentiment import AtsaOutput
-from parley.bus.contracts.facts import TurnTaken
-from parley.console.terminal.absa_marks import SIGNS
-from parley.console.transcript.absa import edit_words, tell_answer
-from parley.console.transcript.readout import mark_of
+from parley.console.transcript.absa import TONES, stage1_of
+from parley.console.transcript.absa_marks import SIGNS
+from parley.console.transcript.marks import mark_of
 from parley.console.transcript.text import clean, one_line
-from parley.console.web.views.common import Scene, cleaned, costs, over_words
+from parley.console.web.views.common import Scene, cleaned, seat_of
 from parley.console.web.views.marked_text import MarkedText, marked_text
 from parley.console.web.views.parts import (
     Cell,
@@ -38,24 +33,14 @@ from parley.console.web.views.settlement import (
     moderated,
     spoken,
 )
-from parley.console.web.views.transcript import Words, entries
 from parley.coordinator.core.accounting import declarations_of
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.absa.implied import Implied, implied_tuples, pairs
 from parley.coordinator.protocols.absa.sample import Reading
-from parley.coordinator.protocols.absa.steps import (
-    ATSA,
-    S1_ATSA,
-    S1_VALIDATOR,
-    S2,
-    VALIDATOR,
-    is_turn,
-    turn_step,
-)
+from parley.coordinator.protocols.absa.steps import S2, is_turn, turn_step
 
 
 class AbsaView(ViewBase):
-    protocol: Literal["absa"] = "absa"
     language: str
     before: MarkedText | None
     after: MarkedText | None
@@ -67,24 +52,22 @@ class AbsaView(ViewBase):
     moderator: Moderated | None
 
 
-def absa_view(scene: Scene) -> AbsaView:
+def view(scene: Scene) -> AbsaView:
     state = scene.state
     reading = Reading(state)
     outcome = state.found(Overridden).outcome if state.finding(Overridden) else None
-    text = state.input.text
+    text, first = state.input.text, stage1_of(state)
     return AbsaView(
         **scene.shared(),
-        moment=_moment(state, reading),
+        moment=_moment(scene, reading),
         round=max((one.round for one in reading.heard), default=0),
         outcome=_outcome(state),
         setting=_setting(reading),
         personas=_seats(state, reading),
-        transcript=entries(scene.walked, lambda turn: _words(turn, text)),
         matrix=_matrix(state, reading),
         charts=_charts(state),
-        costs=costs(state),
         language=reading.panel.params.language_code,
-        before=_before(reading),
+        before=marked_text(text, *first) if first else None,
         after=marked_text(text, outcome.adoption.final_sentiments) if outcome else None,
         edits=tuple(edits_of(reading.heard)),
         corrections=tuple(map(cleaned, outcome.log)) if outcome else (),
@@ -97,9 +80,10 @@ def absa_view(scene: Scene) -> AbsaView:
     )
 
 
-def _moment(state: DebateState, reading: Reading) -> str:
+def _moment(scene: Scene, reading: Reading) -> str:
+    state = scene.state
     if state.closed is not None:
-        return over_words(state, "") or ""
+        return scene.over("") or ""
     step = state.open_step
     if step is None:
         return "the rules settle what was said" if state.steps else "waiting to be opened"
@@ -123,6 +107,7 @@ def _outcome(state: DebateState) -> Outcome | None:
     return Outcome(
         label=output.final_label,
         confidence=output.confidence,
+        tone=TONES.get(output.final_label),
         rationale=clean(output.rationale),
         notes=tuple(notes),
     )
@@ -144,36 +129,11 @@ def _setting(reading: Reading) -> tuple[tuple[str, str], ...]:
 def _seats(state: DebateState, reading: Reading) -> tuple[Seat, ...]:
     """Those who were asked, or will be: the panel lists the speakers of both generations."""
     asked = {name for step in state.steps for name in step.ask.personas}
-    seats = []
-    for persona in reading.panel.personas:
-        if persona.name not in asked and persona.name not in reading.panel.params.order:
-            continue
-        steps = [step for step in state.steps if persona.name in step.ask.personas]
-        seats.append(
-            Seat(
-                name=persona.name,
-                role=clean(persona.role),
-                speciality=clean(persona.speciality),
-                mark=mark_of(steps[-1] if steps else None, persona.name).value,
-            )
-        )
-    return tuple(seats)
-
-
-def _words(turn: TurnTaken, text: str) -> Words:
-    content = turn.content
-    if isinstance(content, DebateTurn):
-        edits = tuple(map(edit_words, content.proposed_edits))
-        return Words(
-            headline=content.stance,
-            text=content.message or ("" if edits else "no edits"),
-            points=(*edits, *content.key_points),
-        )
-    if not isinstance(content, AbsaContent):
-        return Words(headline=content.kind)
-    prefix = f"  {turn.persona}: "
-    lines = [line.removeprefix(prefix) for line in tell_answer(turn.persona, content, text)]
-    return Words(text=lines[0] if lines else "", points=tuple(lines[1:]))
+    return tuple(
+        seat_of(state, persona)
+        for persona in reading.panel.personas
+        if persona.name in asked or persona.name in reading.panel.params.order
+    )
 
 
 def _matrix(state: DebateState, reading: Reading) -> Matrix:
@@ -183,6 +143,7 @@ def _matrix(state: DebateState, reading: Reading) -> Matrix:
     if not rounds:
         return Matrix()
     return Matrix(
+        about="what the turns of each speaker amount to",
         columns=tuple(f"round {number}" for number in rounds),
         rows=tuple(
             MatrixRow(persona=key, cells=tuple(_cells(state, reading, key, rounds)))
@@ -228,14 +189,3 @@ def _charts(state: DebateState) -> tuple[Chart, ...]:
             top=None,
         ),
     )
-
-
-def _before(reading: Reading) -> MarkedText | None:
-    """What Stage 1 said, post-processed as soon as the validator has spoken."""
-    heard = reading.answers.said(S1_ATSA, ATSA, AtsaOutput)
-    if heard is None:
-        return None
-    validated = reading.answers.turn(S1_VALIDATOR, VALIDATOR) is not None
-    if reading.panel.params.enable_validator and not validated:
-        return marked_text(reading.text, heard.aspect_sentiments)
-    return marked_text(reading.text, reading.stage1.sentiments, reading.stage1.aspects)

@@ -4,65 +4,66 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 from parley.bus.contracts.base import Contract
-from parley.bus.contracts.facts import Asked, Closed, Terminated, TurnTaken
+from parley.bus.contracts.facts import TurnTaken
+from parley.bus.contracts.panel import Persona
 from parley.bus.subjects import DebateRef
+from parley.console.transcript.items import Item
+from parley.console.transcript.marks import latest_mark
+from parley.console.transcript.presentation import presentation_of
 from parley.console.transcript.text import clean, one_line
-from parley.console.transcript.words import tell, why
-from parley.console.web.timestamps import iso
-from parley.console.web.views.checks import declared
-from parley.console.web.views.parts import Costs, Declared, PersonaCost
-from parley.console.web.views.transcript import Walked
+from parley.console.web.views.parts import Costs, PersonaCost, Seat
 from parley.coordinator.core.accounting import errors_of, usage_of
+from parley.coordinator.core.endings import ending_of
 from parley.coordinator.core.state import DebateState, Phase
 
 Said = TypeVar("Said", bound=Contract)
 
-# Of a topic that is a whole document, this much is enough to know it by.
-TOPIC_WIDTH = 2000
-
 
 class Scene(NamedTuple):
-    """A debate walked to some moment; `facts` counts all it has."""
+    """A debate at some moment: `items` tell it so far, `facts` counts all it has."""
 
     ref: DebateRef
-    walked: Sequence[Walked]
+    state: DebateState
+    items: tuple[Item, ...]
     facts: int
-
-    @property
-    def state(self) -> DebateState:
-        return self.walked[-1].after
 
     def shared(self) -> dict[str, object]:
         """The fields of a view that no protocol has to know of."""
         state = self.state
-        step = state.open_step
+        panel, step = state.running_panel, state.open_step
+        told = presentation_of(panel.protocol)
         reason = state.terminated.reason if state.terminated else None
         return {
             "id": self.ref.id,
             "panel": self.ref.panel,
-            "title": clean(state.running_panel.title),
-            "topic": cut(clean(state.input.text), TOPIC_WIDTH),
-            "at": len(self.walked),
+            "protocol": panel.protocol,
+            "title": clean(panel.title),
+            "topic": self.items[0].text,
+            "at": len(self.items),
             "facts": self.facts,
             "phase": state.phase.value,
             "step": step.name if step else "",
             "waiting": step.waiting_for if step else (),
-            "submitted_at": iso(self.walked[0].logged.time_ns),
-            "moment_at": iso(self.walked[-1].logged.time_ns),
-            "closed_at": self._closed_at(),
+            "submitted_at": self.items[0].time,
+            "moment_at": self.items[-1].time,
+            "closed_at": next((one.time for one in self.items if one.kind == "closed"), None),
             "status": state.closed.status.value if state.closed else None,
             "reason": reason,
-            "reason_words": why(reason) if reason else "",
-            "declarations": declarations(self.walked),
+            "reason_words": told.why(reason) if reason else "",
+            "labels": told.labels(panel),
+            "transcript": self.items,
+            "costs": costs(state),
             "errors": tuple(
                 one_line(f"{one.agent} in {one.step}: {one.reason}{_detail(one.detail)}")
                 for one in errors_of(state)
             ),
         }
 
-    def _closed_at(self) -> str | None:
-        closing = (one for one in self.walked if one.legal and isinstance(one.logged.fact, Closed))
-        return next((iso(one.logged.time_ns) for one in closing), None)
+    def over(self, concluding: str) -> str | None:
+        """What goes on once the debate itself is over; None while it runs."""
+        if self.state.closed is not None:
+            return next(one.headline for one in self.items if one.kind == "closed")
+        return concluding if self.state.phase is Phase.TERMINATED else None
 
 
 def cleaned(said: Said) -> Said:
@@ -74,39 +75,34 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[:width]}…"
 
 
-def declarations(walked: Sequence[Walked]) -> tuple[Declared, ...]:
-    found = []
-    for one in walked:
-        fact = one.logged.fact
-        carried = fact.declaration if isinstance(fact, Asked | Terminated) else None
-        if one.legal and carried is not None:
-            found.append(declared(one.ordinal, carried))
-    return tuple(found)
+def seat_of(state: DebateState, persona: Persona) -> Seat:
+    """Who it is and what it is doing; where it stands is for its protocol to say."""
+    return Seat(
+        name=persona.name,
+        role=clean(persona.role),
+        speciality=clean(persona.speciality),
+        stance=persona.stance,
+        mark=latest_mark(state, persona.name).value,
+    )
 
 
-def costs(state: DebateState, saved_calls: int | None = None) -> Costs:
+def costs(state: DebateState) -> Costs:
     """By persona, those who spoke, in the order of the roster, the manager last."""
     used: dict[str, list[TurnTaken]] = {name: [] for name in state.running_panel.everybody}
     for step in state.steps:
         for heard in step.heard:
             if isinstance(heard.said, TurnTaken):
                 used.setdefault(heard.said.persona, []).append(heard.said)
-    total = usage_of(state)
+    total, ending = usage_of(state), ending_of(state)
+    saved = ending.calls_without_early_stop - ending.calls
     return Costs(
         personas=tuple(_cost(name, turns) for name, turns in used.items() if turns),
         calls=total.model_calls,
         input_tokens=total.input_tokens,
         output_tokens=total.output_tokens,
         cost=total.cost,
-        saved_calls=saved_calls,
+        saved_calls=saved if ending.by_rule and ending.status is not None else None,
     )
-
-
-def over_words(state: DebateState, concluding: str) -> str | None:
-    """What goes on once the debate itself is over; None while it runs."""
-    if state.closed is not None:
-        return " ".join(tell(state.closed, state, state))
-    return concluding if state.phase is Phase.TERMINATED else None
 
 
 def _without_hidden(value: object) -> object:

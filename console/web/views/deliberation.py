@@ -1,21 +1,13 @@
 """A deliberation: positions by iteration, the axes explored, and how far the grounds suffice."""
 
-from typing import Literal
-
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.declaration import RejectedCandidate
-from parley.bus.contracts.deliberation.content import (
-    Deliberation,
-    DeliberationContent,
-    Dissent,
-    ExploredAxis,
-)
+from parley.bus.contracts.deliberation.content import Deliberation, Dissent, ExploredAxis
 from parley.bus.contracts.deliberation.regimes import Candidate
 from parley.bus.contracts.facts import Decided, TurnTaken
-from parley.console.transcript.deliberation import tell_turn
-from parley.console.transcript.readout import mark_of
+from parley.console.transcript.marks import mark_of
 from parley.console.transcript.text import clean, one_line
-from parley.console.web.views.common import Scene, cleaned, costs, over_words
+from parley.console.web.views.common import Scene, cleaned, seat_of
 from parley.console.web.views.parts import (
     Cell,
     Chart,
@@ -26,7 +18,6 @@ from parley.console.web.views.parts import (
     Series,
     ViewBase,
 )
-from parley.console.web.views.transcript import Words, entries
 from parley.coordinator.core.state import DebateState, Heard, Step
 from parley.coordinator.protocols.deliberation.flow import panel_of
 from parley.coordinator.protocols.deliberation.progress import StepKind
@@ -50,7 +41,6 @@ class Judged(Contract):
 
 
 class DeliberationView(ViewBase):
-    protocol: Literal["deliberation"] = "deliberation"
     theta: str
     regime: str
     iterations: tuple[Judged, ...]
@@ -62,21 +52,19 @@ class DeliberationView(ViewBase):
     warnings: tuple[str, ...]
 
 
-def deliberation_view(scene: Scene) -> DeliberationView:
+def view(scene: Scene) -> DeliberationView:
     state = scene.state
     result = result_of(scene.ref, state)
     iterations = _iterations(result)
     return DeliberationView(
         **scene.shared(),
-        moment=_moment(state, result),
+        moment=_moment(scene, result),
         round=len(_thinking(state)),
         outcome=_outcome(state, result),
         setting=_setting(result),
         personas=_seats(state, result),
-        transcript=entries(scene.walked, _words),
         matrix=_matrix(state),
         charts=_charts(result, iterations),
-        costs=costs(state),
         theta=result.theta.value,
         regime=result.regime.value,
         iterations=iterations,
@@ -89,11 +77,11 @@ def deliberation_view(scene: Scene) -> DeliberationView:
     )
 
 
-def _moment(state: DebateState, result: DeliberationResult) -> str:
-    over = over_words(state, "over, the judge sums up")
+def _moment(scene: Scene, result: DeliberationResult) -> str:
+    over = scene.over("over, the judge sums up")
     if over is not None:
         return over
-    begun = len(_thinking(state))
+    begun = len(_thinking(scene.state))
     if begun == 0:
         return "waiting to be opened"
     return f"iteration {begun} of at most {result.params.max_iterations}"
@@ -138,38 +126,18 @@ def _seats(state: DebateState, result: DeliberationResult) -> tuple[Seat, ...]:
     latest = {turn.agent: turn for turn in result.turns}
     seats = []
     for persona in panel_of(state).personas:
-        asked = [step for step in state.steps if persona.name in step.ask.personas]
         turn = latest.get(persona.name)
-        seats.append(
-            Seat(
-                name=persona.name,
-                role=clean(persona.role),
-                speciality=clean(persona.speciality),
-                stance=persona.stance,
-                mark=mark_of(asked[-1] if asked else None, persona.name).value,
-                verdict=one_line(turn.position, _POSITION_WIDTH) or None if turn else None,
-                confidence=turn.confidence if turn else None,
-                says=clean(turn.message) if turn else "",
-            )
+        held = (
+            {
+                "verdict": one_line(turn.position, _POSITION_WIDTH) or None,
+                "confidence": turn.confidence,
+                "says": clean(turn.message),
+            }
+            if turn
+            else {}
         )
+        seats.append(seat_of(state, persona).model_copy(update=held))
     return tuple(seats)
-
-
-def _words(turn: TurnTaken) -> Words:
-    match turn.content:
-        case Deliberation() as said:
-            raised = f"raises {', '.join(said.axes)}" if said.axes else ""
-            return Words(
-                headline=one_line(raised),
-                text=said.message,
-                points=said.arguments,
-                verdict=one_line(said.position, _POSITION_WIDTH) or None,
-                confidence=said.confidence,
-            )
-        case said if isinstance(said, DeliberationContent):
-            return Words(text=tell_turn(said))
-        case other:
-            return Words(headline=other.kind)
 
 
 def _matrix(state: DebateState) -> Matrix:
@@ -193,6 +161,7 @@ def _matrix(state: DebateState) -> Matrix:
                 )
             )
     return Matrix(
+        about="after each iteration",
         columns=tuple(f"iteration {number}" for number in range(1, len(steps) + 1)),
         rows=tuple(MatrixRow(persona=agent, cells=tuple(row)) for agent, row in cells.items()),
     )

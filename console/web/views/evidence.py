@@ -10,9 +10,6 @@ from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.board import LOCALIZE
 from parley.coordinator.protocols.verdicts.result import VerdictResult
 
-# The skill whose business it is to say where.
-LOCATOR = "spatial"
-
 
 class EvidenceMap(Contract):
     """A picture computed from the image; `name` is its name in the address."""
@@ -88,5 +85,12 @@ def regions_of(
         content = heard.said.content if isinstance(heard.said, TurnTaken) else None
         if isinstance(content, Localization) and content.regions:
             return content.regions, f"{heard.said.persona}, asked after the debate"
-    found = sorted((one for one in evidence if one.regions), key=lambda one: one.skill != LOCATOR)
-    return (found[0].regions, f"{found[0].agent}, in its opening statement") if found else ((), "")
+    # Where nobody was asked, whoever is surest of a place.
+    found = max(evidence, key=_surest_place, default=None)
+    if found is None or not found.regions:
+        return (), ""
+    return found.regions, f"{found.agent}, in its opening statement"
+
+
+def _surest_place(one: Evidence) -> float:
+    return max((region.score for region in one.regions), default=-1.0)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from parley.bus.contracts.absa.sentiment import AspectItem, AspectSentiment, Polarity, term_text
 from parley.bus.contracts.base import Contract
-from parley.console.terminal.absa_marks import marks_of
+from parley.console.transcript.absa_marks import marks_of
 from parley.console.transcript.text import clean, one_line
 from parley.console.web.views.common import cut
 

@@ -5,53 +5,10 @@ Everything that somebody wrote is cleaned of control and invisible characters, a
 page never takes it for markup. Times are ISO 8601 in UTC; shares are between 0 and 1.
 """
 
-from typing import Literal
+from pydantic import ConfigDict
 
 from parley.bus.contracts.base import Contract
-
-EntryKind = Literal[
-    "submitted",
-    "opened",
-    "step",
-    # A step within the part that began before it.
-    "note",
-    "turn",
-    "missed",
-    "failed",
-    "late",
-    "deadline",
-    "cancel",
-    "terminated",
-    "finding",
-    "decided",
-    "closed",
-    # Illegal where it stands: it keeps its place, but changed nothing.
-    "ignored",
-]
-
-
-class Entry(Contract):
-    """One fact as a line of the transcript; `ordinal` is its place in the debate, from 0."""
-
-    ordinal: int
-    time: str
-    kind: EntryKind
-    step: str = ""
-    persona: str = ""
-    headline: str = ""
-    text: str = ""
-    points: tuple[str, ...] = ()
-    verdict: str | None = None
-    confidence: float | None = None
-    # What the turn moved, e.g. `authentic 0.80 -> ai_generated 0.70`.
-    change: str = ""
-    changed: bool = False
-    brain: str = ""
-    seconds: float | None = None
-    tokens: int = 0
-    cost: float = 0.0
-    # The place of the declaration that rides in this fact, among those of the view.
-    declaration: int | None = None
+from parley.console.transcript.items import Item, Label, Tone
 
 
 class Seat(Contract):
@@ -85,39 +42,9 @@ class MatrixRow(Contract):
 class Matrix(Contract):
     """Every row has one cell a column."""
 
+    about: str = "after each round"
     columns: tuple[str, ...] = ()
     rows: tuple[MatrixRow, ...] = ()
-
-
-class Check(Contract):
-    """
-    One comparison of a declaration, as text: value, sign and threshold stand side by side.
-
-    `met` is None where there was nothing to compare. `decisive` marks what the rule rests on.
-    """
-
-    name: str
-    value: str
-    sign: str
-    threshold: str
-    met: bool | None
-    decisive: bool = False
-
-
-class Declared(Contract):
-    """`basis` are the ordinals of the facts it rests on, `ordinal` that of the fact it rides in."""
-
-    ordinal: int
-    iteration: int
-    status: str
-    type: str
-    rule: str
-    rule_words: str
-    justification: str
-    checks: tuple[Check, ...]
-    unmet: tuple[str, ...]
-    forced_by_cap: bool
-    basis: tuple[int, ...]
 
 
 class Series(Contract):
@@ -162,7 +89,8 @@ class Costs(Contract):
 class Outcome(Contract):
     label: str
     confidence: float | None
-    rationale: str
+    tone: Tone | None = None
+    rationale: str = ""
     notes: tuple[str, ...] = ()
     # The manager's words about it, and the agents' words that they quote.
     report: str = ""
@@ -174,6 +102,7 @@ class ViewBase(Contract):
 
     id: str
     panel: str
+    protocol: str
     title: str
     topic: str
     at: int
@@ -192,10 +121,17 @@ class ViewBase(Contract):
     reason_words: str
     outcome: Outcome | None
     setting: tuple[tuple[str, str], ...]
+    # The words that verdicts are made of, with their colours; empty where they are free.
+    labels: tuple[Label, ...]
     personas: tuple[Seat, ...]
-    transcript: tuple[Entry, ...]
-    matrix: Matrix
-    charts: tuple[Chart, ...]
-    declarations: tuple[Declared, ...]
+    transcript: tuple[Item, ...]
+    matrix: Matrix = Matrix()
+    charts: tuple[Chart, ...] = ()
     costs: Costs
     errors: tuple[str, ...]
+
+
+class AnyView(ViewBase):
+    """With what a protocol adds; its name says how to read that."""
+
+    model_config = ConfigDict(extra="allow")

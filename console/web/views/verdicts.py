@@ -1,22 +1,11 @@
 """A debate of verdicts: who stood where after each round, and where the image is suspect."""
 
-from collections.abc import Mapping
-from typing import Literal
-
 from parley.bus.contracts.base import BlobRef
-from parley.bus.contracts.facts import TurnTaken
-from parley.bus.contracts.verdicts.content import (
-    Challenge,
-    Localization,
-    Region,
-    Reply,
-    Report,
-    RoundRequest,
-    Statement,
-)
-from parley.console.transcript.readout import mark_of, read_out, so_far
+from parley.bus.contracts.verdicts.content import Challenge, Region, RoundRequest
+from parley.console.transcript.marks import mark_of
 from parley.console.transcript.text import clean
-from parley.console.web.views.common import Scene, costs, over_words
+from parley.console.transcript.verdicts import read_out, tones_of
+from parley.console.web.views.common import Scene, seat_of
 from parley.console.web.views.evidence import (
     MAPS,
     Evidence,
@@ -34,18 +23,14 @@ from parley.console.web.views.parts import (
     Series,
     ViewBase,
 )
-from parley.console.web.views.transcript import Words, entries
-from parley.coordinator.core.accounting import ended_by_rule
 from parley.coordinator.core.state import DebateState, Step
 from parley.coordinator.protocols.verdicts.board import AFTERWARDS, Stand, stand_after
 from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
-from parley.coordinator.protocols.verdicts.turns import DebateTurn, turns_of
 
 IMAGE = "image"
 
 
 class VerdictView(ViewBase):
-    protocol: Literal["verdicts"] = "verdicts"
     image: BlobRef | None
     maps: tuple[EvidenceMap, ...]
     evidence: tuple[Evidence, ...]
@@ -55,25 +40,20 @@ class VerdictView(ViewBase):
     challenges: tuple[Challenge, ...]
 
 
-def verdict_view(scene: Scene) -> VerdictView:
+def view(scene: Scene) -> VerdictView:
     state = scene.state
     result = result_of(scene.ref, state)
-    now = so_far(state)
-    moves = {(one.round, one.agent): one for one in turns_of(now)}
-    rounds = {step.name: number for number, step in enumerate(_rounds(now))}
     found = evidence_of(result)
     regions, about = regions_of(state, found)
     return VerdictView(
         **scene.shared(),
-        moment=_moment(state, result),
-        round=max(0, len(rounds) - 1),
-        outcome=_outcome(result),
+        moment=_moment(scene, result),
+        round=max(0, len(_rounds(state)) - 1),
+        outcome=_outcome(state, result),
         setting=_setting(result),
         personas=_seats(state),
-        transcript=entries(scene.walked, lambda turn: _words(turn, rounds, moves)),
         matrix=_matrix(state),
         charts=_charts(state, result),
-        costs=costs(state, _saved(state, result)),
         image=state.input.blobs.get(IMAGE),
         maps=MAPS if IMAGE in state.input.blobs else (),
         evidence=found,
@@ -83,11 +63,11 @@ def verdict_view(scene: Scene) -> VerdictView:
     )
 
 
-def _moment(state: DebateState, result: VerdictResult) -> str:
-    over = over_words(state, "over, the manager decides")
+def _moment(scene: Scene, result: VerdictResult) -> str:
+    over = scene.over("over, the manager decides")
     if over is not None:
         return over
-    asked = len(_rounds(state))
+    asked = len(_rounds(scene.state))
     if asked == 0:
         return "waiting to be opened"
     if asked == 1:
@@ -99,7 +79,7 @@ def _rounds(state: DebateState) -> list[Step]:
     return [step for step in state.steps if step.name not in AFTERWARDS]
 
 
-def _outcome(result: VerdictResult) -> Outcome | None:
+def _outcome(state: DebateState, result: VerdictResult) -> Outcome | None:
     if result.final_verdict is None:
         return None
     notes = []
@@ -117,6 +97,7 @@ def _outcome(result: VerdictResult) -> Outcome | None:
     return Outcome(
         label=result.final_verdict,
         confidence=result.confidence,
+        tone=tones_of(state.running_panel).get(result.final_verdict),
         rationale=clean(result.rationale),
         notes=tuple(notes),
         report=clean(result.manager_report.summary) if result.manager_report else "",
@@ -137,69 +118,19 @@ def _setting(result: VerdictResult) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _saved(state: DebateState, result: VerdictResult) -> int | None:
-    if result.status is None or not ended_by_rule(state):
-        return None
-    return result.nominal_llm_calls_without_early_stop - result.nominal_llm_calls
-
-
 def _seats(state: DebateState) -> tuple[Seat, ...]:
     about = {persona.name: persona for persona in state.running_panel.personas}
     return tuple(
-        Seat(
-            name=seat.agent,
-            role=clean(about[seat.agent].role),
-            speciality=clean(about[seat.agent].speciality),
-            mark=seat.mark.value,
-            verdict=seat.standing.verdict if seat.standing else None,
-            confidence=seat.standing.confidence if seat.standing else None,
-            says=clean(seat.standing.reasoning) if seat.standing else "",
+        seat_of(state, about[seat.agent]).model_copy(
+            update={
+                "mark": seat.mark.value,
+                "verdict": seat.standing.verdict if seat.standing else None,
+                "confidence": seat.standing.confidence if seat.standing else None,
+                "says": clean(seat.standing.reasoning) if seat.standing else "",
+            }
         )
         for seat in read_out(state).seats
     )
-
-
-def _words(
-    turn: TurnTaken, rounds: Mapping[str, int], moves: Mapping[tuple[int, str], DebateTurn]
-) -> Words:
-    match turn.content:
-        case Statement() as said:
-            return Words(
-                text=said.reasoning,
-                points=said.arguments,
-                verdict=said.verdict,
-                confidence=said.confidence,
-            )
-        case Reply() as said:
-            move = moves.get((rounds.get(turn.step, -1), turn.persona))
-            return Words(
-                headline=said.response_type.value,
-                text=said.content or said.reasoning,
-                points=said.arguments or (),
-                verdict=move.verdict_after if move and move.verdict_after else None,
-                confidence=move.confidence_after if move else None,
-                change=_change(move) if move else "",
-                changed=bool(move and move.verdict_changed),
-            )
-        case Localization() as said:
-            boxes = tuple(
-                f"{one.width}x{one.height} at ({one.x}, {one.y}), {one.score:.2f}"
-                for one in said.regions
-            )
-            return Words(headline="the suspect region", text=said.summary, points=boxes)
-        case Report() as said:
-            return Words(headline="the report", text=said.summary, points=said.key_evidence)
-        case other:
-            return Words(headline=other.kind)
-
-
-def _change(move: DebateTurn) -> str:
-    if move.verdict_before is None or move.confidence_before is None:
-        return "joins"
-    if move.verdict_changed:
-        return f"was {move.verdict_before} {move.confidence_before:.2f}"
-    shift = (move.confidence_after or 0.0) - move.confidence_before
-    return f"{shift:+.2f}" if round(shift, 2) else "unchanged"
 
 
 def _matrix(state: DebateState) -> Matrix:

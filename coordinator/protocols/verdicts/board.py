@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from parley.bus.contracts.facts import Abstained, Content
 from parley.bus.contracts.verdicts.content import PastTurn, Reply, Standing, Statement
 from parley.bus.contracts.verdicts.panel import VerdictPanel
+from parley.coordinator.core.memo import Memo
 from parley.coordinator.core.state import DebateState, Heard, Step
 from parley.coordinator.protocols.verdicts.position import Position
 
@@ -111,6 +112,8 @@ class Board(NamedTuple):
 
 
 NOTHING_SAID = Board((), (), (), (), {})
+# By what was heard in the last round: no other debate holds the same object.
+_BOARDS: Memo[Board] = Memo(size=1024)
 
 
 def board_of(state: DebateState) -> Board:
@@ -119,16 +122,16 @@ def board_of(state: DebateState) -> Board:
     for step in reversed(state.steps):
         if not _is_finished_round(step):
             continue
-        noted = step.margin.noted(step.heard)
-        if isinstance(noted, Board):
-            board = noted
+        read = _BOARDS.kept(step.heard)
+        if read is not None:
+            board = read
             break
         unread.append(step)
     panel = panel_of(state)
     roster, verdicts = panel.roster, panel.verdicts
     for step in reversed(unread):
         board = _with_round(board, step, roster, verdicts)
-        step.margin.note(step.heard, board)
+        _BOARDS.keep((step.heard,), board)
     return board
 
 

@@ -113,7 +113,7 @@ def boards(script: str) -> list[str]:
     overrides = RegimeOverrides.model_validate(content.params)
     chosen = panel("L3", **overrides.model_dump(exclude_unset=True))
     shown = []
-    for _, state in play(chosen, content, DebateInput(text=content.question)):
+    for _, state in play(chosen, content, DebateInput(text=content.about)):
         console = Console(width=120, file=io.StringIO(), record=True)
         console.print(board(DebateRef("deliberation", "d1"), state))
         shown.append(console.export_text())
@@ -181,7 +181,7 @@ def test_flags_win_over_the_script(parley: Call, tmp_path: Path) -> None:
         (("simulate", "forced.yaml"), "contradictory forcing answer"),
         (("simulate", "scoreless.yaml"), "iterations.0.candidates.0.score: is missing"),
         (("simulate", "longaxis.yaml"), "iterations.0.axes.0: String should have at most 200"),
-        (("simulate", "both.yaml"), "rounds or iterations, one of both"),
+        (("simulate", "both.yaml"), "rounds: unknown key"),
         (("simulate", "stranger.yaml"), "unknown agent 'analist': did you mean 'analyst'?"),
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value[-2:]),

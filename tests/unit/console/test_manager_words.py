@@ -11,7 +11,7 @@ from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
 from parley.console.archive.lines import Recorded, fact_lines
 from parley.console.reports.page import markup
-from parley.console.reports.verdict_blocks import in_words
+from parley.console.reports.verdicts import in_words
 from parley.console.transcript.words import tell
 from parley.console.web.views import view_of
 from parley.console.web.views.verdicts import VerdictView

@@ -122,7 +122,7 @@ def test_a_debate_from_submission_to_export(ask: Call, parley: Call, script: str
     assert ask("import", file).out == "forensic/one: is there already\n"
     listed = [json.loads(line) for line in ask("list", "--json").out.splitlines()]
     [one] = [line for line in listed if line["debate_id"] == "one"]
-    assert (one["panel"], one["status"], one["final_verdict"]) == (
+    assert (one["panel"], one["status"], one["outcome"]) == (
         "forensic",
         "completed",
         "manipulated",

@@ -9,6 +9,8 @@ from parley.agents.forensic.image import ImageLimits, decoding
 from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
+from parley.console.archive.lines import Recorded
+from parley.console.archive.logs import Log
 from parley.console.images.check import Photo, check
 from parley.console.images.files import photos_in
 from parley.console.images.report import Reports
@@ -53,11 +55,13 @@ def test_directories_stand_for_the_images_in_them(tmp_path: Path) -> None:
 
 
 def test_the_report_is_one_file_that_runs_nothing_and_escapes_names(
-    tmp_path: Path, photo: Photo, result: VerdictResult
+    tmp_path: Path, photo: Photo
 ) -> None:
     reports = Reports(tmp_path / "out")
-    panel = wished_panel("forensic", Wishes()).panel
-    first, second = (reports.write(photo, result, panel) for _ in range(2))
+    facts, _ = play(forensic(), DEADLOCK)
+    recorded = tuple(Recorded(fact, 10**9 * place) for place, fact in enumerate(facts))
+    log = Log(DebateRef("forensic", "d1"), recorded)
+    first, second = (reports.write(photo, log) for _ in range(2))
     assert (first.stem + "-2", 10) == (second.stem, len(list((tmp_path / "out").iterdir())))
     page = first.read_text(encoding="utf-8")
     assert "<img src=x" not in page
@@ -67,7 +71,7 @@ def test_the_report_is_one_file_that_runs_nothing_and_escapes_names(
     assert re.findall(r'(?:src|href)="(?!data:)', page) == []
     assert "<svg" in page
     assert "Round 1: terminate" in page
-    assert 'class="verdict manipulated"' in page
+    assert 'class="verdict bad"' in page
 
 
 def test_where_the_report_cannot_be_written_it_is_the_callers_mistake(tmp_path: Path) -> None:
@@ -80,13 +84,14 @@ def test_the_verdict_in_plain_words(result: VerdictResult) -> None:
     panel = forensic()
     words = explain(result, panel)
     assert words.headline == (
-        "This image was probably altered after it was taken (confidence 70%)."
+        "Manipulated, probably: a camera took it, and part of it was changed, removed or added"
+        " (confidence 70%)."
     )
     assert "two sides are both very sure" in words.how_it_ended
     assert words.undetermined[-1].startswith("whether the scene is what its caption says")
     _, state = play(panel, STALEMATE)
     weaker = explain(result_of(DebateRef("forensic", "d2"), state), panel)
-    assert weaker.headline.startswith("This image was more likely than not")
+    assert weaker.headline.startswith("Manipulated, more likely than not: ")
 
 
 @pytest.mark.parametrize(

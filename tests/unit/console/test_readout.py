@@ -1,6 +1,7 @@
 from parley.bus.contracts.panel import DebateInput
 from parley.console.runtime.rehearsal import play
-from parley.console.transcript.readout import Mark, read_out
+from parley.console.transcript.marks import Mark
+from parley.console.transcript.verdicts import read_out
 from parley.coordinator.core.state import DebateState
 from tests.debates import DEADLOCK, panel
 

@@ -274,10 +274,11 @@ def test_ablations_stand_beside_each_other(parley: Call, tmp_path: Path) -> None
     assert (first["name"], second["name"]) == ("default", "abl_no_debate_override")
     assert first["accuracy_gain"] is None
     assert second["accuracy_gain"]["pairs"] == 6
-    assert first["override_applied"]["of"] == 6
-    assert second["override_applied"]["right"] == 0
-    assert first["override_applied"]["interval"]["high"] > first["override_applied"]["share"]
-    gates = {one["name"]: one["aspects"] for one in report["groups"]}
+    assert first["shares"]["override_applied"]["of"] == 6
+    assert second["shares"]["override_applied"]["right"] == 0
+    applied = first["shares"]["override_applied"]
+    assert applied["interval"]["high"] > applied["share"]
+    gates = {one["name"]: one["figures"]["absa"] for one in report["groups"]}
     assert gates["default"]["skip_reasons"]
     assert gates["default"]["gate_skipped"] == sum(gates["default"]["skip_reasons"].values())
     words = parley("report", out, "--gold", gold, "--format", "text").out
@@ -303,7 +304,7 @@ def test_warnings_of_the_mapping_are_shown(parley: Call, tmp_path: Path) -> None
     )
     file = archive(tmp_path / "one.jsonl", {"a": facts, "b": facts})
     report = json.loads(parley("report", file, "--json").out)
-    [high, *_] = report["groups"][0]["aspects"]["warnings"]
+    [high, *_] = report["groups"][0]["figures"]["absa"]["warnings"]
     assert (high["level"], high["metric"]) == ("[WARN/HIGH]", "debate_mapping_coverage")
     assert 'class="callout high"' in parley("report", file).out
 
@@ -321,7 +322,7 @@ def test_a_single_debate_is_told_in_full(parley: Call, tmp_path: Path, kind: str
     file = archive(tmp_path / "one.jsonl", {"d1": facts})
     page = parley("report", file).out
     is_self_contained(page)
-    for wanted in ("Transcript", "Why it went on and why it stopped", "threshold"):
+    for wanted in ("Transcript", "Why it went on and why it stopped", "decision"):
         assert wanted in page
     words = parley("report", file, "--format", "text").out
     assert "Transcript" in words

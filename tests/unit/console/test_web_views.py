@@ -11,6 +11,7 @@ from parley.agents.forensic.image import ImageLimits, decoding
 from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.pictures import draw_all
 from parley.bus.contracts.absa.findings import Moderated, Overridden
+from parley.bus.contracts.declaration import Check
 from parley.bus.contracts.deliberation.content import (
     AxesJudgement,
     AxesRequest,
@@ -27,18 +28,21 @@ from parley.bus.contracts.facts import (
     Opened,
     Request,
     Submitted,
+    Terminated,
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts.content import Statement
+from parley.bus.contracts.verdicts.content import PanelLabel, Statement
 from parley.bus.errors import NotFound
 from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
 from parley.console.archive.reader import read_archive
+from parley.console.transcript.items import Declared, Held
 from parley.console.web.views import view_of
 from parley.console.web.views.absa import AbsaView
 from parley.console.web.views.deliberation import DeliberationView
 from parley.console.web.views.evidence import MAPS
+from parley.console.web.views.parts import ViewBase
 from parley.console.web.views.verdicts import VerdictView
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.results import result_of
@@ -85,7 +89,7 @@ def test_the_last_moment_agrees_with_the_result(path):
     run = result.run if isinstance(result, AbsaResult | AbsaUnfinished) else result
     assert view.status == run.status
     assert view.reason == run.termination_reason
-    assert [one.rule for one in view.declarations] == [one.details.rule for one in run.declarations]
+    assert [one.rule for one in declared(view)] == [one.details.rule for one in run.declarations]
     assert view.costs.calls == run.usage.model_calls
     assert len(view.errors) == len(run.errors)
 
@@ -109,28 +113,62 @@ def test_the_matrix_marks_who_changed_and_where_to_read_it():
     view = deadlock()
     said = view.transcript[first.ordinal or 0]
     assert (said.persona, said.step, said.kind) == ("watermark", "round-1", "turn")
-    assert said.change == "was uncertain 0.50"
+    assert said.before == Held(verdict="uncertain", confidence=0.5)
+    assert said.changed
 
 
-def test_a_declaration_shows_value_and_threshold_of_every_check():
-    last = deadlock().declarations[-1]
+def declared(view: ViewBase) -> list[Declared]:
+    return [one.declaration for one in view.transcript if one.declaration is not None]
+
+
+def with_checks(facts: list[Fact], checks: tuple[Check, ...]) -> list[Fact]:
+    """The same debate, with these checks in its last declaration."""
+    (ended,) = (fact for fact in facts if isinstance(fact, Terminated))
+    details = ended.declaration.details.model_copy(update={"checks": checks})
+    declaration = ended.declaration.model_copy(update={"details": details})
+    changed = ended.model_copy(update={"declaration": declaration})
+    return [changed if fact is ended else fact for fact in facts]
+
+
+def test_a_declaration_shows_its_checks_as_they_were_compared():
+    facts, _ = debates.play(debates.panel(), debates.DEADLOCK)
+    made = (
+        Check(name="disagreement", value=1 / 3, op="<", threshold=0.3, held=False),
+        Check(name="confident_groups", value=2, op=">=", threshold=2, held=True),
+    )
+    last = declared(view_of(REF, logged(with_checks(facts, made))))[-1]
     assert (last.rule, last.status) == ("high_confidence_deadlock", "terminate")
-    checks = {check.name: check for check in last.checks}
-    assert (checks["confident groups"].value, checks["confident groups"].threshold) == ("2", "2")
-    assert checks["confident groups"].met
-    assert checks["confident groups"].decisive
-    assert (checks["disagreement"].value, checks["disagreement"].sign) == ("0.333", "<")
-    assert checks["disagreement"].met is False
-    assert not checks["disagreement"].decisive
+    assert last.rule_words == "two sides are both very sure, of different things"
+    shown = [(one.name, one.value, one.op, one.threshold, one.held) for one in last.checks]
+    assert shown == [
+        ("disagreement", "0.333", "<", "0.3", False),
+        ("confident groups", "2", ">=", "2", True),
+    ]
 
 
-@pytest.mark.parametrize("path", RECORDED, ids=[path.stem for path in RECORDED])
-def test_what_a_rule_rests_on_is_met_where_it_ended_the_debate(path):
-    facts = recorded(path)
-    last = view_of(facts[0].ref, facts).declarations[-1]
-    decisive = [check for check in last.checks if check.decisive]
-    unanimous = any(c.name == "disagreement" and c.value == "0" for c in last.checks)
-    assert unanimous or all(check.met for check in decisive)
+def test_a_declaration_without_checks_shows_its_figures():
+    facts, _ = debates.play(debates.panel(), debates.DEADLOCK)
+    last = declared(view_of(REF, logged(with_checks(facts, ()))))[-1]
+    figures = {one.name: (one.value, one.threshold, one.held) for one in last.checks}
+    assert figures["disagreement"] == ("0.333", "", None)
+    assert figures["consensus threshold"] == ("", "0.3", None)
+
+
+REVIEW = (
+    PanelLabel(name="reject", means="must not be merged", tone="bad"),
+    PanelLabel(name="unsafe", means="needs a security review", tone="bad"),
+    PanelLabel(name="approve", means="can be merged", tone="good"),
+)
+
+
+def test_labels_of_any_panel_have_colours_of_their_own():
+    chosen = debates.panel().model_copy(update={"labels": REVIEW, "undecided": "unsure"})
+    submitted = Submitted(panel=chosen, input=DebateInput(text="a change"))
+    opened = Opened(decided_at=1)
+    view = view_of(REF, logged([submitted, opened]))
+    tones = {one.name: one.tone for one in view.labels}
+    assert tones == {"reject": "bad", "unsafe": "accent", "approve": "good", "unsure": "calm"}
+    assert view.labels[0].means == "must not be merged"
 
 
 def test_charts_run_over_the_rounds_that_are_over():

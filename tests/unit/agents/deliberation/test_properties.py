@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parley.agents.script import Script
+from parley.agents.deliberation.script import DeliberationScript
 from parley.coordinator.protocols.deliberation.result import result_of
 from tests.deliberations import REF, comparable, panel, play, reference, scripted
 from tests.vectors_c import GO, Vector
@@ -56,7 +56,7 @@ params = st.fixed_dictionaries(
 @given(st.sampled_from(["L0", "L1", "L2", "L3", "L4"]), iterations, params)
 def test_flow_and_plain_run_agree(theta, entries, overrides):
     vector = Vector("any", "", theta, tuple(entries), (GO,), params=overrides)
-    script = Script.model_validate(vector.line)
+    script = DeliberationScript.model_validate(vector.line)
     chosen = panel(theta, **overrides)
     _, state = play(chosen, scripted(script))
     result = result_of(REF, state)

@@ -10,13 +10,30 @@ from parley.agents.llm.verdicts.questions import VerdictQuestions
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import Request
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts.content import Challenge, OpeningRequest, RoundRequest, Standing
+from parley.bus.contracts.verdicts.content import (
+    Brief,
+    Challenge,
+    OpeningRequest,
+    RoundRequest,
+    Standing,
+)
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.subjects import DebateRef
 from parley.configs.model import ModelSettings
+from parley.configs.panels import resolve
 
 SEAT = ("forensic", "noise")
-OPENING = OpeningRequest()
+FORENSIC = resolve("forensic").panel
+assert isinstance(FORENSIC, VerdictPanel)
+BRIEF = Brief(
+    question=FORENSIC.title,
+    labels=FORENSIC.labels,
+    undecided=FORENSIC.undecided,
+    personas=FORENSIC.personas,
+).model_dump(mode="json", exclude_none=True)
+OPENING = OpeningRequest(brief=BRIEF)
 ROUND = RoundRequest(
+    brief=BRIEF,
     round=1,
     standing=(
         Standing(agent="noise", verdict="authentic", confidence=0.6, reasoning="even grain"),

@@ -51,6 +51,7 @@ from parley.bus.contracts.verdicts.content import (
 )
 from parley.bus.subjects import DebateRef
 from tests.model_minds import ENGLISH
+from tests.unit.agents.llm.asking import BRIEF
 from tests.unit.agents.llm.asking import task as verdict_task
 
 QUESTIONS = (AbsaQuestions(), DeliberationQuestions(), VerdictQuestions())
@@ -182,7 +183,7 @@ def forensic_requests(said: str):
         ),
         Standing(agent="spatial", verdict="manipulated", confidence=0.9, reasoning="a hard edge"),
     )
-    return {"report": ("manager", ReportRequest(decision=decision, standing=standing))}
+    return {"report": ("manager", ReportRequest(brief=BRIEF, decision=decision, standing=standing))}
 
 
 def task(panel: str, persona: str, request, text: str) -> Task:

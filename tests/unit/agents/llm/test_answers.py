@@ -3,6 +3,7 @@
 import contextlib
 import json
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from parley.agents.forensic.labels import Verdict
 from parley.agents.llm.absa.ground import not_in_text
 from parley.agents.llm.form import filled_in
 from parley.agents.llm.question import Unusable
+from parley.agents.llm.schema import schema_of
 from parley.agents.llm.verdicts.forms import (
     Box,
     Given,
@@ -19,16 +21,19 @@ from parley.agents.llm.verdicts.forms import (
     OpeningForm,
     Quote,
     RoundForm,
+    opening_form,
     read_localization,
     read_opening,
     read_reply,
+    round_form,
 )
+from parley.agents.llm.verdicts.questions import verdicts_of
 from parley.bus.contracts.facts import Failure
-from parley.bus.contracts.verdicts.content import ResponseType, Statement
+from parley.bus.contracts.verdicts.content import Brief, Reply, ResponseType, Statement
 from tests.model_server import GOOD, Body, model_server
-from tests.unit.agents.llm.asking import ROUND, answer
+from tests.unit.agents.llm.asking import BRIEF, ROUND, answer
 
-NOTHING = Given("", saw_image=False)
+NOTHING = Given("", saw_image=False, verdicts=verdicts_of(Brief.model_validate(BRIEF)))
 
 
 def opening(**fields):
@@ -57,15 +62,36 @@ def test_verdicts_are_read_in_any_case(word):
     assert read_opening(opening(verdict=word), NOTHING).verdict == Verdict.AI_GENERATED
 
 
-def test_an_unknown_verdict_keeps_the_previous_one():
-    kept = reply(verdict="probably fake", verdict_changed=True)
+@pytest.mark.parametrize("word", ["Request changes", "request-changes", "REQUEST_CHANGES"])
+def test_a_verdict_is_one_of_the_panels(word):
+    given = Given("", saw_image=False, verdicts=("reject", "request_changes", "unsure"))
+    assert read_opening(opening(verdict=word), given).verdict == "request_changes"
+    with pytest.raises(Unusable, match="should be one of reject, request_changes, unsure"):
+        read_opening(opening(verdict="authentic"), given)
+
+
+def test_the_schema_holds_the_panels_verdicts_and_is_made_once():
+    labels = ("reject", "approve", "unsure")
+    for make, form in ((opening_form, OpeningForm), (round_form, RoundForm)):
+        assert make(labels) is make(labels)
+        schema: Any = schema_of(make(labels))
+        assert schema["properties"]["verdict"]["enum"] == list(labels)
+        assert list(schema["properties"]) == list(form.model_fields)
+    assert "enum" not in json.dumps(schema_of(opening_form(())))
+
+
+def test_an_unknown_verdict_goes_back_and_keeps_the_previous_one():
+    with pytest.raises(Unusable, match="one of manipulated, ai_generated, authentic") as refused:
+        reply(verdict="probably fake", verdict_changed=True)
+    kept = refused.value.rest
+    assert isinstance(kept, Reply)
     assert kept.new_verdict is None
     assert kept.verdict_changed is False
     assert kept.new_confidence == 0.9
 
 
 def test_an_opening_has_no_previous_verdict_to_keep():
-    with pytest.raises(Unusable, match="authentic, manipulated"):
+    with pytest.raises(Unusable, match="manipulated, ai_generated, authentic, uncertain"):
         read_opening(opening(verdict="probably fake"), NOTHING)
 
 

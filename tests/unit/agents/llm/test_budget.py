@@ -5,7 +5,6 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
-from parley.agents.absa.script import AbsaScript, recite_absa
 from parley.agents.forensic.labels import Verdict
 from parley.agents.script import Script, recite
 from parley.bus.codec import encode
@@ -152,13 +151,11 @@ def _spoken(
     ]
 
 
-def reciting(lines: Script | AbsaScript) -> Callable[[Step, str], Content]:
+def reciting(lines: Script) -> Callable[[Step, str], Content]:
     def say(step: Step, persona: str) -> Content:
         request = step.ask.request
         assert not isinstance(request, RequestByReference)
-        if isinstance(lines, AbsaScript):
-            return recite_absa(lines, step.name, request, persona)
-        return recite(lines, request, persona)
+        return lines.recite(step.name, request, persona)
 
     return say
 

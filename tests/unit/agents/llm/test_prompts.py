@@ -12,12 +12,15 @@ from parley.agents.llm.verdicts.questions import VerdictQuestions
 from parley.bus.contracts.verdicts.content import LocalizeRequest
 from parley.bus.errors import NotFound
 from parley.configs.panels import panel_path, read_panel
+from parley.console.runtime.inputs import Material
+from parley.console.runtime.plan import Wishes, wished_panel
+from parley.console.runtime.stand_ins import asks
 from parley.prompts import instructions
 from tests.model_server import model_server
-from tests.unit.agents.llm.asking import OPENING, PNG, ROUND, brain, task
+from tests.unit.agents.llm.asking import BRIEF, OPENING, PNG, ROUND, brain, task
 from tests.unit.console.calling import Call
 
-LOCALIZE = LocalizeRequest(reason="high_confidence_deadlock", standing=ROUND.standing)
+LOCALIZE = LocalizeRequest(brief=BRIEF, reason="high_confidence_deadlock", standing=ROUND.standing)
 FORENSIC = read_panel(panel_path("forensic"))[0].everybody
 
 
@@ -112,8 +115,10 @@ async def test_what_is_shown_is_what_is_sent(parley: Call, tmp_path, monkeypatch
     monkeypatch.setenv("PARLEY_MODEL__NAME", "m")
     photo = tmp_path / "photo.png"
     photo.write_bytes(PNG)
+    given = Material(text="photo.png", image=PNG)
+    step, request = next(asks(wished_panel("forensic", Wishes()).panel, "noise", given, None))
     async with model_server() as server, brain(server.url) as opened:
-        await opened.speak(task(text="photo.png", image=PNG))
+        await opened.speak(task(request, step=step, text="photo.png", image=PNG))
     arguments = ("prompts", "show", "forensic/noise", "--input", photo, "--json")
     shown = await anyio.to_thread.run_sync(lambda: parley(*arguments))
     assert shown.code == 0

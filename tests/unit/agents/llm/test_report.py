@@ -70,7 +70,7 @@ async def test_the_manager_is_told_the_decision_and_the_statements(language):
     assert '<untrusted from="noise"' in prompt.user
     assert '<untrusted from="spatial about the region"' in prompt.user
     assert instructions("forensic", "manager", language) in prompt.system
-    assert instructions("verdicts", "reporting", language) in prompt.system
+    assert instructions("forensic", "reporting", language) in prompt.system
     assert prompt.user.index("[TASK]") < prompt.user.index("[DEBATE]")
 
 

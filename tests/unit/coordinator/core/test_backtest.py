@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 
 from parley.agents.absa.script import AbsaScript
+from parley.agents.deliberation.script import DeliberationScript
 from parley.agents.forensic.labels import Verdict
 from parley.agents.script import Script
+from parley.agents.verdicts.script import VerdictScript
 from parley.bus.codec import encode
 from parley.bus.contracts.facts import (
     Abstained,
@@ -123,7 +125,7 @@ def played(chosen: VerdictPanel, script: Script) -> list[Fact]:
 def test_what_is_known_of_verdicts_is_what_happens(
     entries: list[dict[str, object]], recorded: VerdictParams, other: VerdictParams
 ) -> None:
-    script = Script.model_validate({"rounds": entries})
+    script = VerdictScript.model_validate({"rounds": entries})
     other = other.model_copy(update={"skip_unchallenged": recorded.skip_unchallenged})
     facts = played(panel(deadline_s=5, **recorded.model_dump()), script)
     found = redecide(facts, lambda one: one.model_copy(update={"params": other}))
@@ -204,7 +206,9 @@ def test_what_is_known_of_aspects_is_what_happens(
 def test_what_is_known_of_deliberations_is_what_happens(
     theta: str, entries: list[dict[str, object]], recorded: dict[str, object], sets: list[str]
 ) -> None:
-    voice = deliberations.scripted(Script.model_validate({"theta": theta, "iterations": entries}))
+    voice = deliberations.scripted(
+        DeliberationScript.model_validate({"theta": theta, "iterations": entries})
+    )
     chosen = deliberations.panel(theta, **recorded)
     facts, _ = deliberations.play(chosen, voice)
     found = redecide(facts, changed(*sets))

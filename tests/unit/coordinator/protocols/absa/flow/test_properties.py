@@ -6,7 +6,8 @@ that comes of it passes the integrity check.
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
-from parley.agents.absa.script import AbsaLine, AbsaScript
+from parley.agents.absa.script import AbsaScript
+from parley.agents.script import StepLine
 from parley.bus.codec import decode, encode
 from parley.bus.contracts.absa.debate import (
     DebateSummary,
@@ -137,10 +138,10 @@ anything = st.one_of(ate, atsa, validation, turns, summaries, ate_reviews, atsa_
 
 @st.composite
 def scripts(draw: st.DrawFn) -> AbsaScript:
-    def line(expected: st.SearchStrategy[object]) -> AbsaLine:
+    def line(expected: st.SearchStrategy[object]) -> StepLine:
         kind = draw(st.sampled_from(["said"] * 17 + ["silent", "fail", "other"]))
         content = draw(anything if kind == "other" else expected)
-        return AbsaLine.model_validate(
+        return StepLine.model_validate(
             {
                 "content": content,
                 "silent": kind == "silent",

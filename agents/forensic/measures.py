@@ -1,0 +1,68 @@
+"""
+What the forensic skills measure in an image, as text that a model may quote.
+
+The image is decoded and measured as for the rule brain (in a subprocess, once for each image), and
+nothing here is a verdict: what the measurements are worth is for the persona to say.
+"""
+
+import structlog
+from pydantic import ValidationError
+
+from parley.agents.brain import Brain, BrainFailure, Task
+from parley.agents.forensic.offline import forensic_brain
+from parley.bus.contracts.verdicts.content import OpeningRequest, Statement
+from parley.bus.errors import BadInput
+
+log = structlog.get_logger()
+
+
+class SkillMeasures:
+    """Empty for a persona without a skill, an image that cannot be read, a missing extra."""
+
+    def __init__(self) -> None:
+        self._brain: Brain | None = None
+
+    async def __call__(self, task: Task) -> str:
+        try:
+            if self._brain is None:
+                self._brain = forensic_brain()
+            opening = await self._brain.speak(task._replace(request=OpeningRequest()))
+        except (BadInput, BrainFailure) as failure:
+            log.info("nothing_measured", persona=task.persona, detail=str(failure))
+            return ""
+        assert isinstance(opening.content, Statement)
+        return report(opening.content)
+
+
+def report(opening: Statement) -> str:
+    """One finding on each line; empty if the statement rests on no measurement."""
+    # The skills load numpy, and whoever gets here has loaded them.
+    from parley.agents.forensic.argue import Case  # noqa: PLC0415
+
+    try:
+        case = Case.model_validate(opening.evidence)
+    except ValidationError:
+        return ""
+    lines = [f"kind of file: {case.state.value}"]
+    for one in case.measurements:
+        unit = f" {one.unit}" if one.unit else ""
+        at = one.where
+        where = f" at x={at.x} y={at.y} {at.width}x{at.height} pixels" if at is not None else ""
+        lines.append(f"{one.name}: {one.value:.4g}{unit}{where} ({one.meaning})")
+    if case.declared is not None:
+        lines.append(f"the file declares: {case.declared} ({case.declared_because})")
+    if case.regions:
+        lines.append(f"share of the area inside suspect regions: {case.suspect_share:.3f}")
+    lines += [
+        f"suspect region: x={one.x} y={one.y} {one.width}x{one.height} pixels, score {one.score:.2f}"
+        for one in case.regions
+    ]
+    belief = case.belief
+    lines.append(
+        "calibrated on labelled images, these measurements alone give: "
+        f"authentic {belief.authentic:.2f}, manipulated {belief.manipulated:.2f}, "
+        f"ai_generated {belief.ai_generated:.2f}; this skill was right in {case.trust:.2f} "
+        "of the cases in such files"
+    )
+    lines += [f"limitation: {one}" for one in case.limitations]
+    return "\n".join(lines)

@@ -1,0 +1,98 @@
+"""
+The prompts of a panel of verdicts, filled in with what the panel says about itself.
+
+The system text is the rules, then the panel's question and labels, then who is asked: everything
+that stays the same in all debates of a persona. What others wrote never stands there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from parley.agents.llm.untrusted import plain
+from parley.bus.contracts.panel import Persona
+from parley.bus.contracts.verdicts.content import Brief
+from parley.prompts import PromptFolders, Section, fill, render
+
+PROTOCOL = "verdicts"
+PLACEHOLDERS = (
+    "persona",
+    "role",
+    "speciality",
+    "goal",
+    "stance",
+    "style",
+    "question",
+    "labels",
+    "first_label",
+    "undecided",
+)
+# Whatever file of the protocol a panel may replace; a persona's own prompt has the persona's name.
+ROLES = (
+    "rules",
+    "about",
+    "about_any",
+    "card",
+    "persona",
+    "opening",
+    "round",
+    "localize",
+    "unseen",
+    "reporting",
+    "manager",
+    "report",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PanelPrompts:
+    """In one language, for one persona of one panel."""
+
+    folders: PromptFolders
+    panel: str
+    language: str
+    brief: Brief
+    persona: Persona
+
+    def text(self, role: str) -> str:
+        return fill(self.folders.read(self.panel, role, self.language), self._values)
+
+    def system(self, rules: str = "rules", usual: str = "persona") -> str:
+        """`usual` is the prompt of whoever has neither one of their own nor a speciality."""
+        about = self.text("about" if self.brief.labels else "about_any")
+        card = self.text("card")
+        own = self._own(usual)
+        role = f"{card}\n{own}" if own else card
+        return render(self.text(rules), [Section("PANEL", about), Section("ROLE", role)])
+
+    def _own(self, usual: str) -> str:
+        name = self.persona.name
+        may = name not in ROLES or name == usual
+        if may and self.folders.find_own(self.panel, name, self.language) is not None:
+            return self.text(name)
+        described = bool(self.persona.role or self.persona.speciality)
+        return "" if described else self.text(usual)
+
+    @property
+    def _values(self) -> Mapping[str, str]:
+        labels, persona = self.brief.labels, self.persona
+        return {
+            "persona": persona.name,
+            "role": one_line(persona.role),
+            "speciality": one_line(persona.speciality),
+            "goal": one_line(persona.goal or ""),
+            "stance": persona.stance or "",
+            "style": one_line(persona.style or ""),
+            "question": one_line(self.brief.question),
+            "labels": "\n".join(_told(one.name, one.means) for one in labels),
+            "first_label": labels[0].name if labels else self.brief.undecided,
+            "undecided": self.brief.undecided,
+        }
+
+
+def one_line(text: str) -> str:
+    return " ".join(plain(text).split())
+
+
+def _told(name: str, means: str) -> str:
+    meaning = one_line(means)
+    return f"- `{name}`: {meaning}" if meaning else f"- `{name}`"

@@ -1,0 +1,60 @@
+"""The prompts that stand beside a user's panel files: found, checked, and what they leave out."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from parley.agents.llm.question import FAMILIES
+from parley.bus.errors import BadInput
+from parley.configs.panels import panel_paths, read_panel
+from parley.prompts import FOLDER, LANGUAGES, PromptFolders, misspelt
+
+
+def prompts_in(panels_dir: Path | None) -> Path | None:
+    return panels_dir / FOLDER if panels_dir is not None else None
+
+
+def prompt_mistakes(panel: str, protocol: str, panels_dir: Path | None) -> list[str]:
+    """One line for each placeholder that nobody fills in, and each file that cannot be read."""
+    family = FAMILIES.get(protocol)
+    if family is None or family.placeholders is None:
+        return []
+    mistakes = []
+    for path in PromptFolders(protocol, prompts_in(panels_dir)).own_files(panel):
+        try:
+            mistakes += misspelt(path, family.placeholders)
+        except BadInput as error:
+            mistakes.append(str(error))
+    return mistakes
+
+
+def raise_for_prompts(panels: Iterable[str], panels_dir: Path | None) -> None:
+    """Raises BadInput with one line for each mistake in the user's prompts for the panels."""
+    if panels_dir is None:
+        return
+    paths = panel_paths(panels_dir)
+    mistakes = [
+        mistake
+        for name in panels
+        for mistake in prompt_mistakes(name, read_panel(paths[name])[0].protocol, panels_dir)
+    ]
+    if mistakes:
+        raise BadInput("\n".join(mistakes))
+
+
+def unused_prompts(
+    panel: str, protocol: str, everybody: Iterable[str], panels_dir: Path | None
+) -> list[str]:
+    """The user's prompts for the panel that no model will be told."""
+    own = PromptFolders(protocol, prompts_in(panels_dir)).own_files(panel)
+    family = FAMILIES.get(protocol)
+    if family is None or family.placeholders is None:
+        return [f"{path}: panels of {protocol} have no prompts of their own" for path in own]
+    known = {*family.roles, *everybody}
+    return [
+        f"{path}: will not be read: there is no language {path.parent.name!r}"
+        if path.parent.name not in LANGUAGES
+        else f"{path}: will not be read: {path.stem!r} is neither a persona nor one of"
+        f" {', '.join(family.roles)}"
+        for path in own
+        if path.parent.name not in LANGUAGES or path.stem not in known
+    ]

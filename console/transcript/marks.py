@@ -1,0 +1,42 @@
+"""Where a persona is in a step: still thinking, heard, or missing; and shares as bars."""
+
+from enum import StrEnum
+
+from parley.bus.contracts.facts import Abstained, Failure, TurnTaken
+from parley.coordinator.core.state import DebateState, Step
+
+_BAR_WIDTH = 10
+
+
+class Mark(StrEnum):
+    THINKING = "thinking"
+    SPOKEN = "spoken"
+    MISSED = "missed"
+    FAILED = "failed"
+    NOT_ASKED = "not asked"
+
+
+def mark_of(step: Step | None, agent: str) -> Mark:
+    if step is None or agent not in step.ask.personas:
+        return Mark.NOT_ASKED
+    heard = step.heard_from(agent)
+    match heard.said if heard is not None else None:
+        case None:
+            return Mark.MISSED if step.abandoned else Mark.THINKING
+        case Abstained():
+            return Mark.MISSED
+        case TurnTaken(content=Failure()):
+            return Mark.FAILED
+        case _:
+            return Mark.SPOKEN
+
+
+def latest_mark(state: DebateState, agent: str) -> Mark:
+    """In the last step that asked this persona."""
+    asked = [step for step in state.steps if agent in step.ask.personas]
+    return mark_of(asked[-1] if asked else None, agent)
+
+
+def bar(share: float) -> str:
+    full = round(share * _BAR_WIDTH)
+    return "█" * full + "░" * (_BAR_WIDTH - full)

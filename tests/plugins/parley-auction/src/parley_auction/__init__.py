@@ -1,0 +1,1 @@
+"""Sealed-bid auctions: a protocol that Parley finds by entry points alone."""
