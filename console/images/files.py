@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from parley.agents.forensic import looking_at_images
-from parley.agents.registry import thinks_offline
 from parley.bus.contracts.panel import Panel, PanelBase
-from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import BadInput
 from parley.bus.extras import MissingPackage
 from parley.configs.settings import Settings
+from parley.console.inputs.kind import input_of
 from parley.console.runtime.brains import BrainChoice
 from parley.console.runtime.plan import Wishes
 from parley.console.runtime.submit import check_id
@@ -78,7 +77,7 @@ def usable_photos(inputs: Iterable[str]) -> list[Path]:
 
 def debates_images(panel: PanelBase) -> bool:
     """Whether the panel's rules look at an image rather than read a text."""
-    return isinstance(panel, VerdictPanel) and thinks_offline(panel.name, panel.protocol)
+    return input_of(panel).takes(panel) == "image"
 
 
 def photos_in(inputs: Iterable[str]) -> list[Path]:

@@ -8,10 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from parley.bus.contracts.base import Contract, Text
-from parley.bus.contracts.deliberation.regimes import Theta
 from parley.bus.contracts.facts import CancelRequested
 from parley.bus.errors import BadInput, Conflict
-from parley.configs.panels import AnyPanelFile, panel_paths, read_panel
+from parley.configs.panels import PanelFile, panel_paths, read_panel
+from parley.console.inputs.kind import input_of
 from parley.console.operations.dead_letters import letter, redrive
 from parley.console.web.access import COOKIE, SESSION_S, UNAUTHORIZED, Role, Tokens
 from parley.console.web.hub import Hub
@@ -29,7 +29,6 @@ from parley.console.web.request_parsing import (
 )
 
 ACCEPTED = 202
-INPUTS = {"verdicts": "image", "deliberation": "question", "absa": "text"}
 
 
 class Cancellation(Contract):
@@ -146,18 +145,18 @@ class Operating:
         return Session(role=role.name.lower(), token_needed=self._tokens.are_needed)
 
 
-def _described(content: AnyPanelFile) -> PanelInfo:
-    deliberates = content.protocol == "deliberation"
+def _described(content: PanelFile) -> PanelInfo:
+    kind = input_of(content)
     return PanelInfo(
         name=content.name,
         title=content.title,
         protocol=content.protocol,
-        input=INPUTS[content.protocol],
+        input=kind.takes(content),
         personas=tuple(
             PersonaInfo(name=one.name, role=one.role, speciality=one.speciality)
             for one in content.personas
             if one.name in content.usual_roster
         ),
         presets=content.preset_names,
-        regimes=tuple(theta.value for theta in Theta) if deliberates else (),
+        regimes=kind.regimes,
     )

@@ -10,7 +10,7 @@ from parley.configs.panels import BUILT_IN, panel_paths, read_panel
 from parley.configs.settings import load
 from parley.console.cli.exits import warn
 from parley.console.cli.options import Panels, example
-from parley.console.runtime.inputs import read_question_file
+from parley.console.inputs.deliberation import read_question_file
 from parley.console.runtime.panel_notes import notes_on
 from parley.console.runtime.plan import Wishes, read_script, scripted_panel
 from parley.console.runtime.prompt_files import prompt_mistakes
