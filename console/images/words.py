@@ -7,7 +7,7 @@ from parley.agents.forensic.argue import Case, case_in
 from parley.bus.contracts.panel import PanelBase
 from parley.bus.contracts.verdicts.content import Region
 from parley.console.transcript.plain import spoken
-from parley.console.transcript.verdicts import PRESENTATION, labels_of
+from parley.console.transcript.verdicts import PRESENTATION, labels_of, tones_of
 from parley.coordinator.protocols.verdicts.result import VerdictResult
 
 _DEGREES = ((0.85, "very probably"), (0.65, "probably"), (0.5, "more likely than not"))
@@ -33,15 +33,19 @@ def explain(result: VerdictResult, panel: PanelBase) -> Explanation:
         headline=_headline(result, means),
         grounds=tuple(f"{roles[agent]}: {_ground(case, means)}" for agent, case in cases.items()),
         how_it_ended=_ended(result),
-        regions=_regions(result),
+        regions=_regions(result, panel, cases),
         undetermined=tuple(dict.fromkeys(_undetermined(result, cases, roles))),
     )
 
 
-def _regions(result: VerdictResult) -> tuple[Region, ...]:
-    """Of whoever was asked where, once the verdict was that something is to be found."""
+def _regions(result: VerdictResult, panel: PanelBase, cases: dict[str, Case]) -> tuple[Region, ...]:
+    """Of whoever was asked where; or else, under a grave verdict, of whoever is surest of a place."""
     answers = (one.answer for one in result.follow_ups)
-    return tuple(box for answer in answers if answer is not None for box in answer.regions)
+    asked = tuple(box for answer in answers if answer is not None for box in answer.regions)
+    if asked or tones_of(panel).get(result.final_verdict or "") != "bad":
+        return asked
+    found = (case.regions for case in cases.values() if case.regions)
+    return max(found, key=lambda boxes: max(box.score for box in boxes), default=())
 
 
 def lines_of(explanation: Explanation) -> Iterator[str]:

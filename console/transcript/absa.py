@@ -49,7 +49,13 @@ TONES: dict[str, Tone] = {
     "unknown": "calm",
 }
 
-_SIGNS = {"positive": "+", "negative": "-", "neutral": "0", "mixed": "±", "unknown": "?"}
+_SIGNS = {
+    "positive": "+",
+    "negative": "\N{MINUS SIGN}",
+    "neutral": "0",
+    "mixed": "±",
+    "unknown": "?",
+}
 
 
 def _setting(panel: PanelBase) -> str:

@@ -40,6 +40,8 @@ REASONS: dict[str, str] = {
     RegimeReason.VERIFICATION_PASS: "the best candidate passes every check",
     RegimeReason.DECISION_SUFFICIENCY: "there are grounds enough to decide",
     RegimeReason.MAX_ITERATIONS: "the last iteration is over with checks unmet",
+}
+_RULES = {
     "truly_saturated": "nothing new is left to be found",
     "perspective_forcing": "a perspective was forced",
     "d_floor": "the dimension is never lowered below its floor",
@@ -202,6 +204,7 @@ PRESENTATION = Presentation(
     finding=_finding,
     declared=declared,
     reasons=REASONS,
+    rules=_RULES,
     answer="decided",
     outcome=_outcome,
     input="question",

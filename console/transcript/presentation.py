@@ -66,8 +66,9 @@ class Presentation:
     finding: Callable[[Finding, DebateState], Told] = plain.finding
     # A declaration on one line.
     declared: Callable[[TerminationDeclaration], str] = plain.declared
-    # Why debates end, and the rules of declarations, in words.
+    # Why debates end, in words; and rules that a declaration names without being an end.
     reasons: Mapping[str, str] = field(default_factory=dict)
+    rules: Mapping[str, str] = field(default_factory=dict)
     # The words that its verdicts are made of, gravest first, with their colours.
     labels: Callable[[PanelBase], tuple[Label, ...]] = plain.labels
     # The type of the finding that answers what was asked; None: the last that says anything.
@@ -75,7 +76,8 @@ class Presentation:
     outcome: Callable[[Finding], Outcome | None] = plain.outcome
     # By which the debated input is known to people: for gold labels, and across variants.
     names: Callable[[PanelBase], tuple[str, ...]] = plain.names
-    # What a debate starts from in a form: text, image or question; and what else may be chosen.
+    # What a debate starts from: text, image, both or question, unless its panel says it; and what
+    # else may be chosen in a form.
     input: str = "text"
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # What a demonstration says at the end of a debate.
@@ -98,7 +100,8 @@ class Presentation:
 
     def why(self, reason: str) -> str:
         """A reason in plain words; where there are none, its own word."""
-        return self.reasons.get(reason) or _REASONS.get(reason) or plain.spoken(reason)
+        own = self.reasons.get(reason) or self.rules.get(reason)
+        return own or _REASONS.get(reason) or plain.spoken(reason)
 
 
 # What ends a debate of any protocol.
@@ -125,3 +128,9 @@ def answering(protocol: str) -> tuple[str, ...]:
         return (told.answer,)
     found = CONTRACTS[protocol].findings if protocol in CONTRACTS else ()
     return tuple(one.model_fields["type"].default for one in found)
+
+
+def input_of(panel: Any) -> str:
+    """What a panel, or the file it comes from, debates: text, image, both or question."""
+    own = getattr(panel, "input", None)
+    return own if isinstance(own, str) else presentation_of(panel.protocol).input

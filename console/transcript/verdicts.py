@@ -9,9 +9,12 @@ from parley.bus.contracts.verdicts.content import (
     Challenge,
     FollowUp,
     Localization,
+    LocalizeRequest,
     ManagerDecision,
+    OpeningRequest,
     Reply,
     Report,
+    ReportRequest,
     RoundRequest,
     Statement,
     TerminationReason,
@@ -26,14 +29,7 @@ from parley.console.transcript.text import one_line
 from parley.coordinator.core.accounting import declarations_of
 from parley.coordinator.core.reducer import Walked
 from parley.coordinator.core.state import DebateState
-from parley.coordinator.protocols.verdicts.board import (
-    AFTERWARDS,
-    LOCALIZE,
-    OPENING,
-    REPORT,
-    Stand,
-    board_of,
-)
+from parley.coordinator.protocols.verdicts.board import AFTERWARDS, Stand, board_of
 from parley.coordinator.protocols.verdicts.presets import PRESETS
 from parley.coordinator.protocols.verdicts.result import result_of
 from parley.coordinator.protocols.verdicts.turns import DebateTurn, turns_of
@@ -44,7 +40,6 @@ REASONS: dict[str, str] = {
     TerminationReason.HIGH_CONFIDENCE_DEADLOCK: "two sides are both very sure, of different things",
     TerminationReason.MAX_ROUNDS_REACHED: "the last round is over without agreement",
     TerminationReason.NO_PROGRESS: "every round is over and nobody ever changed their mind",
-    "single_verdict": "one verdict is all that is asked for",
     "unanimity": "everybody says the same",
     "stable": "positions and confidences stand still",
 }
@@ -70,23 +65,22 @@ def _setting(panel: PanelBase) -> str:
     return f"preset {panel.preset}" if isinstance(panel, VerdictPanel) else ""
 
 
-def _ask(asked: Asked, _state: DebateState) -> Told:
+def _ask(asked: Asked, state: DebateState) -> Told:
     who = ", ".join(asked.personas)
-    request = asked.request
-    match asked.step:
-        case step if step == OPENING:
+    match asked.request:
+        case OpeningRequest():
             return Told("opening statements")
-        case step if step == LOCALIZE:
+        case RoundRequest() as request:
+            return Told(f"round {request.round}", points=_challenged(request.challenges))
+        case LocalizeRequest():
             return Told(f"follow-up: {who} is asked for the suspect region")
-        case step if step == REPORT:
+        case ReportRequest():
             return Told(f"report: {who} is asked to put the decision into words")
-        case step:
-            points: tuple[str, ...] = ()
-            if isinstance(request, RoundRequest):
-                points = _challenged(request.challenges)
-            elif isinstance(request, RequestByReference):
-                points = (f"(a long request, {request.blob.size} bytes)",)
-            return Told(step.replace("-", " "), points=points)
+        case RequestByReference() as request:
+            long = f"(a long request, {request.blob.size} bytes)"
+            return Told(plain.spoken(asked.step.replace("-", " ")), points=(long,))
+        case _:
+            return plain.ask(asked, state)
 
 
 def _challenged(challenges: tuple[Challenge, ...]) -> tuple[str, ...]:
@@ -239,13 +233,14 @@ class Readout:
 
 def read_out(state: DebateState) -> Readout:
     now = so_far(state)
-    board = board_of(now)
-    standing = {one.position.agent: one for one in board.standing}
-    turns = {turn.agent: turn for turn in turns_of(now) if turn.round == board.round}
+    standing = {one.position.agent: one for one in board_of(now).standing}
+    rounds = [step for step in state.steps if step.name not in AFTERWARDS and not step.abandoned]
+    number = len(rounds) - 1
+    turns = {turn.agent: turn for turn in turns_of(now) if turn.round == number}
     asked = [step for step in state.steps if step.name not in AFTERWARDS or not step.is_over]
     step = asked[-1] if asked else None
     return Readout(
-        round=board.round,
+        round=number,
         seats=tuple(
             Seat(agent, mark_of(step, agent), standing.get(agent), turns.get(agent))
             for agent in state.running_panel.roster
@@ -259,6 +254,8 @@ def so_far(state: DebateState) -> DebateState:
     step = state.open_step
     if step is None or step.name in AFTERWARDS:
         return state
+    if not step.heard:
+        return state._replace(steps=state.steps[:-1])
     heard = tuple(one.said.persona for one in step.heard)
     ask = step.ask.model_copy(update={"personas": heard})
     return state._replace(steps=(*state.steps[:-1], step._replace(ask=ask)))
@@ -277,6 +274,7 @@ PRESENTATION = Presentation(
     finding=_finding,
     declared=_declared,
     reasons=REASONS,
+    rules={"single_verdict": "one verdict is all that is asked for"},
     labels=labels_of,
     answer="decided",
     outcome=_outcome,

@@ -8,11 +8,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from parley.bus.contracts.base import Contract, Text
-from parley.bus.contracts.deliberation.regimes import Theta
 from parley.bus.contracts.facts import CancelRequested
 from parley.bus.errors import BadInput, Conflict
 from parley.configs.panels import AnyPanelFile, panel_paths, read_panel
 from parley.console.operations.dead_letters import letter, redrive
+from parley.console.transcript.presentation import input_of, presentation_of
 from parley.console.web.access import COOKIE, SESSION_S, UNAUTHORIZED, Role, Tokens
 from parley.console.web.hub import Hub
 from parley.console.web.presence import PresenceBoard
@@ -29,7 +29,6 @@ from parley.console.web.request_parsing import (
 )
 
 ACCEPTED = 202
-INPUTS = {"verdicts": "image", "deliberation": "question", "absa": "text"}
 
 
 class Cancellation(Contract):
@@ -58,7 +57,7 @@ class PersonaInfo(Contract):
 
 
 class PanelInfo(Contract):
-    """`input` is what the panel debates: an image, a text or a question."""
+    """`input` is what the panel debates: image, text, both or question."""
 
     name: str
     title: str
@@ -67,6 +66,9 @@ class PanelInfo(Contract):
     personas: tuple[PersonaInfo, ...]
     presets: tuple[str, ...]
     regimes: tuple[str, ...]
+    languages: tuple[str, ...]
+    # Why its debates end, beside what ends debates of any panel.
+    reasons: tuple[str, ...]
 
 
 class PanelList(Contract):
@@ -147,17 +149,19 @@ class Operating:
 
 
 def _described(content: AnyPanelFile) -> PanelInfo:
-    deliberates = content.protocol == "deliberation"
+    choices = presentation_of(content.protocol).choices
     return PanelInfo(
         name=content.name,
         title=content.title,
         protocol=content.protocol,
-        input=INPUTS[content.protocol],
+        input=input_of(content),
         personas=tuple(
             PersonaInfo(name=one.name, role=one.role, speciality=one.speciality)
             for one in content.personas
             if one.name in content.usual_roster
         ),
         presets=content.preset_names,
-        regimes=tuple(theta.value for theta in Theta) if deliberates else (),
+        regimes=choices.get("regime", ()),
+        languages=choices.get("lang", ()),
+        reasons=tuple(presentation_of(content.protocol).reasons),
     )

@@ -26,6 +26,7 @@ from parley.console.images.files import debates_images
 from parley.console.runtime.inputs import LONGEST_TEXT, Material
 from parley.console.runtime.plan import Wishes, new_id, wished_panel
 from parley.console.runtime.submit import DebateRequest, Plan, check_answerable, planned, submit
+from parley.console.transcript.presentation import input_of
 from parley.console.transcript.text import one_line
 from parley.console.web.hub import Hub
 from parley.console.web.images import usable_image
@@ -107,7 +108,7 @@ class Submitting:
             material = await _picture(wanted, image)
         elif image is not None:
             raise BadInput(f"image: the panel {panel.name} reads a text")
-        elif panel.protocol == "deliberation":
+        elif input_of(panel) == "question":
             material = _question(wanted)
         else:
             material = Material(text=_text(wanted, f"the panel {panel.name} reads a text"))

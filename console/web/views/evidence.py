@@ -7,7 +7,6 @@ from parley.bus.contracts.facts import TurnTaken
 from parley.bus.contracts.verdicts.content import Localization, Region
 from parley.console.web.views.common import cleaned
 from parley.coordinator.core.state import DebateState
-from parley.coordinator.protocols.verdicts.board import LOCALIZE
 from parley.coordinator.protocols.verdicts.result import VerdictResult
 
 
@@ -80,8 +79,7 @@ def evidence_of(result: VerdictResult) -> tuple[Evidence, ...]:
 def regions_of(
     state: DebateState, evidence: tuple[Evidence, ...]
 ) -> tuple[tuple[Region, ...], str]:
-    localize = state.step(LOCALIZE)
-    for heard in localize.heard if localize else ():
+    for heard in (one for step in state.steps for one in step.heard):
         content = heard.said.content if isinstance(heard.said, TurnTaken) else None
         if isinstance(content, Localization) and content.regions:
             return content.regions, f"{heard.said.persona}, asked after the debate"
