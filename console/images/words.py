@@ -7,7 +7,7 @@ from parley.agents.forensic.argue import Case, case_in
 from parley.bus.contracts.panel import PanelBase
 from parley.bus.contracts.verdicts.content import Region
 from parley.console.transcript.plain import spoken
-from parley.console.transcript.verdicts import PRESENTATION, labels_of, tones_of
+from parley.console.transcript.verdicts import labels_of, place_finder, tones_of, why
 from parley.coordinator.protocols.verdicts.result import VerdictResult
 
 _DEGREES = ((0.85, "very probably"), (0.65, "probably"), (0.5, "more likely than not"))
@@ -39,13 +39,15 @@ def explain(result: VerdictResult, panel: PanelBase) -> Explanation:
 
 
 def _regions(result: VerdictResult, panel: PanelBase, cases: dict[str, Case]) -> tuple[Region, ...]:
-    """Of whoever was asked where; or else, under a grave verdict, of whoever is surest of a place."""
+    """Of whoever was asked where; or else, under a grave verdict, of whoever saw it first."""
     answers = (one.answer for one in result.follow_ups)
     asked = tuple(box for answer in answers if answer is not None for box in answer.regions)
     if asked or tones_of(panel).get(result.final_verdict or "") != "bad":
         return asked
-    found = (case.regions for case in cases.values() if case.regions)
-    return max(found, key=lambda boxes: max(box.score for box in boxes), default=())
+    found = {agent: case.regions for agent, case in cases.items() if case.regions}
+    scores = {agent: max(box.score for box in boxes) for agent, boxes in found.items()}
+    finder = place_finder(result, scores)
+    return found[finder] if finder is not None else ()
 
 
 def lines_of(explanation: Explanation) -> Iterator[str]:
@@ -95,15 +97,15 @@ def _named(label: str, means: dict[str, str]) -> str:
 def _ended(result: VerdictResult) -> str:
     rounds = "1 round" if result.total_rounds == 1 else f"{result.total_rounds} rounds"
     reason = result.termination_reason
-    why = PRESENTATION.why(reason) if reason else "it was broken off"
+    words = why(reason) if reason else "it was broken off"
     if result.final_verdict is None or result.opening_vote is None:
-        return f"The debate ended after {rounds}: {why}."
+        return f"The debate ended after {rounds}: {words}."
     vote = (
         f"a vote before it would have said {result.opening_vote}"
         if result.changed_by_debate
         else "a vote before it would have said the same"
     )
-    return f"The debate ended after {rounds}: {why}; {vote}."
+    return f"The debate ended after {rounds}: {words}; {vote}."
 
 
 def _undetermined(

@@ -99,9 +99,8 @@ class Presentation:
         return self.answer in {None, finding_type}
 
     def why(self, reason: str) -> str:
-        """A reason in plain words; where there are none, its own word."""
-        own = self.reasons.get(reason) or self.rules.get(reason)
-        return own or _REASONS.get(reason) or plain.spoken(reason)
+        """A reason or a rule in plain words; empty where there are none but its name."""
+        return self.reasons.get(reason) or self.rules.get(reason) or _REASONS.get(reason, "")
 
 
 # What ends a debate of any protocol.

@@ -1,5 +1,6 @@
 """Debates of verdicts, told: who holds what, what a turn changed, what was decided."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from parley.bus.contracts.declaration import TerminationDeclaration
@@ -31,7 +32,7 @@ from parley.coordinator.core.reducer import Walked
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.board import AFTERWARDS, Stand, board_of
 from parley.coordinator.protocols.verdicts.presets import PRESETS
-from parley.coordinator.protocols.verdicts.result import result_of
+from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
 from parley.coordinator.protocols.verdicts.turns import DebateTurn, turns_of
 
 REASONS: dict[str, str] = {
@@ -204,11 +205,24 @@ def _ending(ref: DebateRef, state: DebateState) -> list[str]:
     rounds = "1 round" if result.total_rounds == 1 else f"{result.total_rounds} rounds"
     return [
         f"Verdict: {verdict_words(decision)}.",
-        f"Why it ended after {rounds}: {PRESENTATION.why(result.termination_reason)}.",
+        f"Why it ended after {rounds}: {why(result.termination_reason)}.",
         f"A vote at the start would have said {vote}."
         if result.changed_by_debate
         else f"A vote at the start would have said the same ({vote}).",
     ]
+
+
+def why(reason: str) -> str:
+    return PRESENTATION.why(reason) or plain.spoken(reason)
+
+
+def place_finder(result: VerdictResult, scores: Mapping[str, float]) -> str | None:
+    """
+    Whose place to show where nobody was asked for one: of those who held the final verdict from the
+    start, or else of all, the surest. `scores` are those of the places that they found.
+    """
+    held = {one.agent: one.verdict == result.final_verdict for one in result.opening_statements}
+    return max(scores, key=lambda agent: (held.get(agent, False), scores[agent]), default=None)
 
 
 @dataclass(frozen=True, slots=True)

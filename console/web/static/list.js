@@ -85,7 +85,7 @@ function Filters({ filter, panels, change }) {
 }
 
 const HEADS = [
-  ['State', 'c-state'], ['Topic', ''], ['Panel', 'c-panel'], ['Phase', 'c-round'], ['Verdict', 'verdict'],
+  ['State', 'c-state'], ['Topic', ''], ['Panel', 'c-panel'], ['Phase', 'c-round'], ['Outcome', 'verdict'],
   ['Tokens', 'c-tokens number'], ['Age', 'c-age number'], ['', 'act'],
 ];
 
