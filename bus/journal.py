@@ -97,8 +97,9 @@ class Journal:
         """Raises Conflict when the persona's turn in this step is already in the log."""
         return self._write_once(ref, fact)
 
-    def draft(self, ref: DebateRef, fact: ControlFact) -> Draft:
-        return self._draft(ref, fact)
+    def draft(self, ref: DebateRef, fact: ControlFact, data: bytes | None = None) -> Draft:
+        """`data` is the fact, where it is encoded already."""
+        return self._draft(ref, fact, data)
 
     async def fire(self, ref: DebateRef, fact: DeadlineFired) -> None:
         """Raises Conflict when the step's deadline is already in the log."""
@@ -210,10 +211,10 @@ class Journal:
         draft = self._draft(ref, fact)
         await self.bus.append(_entry(draft, Guard(draft.subject, after)))
 
-    def _draft(self, ref: DebateRef, fact: Fact) -> Draft:
+    def _draft(self, ref: DebateRef, fact: Fact, data: bytes | None = None) -> Draft:
         tail = tail_of(fact)
         headers = envelope(ref, fact, tail)
-        return Draft(self.subjects.at(ref, tail), encode(fact), fact, headers)
+        return Draft(self.subjects.at(ref, tail), data or encode(fact), fact, headers)
 
 
 def refuse_forged(record: Record) -> None:

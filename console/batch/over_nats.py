@@ -20,10 +20,10 @@ from parley.console.batch.runner import Debated, Job, debate_all
 from parley.console.batch.samples import DataSet, SampleLine
 from parley.console.cli.exits import complain
 from parley.console.cli.output import print_line
+from parley.console.inputs.absa import as_sample
 from parley.console.reports.figures import count
 from parley.console.runtime.brains import MODEL, BrainChoice, open_brain
 from parley.console.runtime.seats import as_seated
-from parley.console.runtime.submit import panel_for
 from parley.console.runtime.system import (
     open_journal,
     private_server,
@@ -180,7 +180,7 @@ def _job(index: int, one: SampleLine, panel: AbsaPanel, language: str | None) ->
     if one.suggested_label is not None:
         params = panel.params.model_copy(update={"suggested_label": one.suggested_label})
         panel = panel.model_copy(update={"params": params})
-    return Job(index, panel_for(panel, one.text, one.language or language, one.identity), one.text)
+    return Job(index, as_sample(panel, one.text, one.language or language, one.identity), one.text)
 
 
 def _conclude(wanted: Batch, variant: Variant, tally: Metrics) -> Figures:

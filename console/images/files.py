@@ -9,10 +9,10 @@ from parley.bus.contracts.panel import Panel, PanelBase
 from parley.bus.errors import BadInput
 from parley.bus.extras import MissingPackage
 from parley.configs.settings import Settings
+from parley.console.inputs.kind import input_of
 from parley.console.runtime.brains import BrainChoice
 from parley.console.runtime.plan import Wishes
 from parley.console.runtime.submit import check_id
-from parley.console.transcript.presentation import input_of
 
 # Only these are taken from a directory; a file named outright is looked at whatever its name.
 SUFFIXES = frozenset({".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp"})
@@ -77,7 +77,7 @@ def usable_photos(inputs: Iterable[str]) -> list[Path]:
 
 def debates_images(panel: PanelBase) -> bool:
     """Whether the panel's rules look at an image rather than read a text."""
-    return input_of(panel) in {"image", "both"}
+    return input_of(panel).takes(panel) == "image"
 
 
 def photos_in(inputs: Iterable[str]) -> list[Path]:

@@ -5,23 +5,21 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
-from parley.agents.deliberation.question import QUESTION_BLOB, Question
+from parley.agents.deliberation.question import QUESTION_BLOB
 from parley.agents.files import check_file_size
 from parley.agents.script import SCRIPT_BLOB
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import BadInput
 from parley.bus.port import Bus
-from parley.configs.files import read_mapping
-from parley.configs.mistakes import explain
-from parley.console.runtime.plan import ScriptFile
 from parley.console.transcript.text import one_line
+
+if TYPE_CHECKING:
+    from parley.console.runtime.plan import ScriptFile
 
 IMAGE_BLOB = "image"
 LONGEST_TEXT = 200_000
-_QUESTION_FILES = (".yaml", ".yml", ".json")
 _LOOKS_LIKE_A_FILE = re.compile(r"^\S*/\S*$|^\S+\.[A-Za-z0-9]{2,5}$")
 
 
@@ -39,24 +37,8 @@ class Material:
     question: bytes | None = None
 
 
-def read_question(given: str) -> Material:
-    """A question file, or a question in free text. Raises BadInput that names every mistake."""
-    material = read_material(given)
-    if Path(given).suffix.lower() not in _QUESTION_FILES or given == "-":
-        return material
-    question = read_question_file(Path(given))
-    return Material(text=question.question, question=material.text.encode())
-
-
-def read_question_file(path: Path) -> Question:
-    """Raises BadInput with one line for each mistake."""
-    try:
-        return Question.model_validate(read_mapping(path))
-    except ValidationError as error:
-        raise BadInput("\n".join(explain(error, Question, lambda _: str(path)))) from error
-
-
-def read_material(given: str) -> Material:
+def read_material(given: str, *, images: bool = True) -> Material:
+    """A file counts as an image by its name, where images are expected at all."""
     if given == "-":
         return _text(sys.stdin.buffer.read(), "stdin")
     path = Path(given)
@@ -75,9 +57,9 @@ def read_material(given: str) -> Material:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
     if not data:
         raise BadInput(f"{path}: is empty")
-    if media_type.startswith("image/"):
+    if images and media_type.startswith("image/"):
         return Material(text=one_line(path.name), image=data, media_type=media_type)
-    return _text(data, str(path))
+    return _text(data, str(path), images=images)
 
 
 def read_lines() -> list[Material]:
@@ -86,7 +68,7 @@ def read_lines() -> list[Material]:
     return [Material(text=line) for line in whole.text.splitlines() if line.strip()]
 
 
-async def upload(bus: Bus, material: Material, script: ScriptFile | None) -> DebateInput:
+async def upload(bus: Bus, material: Material, script: "ScriptFile | None") -> DebateInput:
     blobs = {}
     if material.image is not None:
         blobs[IMAGE_BLOB] = await bus.put_blob(material.image, material.media_type)
@@ -99,11 +81,12 @@ async def upload(bus: Bus, material: Material, script: ScriptFile | None) -> Deb
     return DebateInput(text=material.text, blobs=blobs)
 
 
-def _text(data: bytes, source: str) -> Material:
+def _text(data: bytes, source: str, *, images: bool = True) -> Material:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise BadInput(f"{source}: neither an image (by its name) nor UTF-8 text") from error
+        wanted = "neither an image (by its name) nor UTF-8 text" if images else "no UTF-8 text"
+        raise BadInput(f"{source}: {wanted}") from error
     if not text.strip():
         raise BadInput(f"{source}: is empty")
     if len(text) > LONGEST_TEXT:

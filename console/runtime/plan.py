@@ -10,7 +10,6 @@ from pydantic import ValidationError
 
 from parley.agents.script import Script, script_schema
 from parley.bus.contracts.panel import Panel
-from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import BadInput
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import explain
@@ -25,7 +24,7 @@ from parley.configs.panels import (
     read_panel,
     resolve,
 )
-from parley.coordinator.protocols.verdicts.trust import resolve_trust
+from parley.console.inputs.kind import input_of
 
 # Without letters that are mistaken for digits; in ASCII order, so that ids sort by time.
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -148,11 +147,8 @@ def _everybody(name: str, wishes: Wishes) -> tuple[str, ...]:
 
 
 def _complete(resolution: Resolution) -> Resolution:
-    panel = resolution.panel
-    if not isinstance(panel, VerdictPanel):
-        return resolution
-    trust, warnings = resolve_trust(panel.roster, panel.trust)
-    return Resolution(panel.model_copy(update={"trust": trust}), (*resolution.warnings, *warnings))
+    whole = input_of(resolution.panel).complete(resolution.panel)
+    return Resolution(whole.panel, (*resolution.warnings, *whole.warnings))
 
 
 def _with_file(mistakes: str, path: Path) -> str:

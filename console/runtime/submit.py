@@ -1,24 +1,20 @@
 """From the command line to a debate on the bus."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from parley.agents.absa.text import detect_language
-from parley.bus.contracts.absa.panel import AbsaPanel
-from parley.bus.contracts.absa.record import SampleIdentity
-from parley.bus.contracts.deliberation.panel import DeliberationPanel
+from parley.agents.registry import thinks_offline
 from parley.bus.contracts.facts import Submitted
-from parley.bus.contracts.panel import Panel
-from parley.bus.contracts.verdicts.panel import VerdictPanel
+from parley.bus.contracts.panel import DebateInput, Panel, PanelBase
 from parley.bus.errors import BadInput, Conflict
 from parley.bus.jetstream.bus import JetStreamBus
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.panels import Resolution, panel_path, read_panel
-from parley.configs.protocols.absa import localised
+from parley.console.inputs.kind import input_of, refusal_of
 from parley.console.runtime.brains import AUTO, MODEL, SCRIPT, BrainChoice, with_patience
 from parley.console.runtime.budgets import UNLIMITED, Limits
-from parley.console.runtime.inputs import Material, read_lines, read_material, read_question, upload
+from parley.console.runtime.inputs import Material, upload
 from parley.console.runtime.plan import ScriptFile, Wishes, new_id, scripted_panel, wished_panel
 from parley.console.runtime.retention import refuse_long_debates
 from parley.console.runtime.seats import models_at, suited
@@ -85,8 +81,8 @@ def plan(  # noqa: PLR0913, PLR0917  one argument for each thing a person says
     path = panel_path(panel, wishes.panels_dir)
     if script is not None and script.content.panel != panel:
         raise BadInput(f"{script.path}: panel: is {script.content.panel!r}, not {panel!r}")
-    read = READERS.get(read_panel(path)[0].protocol, one_material)
-    materials = _materials(inputs, read) if inputs else _nothing_but(script)
+    content = read_panel(path)[0]
+    materials = _materials(content, inputs) if inputs else _nothing_but(script)
     check_id(given_id, len(materials))
     ids = (given_id,) if given_id is not None else tuple(new_id() for _ in materials)
     return planned(DebateRequest(panel, materials, ids, wishes, brain, limits), frozenset())
@@ -106,14 +102,9 @@ def planned(request: DebateRequest, models: frozenset[str]) -> Plan:
     return Plan(request, panels, resolution.warnings)
 
 
-def panel_for(
-    panel: Panel, text: str, language: str | None, sample: SampleIdentity | None = None
-) -> Panel:
+def panel_for(panel: Panel, text: str, language: str | None) -> Panel:
     """The panel as it suits a text; None finds the language out."""
-    if not isinstance(panel, AbsaPanel):
-        return panel
-    code = language if language is not None else detect_language(text)
-    return localised(panel, code, sample or panel.sample)
+    return input_of(panel).suit(panel, text, language)
 
 
 def check_answerable(wanted: Plan, models: frozenset[str] = frozenset()) -> None:
@@ -126,19 +117,18 @@ def check_answerable(wanted: Plan, models: frozenset[str] = frozenset()) -> None
         return
     by_model = brain.kind == MODEL or not models.isdisjoint(wanted.panel.everybody)
     for material in wanted.materials:
-        _check_material(wanted.panel, material, by_model=by_model)
+        why = refusal_of(wanted.panel, material, by_model=by_model)
+        if why is not None:
+            raise BadInput(why)
 
 
-def _check_material(panel: Panel, material: Material, *, by_model: bool) -> None:
-    if isinstance(panel, VerdictPanel):
-        if material.image is None and not by_model:
-            raise BadInput(f"image: the panel {panel.name} looks at an image, and none was sent")
-    elif material.image is not None:
-        raise BadInput(f"image: the panel {panel.name} reads a text")
-    elif isinstance(panel, DeliberationPanel) and material.question is None and not by_model:
+def check_thinkable(wanted: Plan) -> None:
+    """Raises BadInput for a debate that would be left to rules that its panel does not have."""
+    brain, panel = wanted.request.brain, wanted.panel
+    if brain.follows_rules and not thinks_offline(panel.name, panel.protocol):
         raise BadInput(
-            "a question in free text needs a model: ask one with --brain model, give a question file"
-            " with options, criteria and evidence (see parley run --help), or play a script with --brain script:FILE"
+            f"nobody thinks offline for the panel {panel.name}: use --brain model, or play a script"
+            " with --brain script:FILE"
         )
 
 
@@ -165,43 +155,32 @@ async def submit(journal: Journal, wanted: Plan) -> None:
     kept_s = journal.bus.layout.keep_log.age_s if isinstance(journal.bus, JetStreamBus) else 0.0
     refuse_long_debates(kept_s, wanted.panels)
     for ref, panel, material in zip(wanted.refs, wanted.panels, wanted.materials, strict=True):
-        if await journal.submissions(debate=ref.id):
-            raise BadInput(f"the id {ref.id!r} is taken")
+        await refuse_taken(journal, ref)
         about = await upload(journal.bus, material, wanted.request.brain.script)
-        try:
-            await journal.submit(ref, Submitted(panel=panel, input=about))
-        except Conflict as error:
-            raise BadInput(f"the id {ref.id!r} is taken") from error
+        await submit_one(journal, ref, panel, about)
 
 
-def one_material(given: str) -> list[Material]:
-    return [read_material(given)]
+async def refuse_taken(journal: Journal, ref: DebateRef) -> None:
+    """An id stands for one debate, whatever its panel. Raises BadInput."""
+    if await journal.submissions(debate=ref.id):
+        raise BadInput(f"the id {ref.id!r} is taken")
 
 
-def _one_question(given: str) -> list[Material]:
-    return [read_question(given)]
+async def submit_one(journal: Journal, ref: DebateRef, panel: Panel, about: DebateInput) -> None:
+    """Raises BadInput for an id that is taken on this panel."""
+    try:
+        await journal.submit(ref, Submitted(panel=panel, input=about))
+    except Conflict as error:
+        raise BadInput(f"the id {ref.id!r} is taken") from error
 
 
-def _sentences(given: str) -> list[Material]:
-    """Every line of stdin is one."""
-    return read_lines() if given == "-" else [read_material(given)]
-
-
-# How an input is read, by the protocol of the panel.
-READERS: Mapping[str, Callable[[str], list[Material]]] = {
-    "deliberation": _one_question,
-    "absa": _sentences,
-}
-
-
-def _materials(
-    inputs: Sequence[str], read: Callable[[str], list[Material]]
-) -> tuple[Material, ...]:
+def _materials(panel: PanelBase, inputs: Sequence[str]) -> tuple[Material, ...]:
+    read = input_of(panel).read
     materials: list[Material] = []
     mistakes = []
     for given in inputs:
         try:
-            materials += read(given)
+            materials += read(panel, given)
         except BadInput as error:
             mistakes.append(str(error))
     if mistakes:

@@ -23,7 +23,7 @@ from parley.bus.contracts.deliberation.content import (
     conclusion_text,
 )
 from parley.bus.contracts.deliberation.panel import DeliberationPanel
-from parley.bus.contracts.deliberation.regimes import TRULY_SATURATED, Theta
+from parley.bus.contracts.deliberation.regimes import TRULY_SATURATED
 from parley.bus.contracts.facts import Asked, Decided, Finding, TurnTaken
 from parley.bus.contracts.panel import PanelBase
 from parley.console.transcript import plain
@@ -207,8 +207,6 @@ PRESENTATION = Presentation(
     rules=_RULES,
     answer="decided",
     outcome=_outcome,
-    input="question",
-    choices={"regime": tuple(theta.value for theta in Theta)},
     board=later("parley.console.terminal.deliberation:board"),
     view=later("parley.console.web.views.deliberation:view"),
     blocks=later("parley.console.reports.deliberation:blocks"),

@@ -5,7 +5,7 @@ Presentations are found by the entry points of the group `parley.presentations`.
 presentation leaves out, and a protocol without any, is told in the plain form.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pkgutil import resolve_name
@@ -76,10 +76,8 @@ class Presentation:
     outcome: Callable[[Finding], Outcome | None] = plain.outcome
     # By which the debated input is known to people: for gold labels, and across variants.
     names: Callable[[PanelBase], tuple[str, ...]] = plain.names
-    # What a debate starts from: text, image, both or question, unless its panel says it; and what
-    # else may be chosen in a form.
-    input: str = "text"
-    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # Those it can be told to expect; it finds out by itself otherwise.
+    languages: tuple[str, ...] = ()
     # What a demonstration says at the end of a debate.
     ending: "Callable[[DebateRef, DebateState], list[str]] | None" = None
     board: "Callable[[DebateRef, DebateState], RenderableType]" = _BOARD
@@ -91,7 +89,7 @@ class Presentation:
     figure_blocks: "Callable[[Contract], Iterator[Block]] | None" = None
     shares: "Callable[[Sequence[Reported]], dict[str, ShareOf]] | None" = None
     # Sets of parameters that are worth comparing on the same recordings.
-    presets: tuple[str, ...] = ()
+    presets: Callable[[], Iterable[str]] = tuple
     # A part of an answer as the rules spell it, for comparison with gold.
     part: Callable[[tuple[str, str]], tuple[str, str]] = plain.part
 
@@ -127,9 +125,3 @@ def answering(protocol: str) -> tuple[str, ...]:
         return (told.answer,)
     found = CONTRACTS[protocol].findings if protocol in CONTRACTS else ()
     return tuple(one.model_fields["type"].default for one in found)
-
-
-def input_of(panel: Any) -> str:
-    """What a panel, or the file it comes from, debates: text, image, both or question."""
-    own = getattr(panel, "input", None)
-    return own if isinstance(own, str) else presentation_of(panel.protocol).input

@@ -31,7 +31,6 @@ from parley.coordinator.core.accounting import declarations_of
 from parley.coordinator.core.reducer import Walked
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.board import AFTERWARDS, Stand, board_of
-from parley.coordinator.protocols.verdicts.presets import PRESETS
 from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
 from parley.coordinator.protocols.verdicts.turns import DebateTurn, turns_of
 
@@ -292,10 +291,9 @@ PRESENTATION = Presentation(
     labels=labels_of,
     answer="decided",
     outcome=_outcome,
-    input="image",
     ending=_ending,
     board=later("parley.console.terminal.verdicts:board"),
     view=later("parley.console.web.views.verdicts:view"),
     blocks=later("parley.console.reports.verdicts:blocks"),
-    presets=tuple(PRESETS),
+    presets=later("parley.console.reports.changes:presets"),
 )

@@ -10,9 +10,10 @@ from starlette.responses import Response
 from parley.bus.contracts.base import Contract, Text
 from parley.bus.contracts.facts import CancelRequested
 from parley.bus.errors import BadInput, Conflict
-from parley.configs.panels import AnyPanelFile, panel_paths, read_panel
+from parley.configs.panels import PanelFile, panel_paths, read_panel
+from parley.console.inputs.kind import input_of
 from parley.console.operations.dead_letters import letter, redrive
-from parley.console.transcript.presentation import input_of, presentation_of
+from parley.console.transcript.presentation import presentation_of
 from parley.console.web.access import COOKIE, SESSION_S, UNAUTHORIZED, Role, Tokens
 from parley.console.web.hub import Hub
 from parley.console.web.presence import PresenceBoard
@@ -148,20 +149,20 @@ class Operating:
         return Session(role=role.name.lower(), token_needed=self._tokens.are_needed)
 
 
-def _described(content: AnyPanelFile) -> PanelInfo:
-    choices = presentation_of(content.protocol).choices
+def _described(content: PanelFile) -> PanelInfo:
+    kind, told = input_of(content), presentation_of(content.protocol)
     return PanelInfo(
         name=content.name,
         title=content.title,
         protocol=content.protocol,
-        input=input_of(content),
+        input=kind.takes(content),
         personas=tuple(
             PersonaInfo(name=one.name, role=one.role, speciality=one.speciality)
             for one in content.personas
             if one.name in content.usual_roster
         ),
         presets=content.preset_names,
-        regimes=choices.get("regime", ()),
-        languages=choices.get("lang", ()),
-        reasons=tuple(presentation_of(content.protocol).reasons),
+        regimes=kind.regimes,
+        languages=told.languages,
+        reasons=tuple(told.reasons),
     )

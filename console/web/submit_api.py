@@ -15,18 +15,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from parley.agents.deliberation.question import Question
 from parley.bus.contracts.base import Contract, Token
 from parley.bus.errors import BadInput
-from parley.configs.careful_yaml import parse_yaml
-from parley.configs.mistakes import explain
 from parley.configs.panels import panel_path
 from parley.console.cli.options import language_of
-from parley.console.images.files import debates_images
+from parley.console.inputs.kind import Form, input_of
 from parley.console.runtime.inputs import LONGEST_TEXT, Material
 from parley.console.runtime.plan import Wishes, new_id, wished_panel
 from parley.console.runtime.submit import DebateRequest, Plan, check_answerable, planned, submit
-from parley.console.transcript.presentation import input_of
 from parley.console.transcript.text import one_line
 from parley.console.web.hub import Hub
 from parley.console.web.images import usable_image
@@ -104,14 +100,13 @@ class Submitting:
         wishes = Wishes(wanted.preset, wanted.sets, (), self._panels_dir, wanted.regime, language)
         models = await self._roll.thinks_by_model(wanted.panel)
         panel = wished_panel(wanted.panel, wishes).panel
-        if debates_images(panel):
+        kind, form = input_of(panel), Form(wanted.text, wanted.question)
+        if image is None:
+            material = kind.write(panel, form)
+        elif kind.takes(panel) in {"image", "both"}:
             material = await _picture(wanted, image)
-        elif image is not None:
-            raise BadInput(f"image: the panel {panel.name} reads a text")
-        elif input_of(panel) == "question":
-            material = _question(wanted)
         else:
-            material = Material(text=_text(wanted, f"the panel {panel.name} reads a text"))
+            raise BadInput(f"image: the panel {panel.name} reads a text")
         request = DebateRequest(panel.name, (material,), (wanted.id or new_id(),), wishes)
         suiting = planned(request, models)
         check_answerable(suiting, models)
@@ -162,33 +157,8 @@ async def _image(form: FormData) -> Image | None:
     return None
 
 
-async def _picture(wanted: Submission, image: Image | None) -> Material:
-    if image is None:
-        return Material(text=_text(wanted, "an image or a text is needed"))
+async def _picture(wanted: Submission, image: Image) -> Material:
     media_type = await anyio.to_thread.run_sync(usable_image, image.data)
     return Material(
         text=(wanted.text or image.name).strip(), image=image.data, media_type=media_type
     )
-
-
-def _question(wanted: Submission) -> Material:
-    if wanted.question is None:
-        return Material(text=_text(wanted, "a question is needed"))
-    content = wanted.question
-    if isinstance(content, str):
-        parsed = parse_yaml(content, "question")
-        if not isinstance(parsed, dict):
-            raise BadInput("question: should have question, options, criteria and evidence")
-        content = parsed
-    try:
-        question = Question.model_validate(content)
-    except ValidationError as error:
-        raise BadInput("\n".join(explain(error, Question, lambda _: "question"))) from error
-    data = question.model_dump_json(by_alias=True, exclude_none=True).encode()
-    return Material(text=question.question, question=data)
-
-
-def _text(wanted: Submission, why: str) -> str:
-    if wanted.text is None or not wanted.text.strip():
-        raise BadInput(f"text: is empty; {why}")
-    return wanted.text

@@ -20,16 +20,17 @@ from parley.bus.contracts.facts import (
     DeadlineFired,
     Fact,
     Finding,
+    Opened,
     RequestByReference,
     Submitted,
     TurnTaken,
 )
 from parley.bus.errors import ProtocolError
-from parley.bus.journal import externalise, fits
+from parley.bus.journal import externalise
+from parley.coordinator.core.due import due_in
 from parley.coordinator.core.misplaced import stray_reason
-from parley.coordinator.core.policy import Impasse, decide, give_up
 from parley.coordinator.core.protocol import PROTOCOLS, Protocol
-from parley.coordinator.core.reducer import apply, pass_over
+from parley.coordinator.core.reducer import apply, fold, pass_over
 from parley.coordinator.core.state import DebateState
 
 
@@ -44,19 +45,28 @@ class Discrepancy:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """`foreign` are facts that have no place in the debate and change nothing in it."""
+    """
+    `foreign` are facts that have no place in the debate and change nothing in it.
+
+    `unverified` says why this program cannot recompute the decisions: it has other rules. The facts
+    are folded all the same, so that the debate can be shown.
+    """
 
     state: DebateState
     checked: int
     discrepancies: tuple[Discrepancy, ...]
     foreign: tuple[Discrepancy, ...] = ()
+    unverified: str | None = None
 
     @property
     def holds(self) -> bool:
-        return not self.discrepancies
+        return self.unverified is None and not self.discrepancies
 
 
 def audit(facts: Sequence[Fact], protocols: Mapping[str, Protocol] = PROTOCOLS) -> Audit:
+    foreign_rules = _why_unverified(facts, protocols)
+    if foreign_rules is not None:
+        return Audit(fold(facts), 0, (), unverified=foreign_rules)
     # The n-th state is what the first n facts of the debate amount to.
     states = [DebateState()]
     found: list[Discrepancy] = []
@@ -81,6 +91,21 @@ def audit(facts: Sequence[Fact], protocols: Mapping[str, Protocol] = PROTOCOLS) 
     return Audit(states[-1], checked, tuple(found), tuple(foreign))
 
 
+def _why_unverified(facts: Sequence[Fact], protocols: Mapping[str, Protocol]) -> str | None:
+    """Read off the submission and the opening alone; None where the rules are this program's."""
+    submitted = next((fact for fact in facts if isinstance(fact, Submitted)), None)
+    opened = next((fact for fact in facts if isinstance(fact, Opened)), None)
+    if submitted is None or opened is None:
+        return None
+    protocol = protocols[submitted.panel.protocol]
+    if opened.rules != protocol.rules:
+        return (
+            f"decided by version {opened.rules} of the rules of {protocol.name};"
+            f" this program verifies version {protocol.rules}"
+        )
+    return "; ".join(protocol.lacks(submitted.panel)) or None
+
+
 def _problem(
     fact: ControlFact,
     states: Sequence[DebateState],
@@ -93,9 +118,10 @@ def _problem(
         return f"rests on {fact.decided_at} facts, but fact {last_control} was decided since"
     if isinstance(fact, Abstained) and fact.reason is AbstainReason.UNDELIVERABLE:
         return _problem_of_absence(fact, states[fact.decided_at])
-    expected = expected_decision(states[fact.decided_at], protocols)
-    if expected is None:
+    due = due_in(states[fact.decided_at], protocols)
+    if due is None:
         return f"the {fact.decided_at} facts it rests on call for no decision"
+    expected = due.fact
     if isinstance(expected, Asked) and isinstance(fact, Asked):
         expected = carried_alike(expected, fact)
     expected = with_what_was_found(expected, fact)
@@ -117,19 +143,6 @@ def with_what_was_found(expected: ControlFact, fact: ControlFact) -> ControlFact
     if not isinstance(expected, Finding) or type(expected) is not type(fact):
         return expected
     return expected.model_copy(update={name: getattr(fact, name) for name in expected.observed})
-
-
-def expected_decision(
-    state: DebateState, protocols: Mapping[str, Protocol] = PROTOCOLS
-) -> ControlFact | None:
-    """What a coordinator writes after these facts; None while the debate waits for somebody."""
-    try:
-        fact = decide(state, protocols)
-    except Exception:  # noqa: BLE001 - as the coordinator does, whatever a panel's rules raise
-        return give_up(state, Impasse.UNDECIDABLE)
-    if fact is None or fits(fact, len(encode(fact))):
-        return fact
-    return give_up(state, Impasse.TOO_LARGE)
 
 
 def carried_alike(expected: Asked, recorded: Asked) -> Asked:

@@ -29,7 +29,8 @@ from parley.bus.contracts.facts import (
 )
 from parley.bus.contracts.panel import PanelBase
 from parley.bus.errors import ProtocolError
-from parley.coordinator.core.audit import carried_alike, expected_decision, with_what_was_found
+from parley.coordinator.core.audit import carried_alike, with_what_was_found
+from parley.coordinator.core.due import due_in
 from parley.coordinator.core.protocol import protocol_of
 from parley.coordinator.core.reducer import apply, pass_over
 from parley.coordinator.core.state import DebateState, Phase, Step
@@ -128,7 +129,7 @@ class _Course:
                 pass
             case _:
                 seen = self._states[min(fact.decided_at, len(self._states) - 1)]
-                due = _still_due(expected_decision(seen), fact)
+                due = _still_due(_decided(seen), fact)
                 if due is None:
                     self._parted_at = seen
                     return False
@@ -139,6 +140,11 @@ class _Course:
     def _reach(self, state: DebateState) -> None:
         if state.facts == len(self._states):
             self._states.append(state)
+
+
+def _decided(state: DebateState) -> ControlFact | None:
+    due = due_in(state)
+    return due.fact if due is not None else None
 
 
 def _resubmitted(fact: Submitted, change: Change) -> Submitted:
@@ -177,7 +183,7 @@ def _alone(state: DebateState, recorded: DebateState) -> Redecided:
     """From here on to the end, or to the first question without an answer."""
     unknown, missing = None, ""
     while state.phase is not Phase.CLOSED:
-        due = expected_decision(state)
+        due = _decided(state)
         facts = None if due is None else _with_answers(due, recorded)
         if facts is None and isinstance(due, Asked) and due.step in protocol_of(state).epilogue:
             unknown, missing = Unknown.FOLLOW_UP, missing or _was_never(due)

@@ -12,11 +12,12 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
-from parley.bus.contracts.facts import ControlFact, Finding
+from parley.bus.contracts.facts import Finding
 from parley.bus.errors import BadInput, Conflict, Unavailable
-from parley.bus.journal import Draft, Journal, fits
+from parley.bus.journal import Draft, Journal
 from parley.bus.subjects import DebateRef
-from parley.coordinator.core.policy import Impasse, decide, give_up
+from parley.coordinator.core.due import Due, closing, due_in, writable
+from parley.coordinator.core.policy import Impasse
 from parley.coordinator.core.protocol import Protocol
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.effects.effect import Effects
@@ -50,26 +51,30 @@ class Decisions:
     def make_if_due(self, ref: DebateRef, tracked: TrackedDebate, now: float) -> bool:
         if tracked.state is None or tracked.is_writing or self._closed:
             return False
-        fact = decision(ref, tracked.state, self._protocols)
-        if fact is None:
+        due = due_in(tracked.state, self._protocols)
+        if due is None:
             return False
         tracked.acting_after = tracked.control
-        if isinstance(fact, Finding) and fact.observed:
+        if isinstance(due.fact, Finding) and due.fact.observed:
             after = tracked.control
-            self._tasks.start_soon(self._look_up, ref, tracked, tracked.state, fact, after)
+            self._tasks.start_soon(self._look_up, ref, tracked, tracked.state, due.fact, after)
             return True
-        draft = drafted(self._journal, ref, tracked.state, fact)
+        draft = self._draft(ref, due)
         tracked.sent = Sent(draft, tracked.control, now)
         if not self._journal.offer(ref, draft, after=tracked.control):
             self._insist(ref, tracked, tracked.sent)
         return True
+
+    def _draft(self, ref: DebateRef, due: Due) -> Draft:
+        _report(ref, due)
+        return self._journal.draft(ref, due.fact, due.data)
 
     def give_up(self, ref: DebateRef, tracked: TrackedDebate, state: DebateState) -> None:
         """Close a debate as failed whose state is the last one that could be arrived at."""
         if tracked.is_writing or self._closed:
             return
         tracked.acting_after = tracked.control
-        draft = self._journal.draft(ref, give_up(state, Impasse.UNDECIDABLE))
+        draft = self._draft(ref, closing(state, Impasse.UNDECIDABLE))
         self._insist(ref, tracked, Sent(draft, tracked.control))
 
     def look_after(self, debates: Mapping[DebateRef, TrackedDebate], now: float) -> None:
@@ -98,7 +103,7 @@ class Decisions:
         async with self._at_once:
             found = await self._effects.carry_out(ref, state, fact)
         if tracked.control == after:
-            draft = drafted(self._journal, ref, state, found)
+            draft = self._draft(ref, writable(state, found))
             tracked.sent = Sent(draft, after)
             await self._write(ref, tracked, draft, after)
 
@@ -125,25 +130,8 @@ class Decisions:
             return
 
 
-def decision(
-    ref: DebateRef, state: DebateState, protocols: Mapping[str, Protocol]
-) -> ControlFact | None:
-    """None while the debate waits for somebody. The audit arrives at the same."""
-    try:
-        return decide(state, protocols)
-    except Exception:
-        log.exception("undecidable", debate=str(ref))
-        return give_up(state, Impasse.UNDECIDABLE)
-
-
-def drafted(journal: Journal, ref: DebateRef, state: DebateState, fact: ControlFact) -> Draft:
-    """A decision in this state, as it can be written."""
-    try:
-        draft = journal.draft(ref, fact)
-    except Exception:
-        log.exception("unwritable", debate=str(ref), fact=fact.type)
-        return journal.draft(ref, give_up(state, Impasse.UNDECIDABLE))
-    if fits(fact, len(draft.data)):
-        return draft
-    log.error("too_large", debate=str(ref), fact=fact.type, bytes=len(draft.data))
-    return journal.draft(ref, give_up(state, Impasse.TOO_LARGE))
+def _report(ref: DebateRef, due: Due) -> None:
+    """A debate that is closed in place of a decision is somebody's to look into."""
+    if due.impasse is None:
+        return
+    log.error(due.impasse.value, debate=str(ref), exc_info=due.error)

@@ -37,6 +37,7 @@ from parley.console.cli.options import (
     with_protocol,
 )
 from parley.console.cli.output import print_line
+from parley.console.inputs.kind import input_of
 from parley.console.runtime.brains import questions
 from parley.console.runtime.inputs import Material
 from parley.console.runtime.plan import (
@@ -48,7 +49,7 @@ from parley.console.runtime.plan import (
 )
 from parley.console.runtime.prompt_files import raise_for_prompts
 from parley.console.runtime.stand_ins import asks
-from parley.console.runtime.submit import READERS, one_material, panel_for
+from parley.console.runtime.submit import panel_for
 from parley.console.runtime.system import run_async
 from parley.console.transcript.text import clean
 
@@ -126,7 +127,7 @@ def show(
     )
     file = read_script(script, settings.panels) if script is not None else None
     panel = _panel(name, persona, wishes, file)
-    (material,) = READERS.get(panel.protocol, one_material)(given)
+    (material,) = input_of(panel).read(panel, given)
     panel = panel_for(panel, material.text, wishes.language)
     chosen, request = _asked(panel, persona, material, file, step)
     options = settings.model.options_for(name, persona)

@@ -44,6 +44,7 @@ from parley.console.runtime.plan import Wishes, new_id, wished_panel
 from parley.console.runtime.submit import (
     Plan,
     check_answerable,
+    check_thinkable,
     for_those_seated,
     plan,
     submit,
@@ -147,6 +148,7 @@ def run(
     wanted = plan(panel, inputs or (), choice, wishes, given_id, limits)
     if not settings.names_a_server:
         check_answerable(wanted)
+        check_thinkable(wanted)
     warn(wanted.warnings)
     states = run_async(lambda: run_here(settings, wanted, choice, as_json=as_json))
     if as_json:
@@ -168,6 +170,7 @@ async def run_here(
         journal = await stack.enter_async_context(open_journal(settings, create=True))
         if own_server or not await somebody_coordinates(journal):
             check_answerable(wanted)
+            check_thinkable(wanted)
             seats = [(wanted.panel.name, persona) for persona in wanted.panel.everybody]
             opened = open_brain(choice, settings, wanted.panels, seats, journal)
             brain = await stack.enter_async_context(opened)
