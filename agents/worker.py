@@ -281,7 +281,7 @@ class Worker:
                     ref,
                     self._persona,
                     ask.step,
-                    request,
+                    request.for_persona(self._persona),
                     ask.input,
                     self._fetch,
                     ask.deadline_s,

@@ -18,6 +18,7 @@ from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from parley.bus.errors import BadInput
 from parley.configs.addresses import http_address
@@ -51,7 +52,9 @@ class Prices(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+    # Of a million tokens that are sent.
     input: Annotated[float, Field(ge=0)] = 0.0
+    # Of a million tokens that are answered.
     output: Annotated[float, Field(ge=0)] = 0.0
 
     @property
@@ -66,13 +69,19 @@ class ModelOptions(BaseModel):
 
     # A user and password may stand in it, so it is never shown whole. None means OpenAI's.
     base_url: Annotated[str, AfterValidator(endpoint)] | None = Field(default=None, repr=False)
+    # Left out where an endpoint wants none.
     api_key: SecretStr | None = Field(default=None, repr=False)
+    # The model, as the endpoint calls it.
     name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    # 0 makes answers as repeatable as the endpoint can.
     temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
+    # For endpoints that can repeat an answer.
     seed: int | None = None
+    # The longest answer.
     max_output_tokens: Annotated[int, Field(ge=16)] | None = 2000
     # Whether it can look at images; otherwise it reads what is measured and known about them.
     vision: bool = False
+    # Without them no budget by cost can be kept.
     prices: Prices = Prices()
 
     @property
@@ -108,12 +117,16 @@ class ModelChoice(ModelOptions):
 
 
 class ModelSettings(ModelOptions):
+    """Which model speaks for whom, and how patiently it is asked. None leaves a parameter out."""
+
     # By panel, or by panel/persona; the closer one wins, key by key. One with a `base_url` has the
     # `api_key` that stands beside it, here or in PARLEY_MODEL__SEATS, or none.
     seats: dict[str, ModelOptions] = Field(default_factory=dict, repr=False)
     # Why OPENAI_BASE_URL is no address. It is not ours, so it concerns only who asks a model there.
-    no_address: str | None = None
+    no_address: SkipJsonSchema[str | None] = None
+    # The language of the prompts, where the text that is debated does not decide it.
     language: Literal["en", "ko"] = "en"
+    # Of one call.
     timeout_s: Annotated[float, Field(gt=0, le=3600)] = 45.0
     # Further attempts after a fault that may pass; the pause before attempt n is 2**n seconds.
     retries: Annotated[int, Field(ge=0, le=10)] = 2
@@ -123,11 +136,14 @@ class ModelSettings(ModelOptions):
     reasks: Annotated[int, Field(ge=0, le=5)] = 2
     # Calls under way at the same time in this process.
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
+    # A longer answer is refused unread.
     max_reply_kib: Annotated[int, Field(ge=1)] = 1024
+    # A larger image is not sent; the model reads what is measured and known about it.
     max_image_kib: Annotated[int, Field(ge=1)] = 6144
     # Answers remembered by their prompt, so that a repeated ask costs nothing: so many in this
     # process, and on the server for all replicas (for `retention.answer_days`).
     cached_answers: Annotated[int, Field(ge=0)] = 0
+    # Whether those on the server are read and written.
     shared_answers: bool = False
     # Whether words are heard while they are spoken, by `parley watch` and the page. None leaves it
     # to the command: `parley run` on a terminal streams.

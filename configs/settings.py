@@ -37,8 +37,8 @@ from parley.configs.mistakes import Place, explain
 from parley.configs.model import OPENAI, ModelSettings, endpoint
 
 DEFAULT_FILE = Path("parley.yaml")
-_ENV_PREFIX = "PARLEY_"
-_ENV_DELIMITER = "__"
+ENV_PREFIX = "PARLEY_"
+ENV_DELIMITER = "__"
 # Of the tokens that the web asks for: too many to be guessed.
 SHORTEST_TOKEN = 16
 _SCHEMES = ("nats", "tls", "ws", "wss")
@@ -104,15 +104,25 @@ class NatsSettings(Block):
 
     # None: a private server for commands that can bring one, otherwise the usual port here.
     url: ServerUrl | None = Field(default=None, repr=False)
+    # The login, in one of three ways: user and password, a credentials file, the seed of an nkey.
     user: str | None = None
+    # Goes with `user`.
     password: SecretStr | None = Field(default=None, repr=False)
+    # A `.creds` file, as `nsc` writes it.
     creds_file: SecretFile | None = Field(default=None, repr=False)
+    # A file that holds the seed of an nkey, as `parley infra accounts` writes one for each login.
     nkey_seed_file: SecretFile | None = Field(default=None, repr=False)
+    # The authority that signed the server's certificate; a connection with one is encrypted.
     tls_ca_file: ExistingFile | None = None
+    # A certificate of this client, where the server asks for one.
     tls_cert_file: ExistingFile | None = None
+    # The key of that certificate.
     tls_key_file: SecretFile | None = Field(default=None, repr=False)
+    # The stream that holds the log; the streams beside it are named after it (PARLEY-DEAD, …).
     stream: Token = "PARLEY"
+    # The first part of every subject.
     prefix: Token = "debate"
+    # Copies of each stream in a cluster.
     replicas: Annotated[int, Field(ge=1, le=5)] = 1
     # The server's monitoring port, for `parley doctor`: http://host:8222.
     monitor: MonitorUrl | None = Field(default=None, repr=False)
@@ -131,13 +141,19 @@ class RetentionSettings(Block):
     # A blob that is put again in the second half of its life starts anew: the default keeps it as
     # long as any fact that refers to it.
     blob_days: Annotated[float, Field(gt=0)] | None = 180.0
+    # A full bucket takes nothing more.
     blob_mib: Annotated[int, Field(ge=1)] | None = None
+    # Dead letters.
     dead_days: Annotated[float, Field(gt=0)] | None = 30.0
+    # When this is used up the oldest dead letters go.
     dead_mib: Annotated[int, Field(ge=1)] | None = 64
-    # What was taken out of budgets, and the answers of models (kept only where they are shared).
+    # What debates and batches have taken out of their budgets.
     purse_days: Annotated[float, Field(gt=0)] | None = 30.0
+    # When this is used up no budgeted call is begun.
     purse_mib: Annotated[int, Field(ge=1)] | None = 64
+    # Answers of models, kept only with `model.shared_answers`.
     answer_days: Annotated[float, Field(gt=0)] | None = 7.0
+    # When this is used up the oldest answers go.
     answer_mib: Annotated[int, Field(ge=1)] | None = 256
 
 
@@ -151,9 +167,13 @@ class EmbeddedSettings(Block):
 
 
 class AgentSettings(Block):
+    """The processes that speak for personas."""
+
+    # Asks that one agent process thinks about at once.
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
     # How long the server waits for a sign of life before it hands an ask to another replica.
     ack_wait_s: Annotated[float, Field(ge=1, le=3600)] = 5.0
+    # Handed out this often without an answer, an ask becomes a dead letter.
     max_deliver: Annotated[int, Field(ge=1, le=100)] = 5
     # How often a failing brain is asked again, after 2, 4, … seconds.
     retries: Annotated[int, Field(ge=0, le=10)] = 2
@@ -162,7 +182,9 @@ class AgentSettings(Block):
 
 
 class CoordinatorSettings(Block):
-    # None makes a name that no other replica has.
+    """The processes that run debates."""
+
+    # None makes up a name that no other replica has.
     name: Token | None = None
 
 
@@ -171,12 +193,14 @@ class HealthSettings(Block):
 
     # None serves nothing.
     port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    # The address to listen on.
     host: str = "127.0.0.1"
 
 
 class WebSettings(Block):
     """The page and the HTTP interface. Without tokens they are for this machine only."""
 
+    # The address to listen on; another than this machine's needs a token.
     host: str = "127.0.0.1"
     # None: 8090 for `parley serve`, a free one for `parley up`.
     port: Annotated[int, Field(ge=0, le=65535)] | None = None
@@ -191,6 +215,9 @@ class WebSettings(Block):
 
 
 class LogSettings(Block):
+    """What processes write to stderr."""
+
+    # The least severe event that is written.
     level: Literal["debug", "info", "warning", "error"] = "info"
     # `auto` writes for people on a terminal and JSON everywhere else.
     format: Literal["auto", "json", "console"] = "auto"
@@ -200,8 +227,8 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         frozen=True,
         extra="forbid",
-        env_prefix=_ENV_PREFIX,
-        env_nested_delimiter=_ENV_DELIMITER,
+        env_prefix=ENV_PREFIX,
+        env_nested_delimiter=ENV_DELIMITER,
         nested_model_default_partial_update=True,
         env_parse_none_str="none",
         hide_input_in_errors=True,
@@ -216,7 +243,7 @@ class Settings(BaseSettings):
     web: WebSettings = WebSettings()
     log: LogSettings = LogSettings()
     model: ModelSettings = ModelSettings()
-    # The user's own panels, beside the ones that come with Parley.
+    # The directory of the user's own panels, beside the ones that come with Parley.
     panels: Path | None = None
 
     @property
@@ -265,7 +292,7 @@ def load(file: Path | None = None, flags: Mapping[str, object] | None = None) ->
         if _holds(from_flags, place):
             return "command line"
         if _holds(from_env, place):
-            return _ENV_PREFIX + _ENV_DELIMITER.join(map(str, place)).upper()
+            return ENV_PREFIX + ENV_DELIMITER.join(map(str, place)).upper()
         return str(path) if path is not None else "settings"
 
     try:

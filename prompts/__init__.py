@@ -10,7 +10,7 @@ the user's panel files, the folder that Parley ships for the panel, the folder o
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -43,13 +43,12 @@ class PromptFolders:
 
     def find(self, panel: str, role: str, language_code: str) -> Path | None:
         """A folder that has the role in English only comes before one further down the list."""
-        codes = dict.fromkeys((_known(language_code), FALLBACK))
-        for folder in self._folders(panel):
-            for code in codes:
-                path = folder / code / f"{role}.md"
-                if path.is_file():
-                    return path
-        return None
+        folders = (*self._of_panel(panel), SHIPPED / self.protocol)
+        return _first(folders, role, language_code)
+
+    def find_own(self, panel: str, role: str, language_code: str) -> Path | None:
+        """One that was written for this panel."""
+        return _first(self._of_panel(panel), role, language_code)
 
     def read(self, panel: str, role: str, language_code: str) -> str:
         """Raises NotFound where no folder has it, BadInput for a file that cannot be read."""
@@ -62,11 +61,15 @@ class PromptFolders:
         """The user's prompts for a panel."""
         return sorted((self.own / panel).glob("*/*.md")) if self.own is not None else []
 
-    def _folders(self, panel: str) -> Iterator[Path]:
-        if self.own is not None:
-            yield self.own / panel
-        yield SHIPPED / panel
-        yield SHIPPED / self.protocol
+    def _of_panel(self, panel: str) -> tuple[Path, ...]:
+        shipped = SHIPPED / panel
+        return (shipped,) if self.own is None else (self.own / panel, shipped)
+
+
+def _first(folders: Sequence[Path], role: str, language_code: str) -> Path | None:
+    codes = dict.fromkeys((_known(language_code), FALLBACK))
+    paths = (folder / code / f"{role}.md" for folder in folders for code in codes)
+    return next((path for path in paths if path.is_file()), None)
 
 
 def instructions(panel: str, role: str, language_code: str) -> str:

@@ -15,6 +15,8 @@ from parley.bus.contracts.facts import (
 )
 from parley.bus.contracts.panel import DebateInput, Persona
 from parley.bus.contracts.verdicts.panel import VerdictPanel, VerdictParams
+from parley.configs.panels import panel_path, read_panel
+from parley.configs.protocols.verdicts import VerdictPanelFile
 from parley.coordinator.core.policy import decide
 from parley.coordinator.core.protocol import PROTOCOLS, Protocol
 from parley.coordinator.core.reducer import apply, fold
@@ -24,12 +26,29 @@ from parley.coordinator.protocols.verdicts.trust import resolve_trust
 ROSTER = ("frequency", "noise", "watermark", "spatial")
 
 
+def forensic_file() -> VerdictPanelFile:
+    content, _ = read_panel(panel_path("forensic"))
+    assert isinstance(content, VerdictPanelFile)
+    return content
+
+
+FORENSIC = forensic_file()
+TRUST = FORENSIC.trust
+PRESETS = {name: FORENSIC.params_of(name) for name in FORENSIC.preset_names}
+
+
 def panel(roster: Sequence[str] = ROSTER, deadline_s: float = 30.0, **params: Any) -> VerdictPanel:
+    """The forensic panel's labels and rules, with bare personas."""
     return VerdictPanel(
         name="forensic",
         personas=tuple(Persona(name=name) for name in roster),
+        labels=FORENSIC.labels,
+        undecided=FORENSIC.undecided,
+        input=FORENSIC.input,
+        decide=FORENSIC.decide,
+        follow_ups=FORENSIC.follow_ups,
         params=VerdictParams.model_validate(params),
-        trust=resolve_trust(tuple(roster), {})[0],
+        trust=resolve_trust(tuple(roster), {}, TRUST)[0],
         deadline_s=deadline_s,
     )
 

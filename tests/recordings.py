@@ -19,8 +19,7 @@ from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.subjects import DebateRef
 from parley.console.archive.reader import Recorded, fact_lines
 from parley.console.runtime.rehearsal import play
-from parley.coordinator.protocols.verdicts.presets import PRESETS
-from tests.debates import ROSTER, panel
+from tests.debates import PRESETS, ROSTER, panel
 
 SKILL = {"frequency": 0.75, "noise": 0.65, "watermark": 0.6, "spatial": 0.7}
 PERSUADABLE = 0.3

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 from parley.agents.forensic.labels import Verdict
 from parley.bus.contracts.verdicts.content import TerminationReason
-from parley.bus.contracts.verdicts.panel import VerdictParams
+from parley.bus.contracts.verdicts.panel import VerdictPanel, VerdictParams
 from parley.coordinator.protocols.verdicts.position import Position
-from parley.coordinator.protocols.verdicts.presets import PRESETS
+from tests.debates import PRESETS, panel
 
 AI = Verdict.AI_GENERATED
 AUTH = Verdict.AUTHENTIC
@@ -47,6 +47,10 @@ class Vector:
     @property
     def params(self) -> VerdictParams:
         return VerdictParams.model_validate({**PRESETS[self.preset].model_dump(), **self.overrides})
+
+    @property
+    def panel(self) -> VerdictPanel:
+        return panel(self.roster, **self.params.model_dump())
 
     @property
     def rounds(self) -> int:

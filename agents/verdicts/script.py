@@ -45,7 +45,8 @@ from parley.configs.names import name_unknown
 
 
 def _folded(value: object) -> object:
-    return value.strip().lower() if isinstance(value, str) else value
+    """YAML reads the labels true and false as something else."""
+    return str(value).strip().lower() if isinstance(value, str | bool) else value
 
 
 class Line(Cue):

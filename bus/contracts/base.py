@@ -117,6 +117,10 @@ class RequestBase(Contract):
 
     kind: str
 
+    def for_persona(self, _persona: str) -> "RequestBase":
+        """What one of the personas may see of it."""
+        return self
+
 
 class ContentBase(Contract):
     """What a persona answers; each protocol has its own kinds."""

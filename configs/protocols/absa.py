@@ -4,30 +4,39 @@ The panel of the aspect-sentiment pipeline: from its file to the panel of one se
 Keys of `--set` are paths into the parameters: `enable_stage2`, `debate.rounds`, `debate.protocol`.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError
+from typing_extensions import override
 
 from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.absa.params import AbsaParams
 from parley.bus.contracts.absa.record import SampleIdentity
 from parley.bus.contracts.base import Token
-from parley.bus.contracts.panel import PanelBase, Persona
+from parley.bus.contracts.panel import Persona
 from parley.bus.errors import BadInput
 from parley.configs.absa_thresholds import override_thresholds
 from parley.configs.languages import language_patterns
 from parley.configs.mistakes import Place, explain
 from parley.configs.names import name_unknown
+from parley.configs.panel_files import (
+    DEFAULT_PRESET,
+    Override,
+    PanelFile,
+    PanelFiles,
+    Resolution,
+    Wanted,
+    laid_over,
+    nested,
+)
 from parley.configs.speakers import speakers
 
-DEFAULT_PRESET = "default"
 STAGES = ("ate", "atsa", "validator")
 JUDGE = "judge"
 
 
-class AbsaPanelFile(PanelBase):
+class AbsaPanelFile(PanelFile):
     """A panel file's content: everybody who can be asked, and the ready-made presets."""
 
     protocol: Literal["absa"]
@@ -36,28 +45,21 @@ class AbsaPanelFile(PanelBase):
     presets: dict[Token, AbsaParams] = Field(default_factory=dict)
 
     @property
+    @override
     def preset_names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.presets, DEFAULT_PRESET)))
 
     @property
+    @override
     def usual_roster(self) -> tuple[str, ...]:
         return seats(self.params)
 
     def params_of(self, preset: str) -> AbsaParams:
-        laid_over = self.presets.get(preset, AbsaParams()).model_dump(exclude_unset=True)
-        return AbsaParams.model_validate(_laid_over(self.params.model_dump(), laid_over))
+        said = self.presets.get(preset, AbsaParams()).model_dump(exclude_unset=True)
+        return AbsaParams.model_validate(laid_over(self.params.model_dump(), said))
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One value somebody gave for this debate; `origin` is where, for error messages."""
-
-    key: str
-    value: object
-    origin: str
-
-
-def absa_panel(content: AbsaPanelFile, preset: str, settings: Sequence[Setting]) -> AbsaPanel:
+def absa_panel(content: AbsaPanelFile, preset: str, settings: Sequence[Override]) -> AbsaPanel:
     """In the language of its parameters. Raises BadInput with one line for each mistake."""
     if preset not in content.preset_names:
         raise BadInput(name_unknown("preset", preset, content.preset_names))
@@ -71,7 +73,7 @@ def absa_panel(content: AbsaPanelFile, preset: str, settings: Sequence[Setting])
     given: dict[str, object] = {}
     for one in settings:
         if one.key in known and one.key != "deadline_s":
-            given = _laid_over(given, _nested(one.key, one.value))
+            given = laid_over(given, nested(one.key.split("."), one.value))
     deadline = next((one.value for one in settings if one.key == "deadline_s"), content.deadline_s)
 
     def origin(place: Place) -> str:
@@ -80,9 +82,7 @@ def absa_panel(content: AbsaPanelFile, preset: str, settings: Sequence[Setting])
         return found[0] if found else content.name
 
     try:
-        params = AbsaParams.model_validate(
-            _laid_over(content.params_of(preset).model_dump(), given)
-        )
+        params = AbsaParams.model_validate(laid_over(content.params_of(preset).model_dump(), given))
         panel = _assembled(content, params, deadline)
     except ValidationError as error:
         schema = AbsaPanel if error.title == AbsaPanel.__name__ else AbsaParams
@@ -158,18 +158,14 @@ def _paths(model: type[BaseModel], head: str) -> list[str]:
 _OVERRIDE_KEYS = ("min_total", "min_margin", "min_target_conf", "ev_threshold", "l3_conservative")
 
 
-def _nested(key: str, value: object) -> dict[str, object]:
-    leaf: object = value
-    for part in reversed(key.split(".")):
-        leaf = {part: leaf}
-    assert isinstance(leaf, dict)
-    return leaf
+def assemble(content: PanelFile, wanted: Wanted) -> Resolution:
+    """Raises BadInput with one line for each mistake."""
+    assert isinstance(content, AbsaPanelFile)
+    if wanted.roster:
+        raise BadInput(
+            f"{content.name}: who is asked follows from the parameters: set debate.order"
+        )
+    return Resolution(absa_panel(content, wanted.preset, wanted.overrides))
 
 
-def _laid_over(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
-    result = dict(below)
-    for key, value in above.items():
-        old = result.get(key)
-        both = isinstance(old, Mapping) and isinstance(value, Mapping)
-        result[key] = _laid_over(old, value) if both else value  # type: ignore[arg-type]
-    return result
+FILES = PanelFiles(AbsaPanelFile, assemble)

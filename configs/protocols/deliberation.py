@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
+from typing_extensions import override
 
 from parley.bus.contracts.base import Token
 from parley.bus.contracts.deliberation.panel import DeliberationPanel
@@ -16,10 +17,10 @@ from parley.bus.contracts.deliberation.regimes import (
     params_for,
     warnings_for,
 )
-from parley.bus.contracts.panel import PanelBase
 from parley.bus.errors import BadInput
 from parley.configs.mistakes import Place, explain
 from parley.configs.names import name_unknown
+from parley.configs.panel_files import PanelFile, PanelFiles, Resolution, Wanted
 
 _PLAIN_KEYS = ("deadline_s", "quorum", "facilitator", "judge")
 
@@ -27,7 +28,7 @@ _PLAIN_KEYS = ("deadline_s", "quorum", "facilitator", "judge")
 Given = tuple[str, object, str]
 
 
-class DeliberationFile(PanelBase):
+class DeliberationFile(PanelFile):
     """Everybody who can sit on the panel; facilitator and judge always do."""
 
     protocol: Literal["deliberation"]
@@ -40,11 +41,7 @@ class DeliberationFile(PanelBase):
     quorum: int | None = Field(default=None, ge=1)
 
     @property
-    def preset_names(self) -> tuple[str, ...]:
-        """None to choose from: the regime is what a preset is elsewhere."""
-        return ("default",)
-
-    @property
+    @override
     def usual_roster(self) -> tuple[str, ...]:
         return self.seats(self.order or self.roster)
 
@@ -128,3 +125,14 @@ def _overridden(
         key: value for key, (value, _) in named.items() if key in type(params).model_fields
     }
     return RegimeOverrides.model_validate({**params.model_dump(exclude_unset=True), **laid_over})
+
+
+def assemble(content: PanelFile, wanted: Wanted) -> Resolution:
+    """Raises BadInput with one line for each mistake."""
+    assert isinstance(content, DeliberationFile)
+    given = [(one.key, one.value, one.origin) for one in wanted.overrides]
+    panel, remarks = assemble_deliberation(content, wanted.roster, given)
+    return Resolution(panel, remarks)
+
+
+FILES = PanelFiles(DeliberationFile, assemble)

@@ -19,9 +19,10 @@ from parley.agents.forensic.evaluate import Folds, Trust, cost_lines, judge_all,
 from parley.agents.forensic.training.data import VARIANTS, load_samples
 from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.console.runtime.plan import Wishes, wished_panel
+from parley.coordinator.protocols.verdicts.decide import Case
 from parley.coordinator.protocols.verdicts.manager import decide_verdict
 from parley.coordinator.protocols.verdicts.position import Position
-from parley.coordinator.protocols.verdicts.termination import evaluate
+from parley.coordinator.protocols.verdicts.termination import evaluate, stops_of
 
 
 class RulesOf:
@@ -35,17 +36,11 @@ class RulesOf:
         self, history: Sequence[tuple[Held, ...]], _measured: Trust
     ) -> tuple[str, float] | None:
         rounds = [tuple(Position(*held) for held in row) for row in history]
-        reason = evaluate(rounds, self._panel.params).reason
+        reason = evaluate(rounds, stops_of(self._panel)).reason
         if reason is None:
             return None
         self.reasons[reason.value] += 1
-        decision = decide_verdict(
-            reason,
-            rounds[-1],
-            self._panel.trust,
-            roster=self._panel.roster,
-            mixed_content_min_confidence=self._panel.params.mixed_content_min_confidence,
-        )
+        decision = decide_verdict(reason, Case(self._panel, rounds))
         return decision.final_verdict, decision.confidence
 
 

@@ -13,13 +13,21 @@ Given = TypeVar("Given", bound=BaseModel)
 Answer = Callable[[bytes], bytes]
 
 
-def rule(schema: type[Given], answer: Callable[[Given], BaseModel]) -> Answer:
-    """Raises BadInput for a line that is no JSON object as the schema wants it."""
+def rule(
+    schema: type[Given],
+    answer: Callable[[Given], BaseModel],
+    context: Callable[[], object] = lambda: None,
+) -> Answer:
+    """
+    `context` is what the schema checks against.
+
+    Raises BadInput for a line that is no JSON object as the schema wants it.
+    """
 
     def answer_line(line: bytes) -> bytes:
         content = _strict_json(line)
         try:
-            given = schema.model_validate(content)
+            given = schema.model_validate(content, context=context())
         except ValidationError as error:
             raise BadInput("; ".join(explain(error, schema, lambda _: ""))) from error
         return answer(given).model_dump_json().encode()

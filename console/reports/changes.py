@@ -8,6 +8,7 @@ counts for the panels that know it and leaves the others as they are.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
+from functools import cache
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -18,17 +19,22 @@ from parley.bus.contracts.absa.params import AbsaParams, OverrideThresholds
 from parley.bus.contracts.deliberation.panel import DeliberationPanel
 from parley.bus.contracts.deliberation.regimes import SYMBOLS, RegimeOverrides, Theta, params_for
 from parley.bus.contracts.panel import Panel
-from parley.bus.contracts.verdicts.panel import VerdictPanel
+from parley.bus.contracts.verdicts.panel import VerdictPanel, VerdictParams
+from parley.bus.contracts.verdicts.rules import ANY, Cobra
 from parley.bus.errors import BadInput
 from parley.configs.absa_thresholds import override_thresholds
 from parley.configs.mistakes import explain
 from parley.configs.names import name_unknown
-from parley.configs.panels import Override, parse_sets
+from parley.configs.panels import Override, panel_path, parse_sets, read_panel
+from parley.configs.protocols.verdicts import (
+    VerdictPanelFile,
+    known_keys,
+    lay_over,
+    worth_naming,
+)
 from parley.coordinator.core.endings import Ending, ending_of
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.cobra import CobraAlgorithm
-from parley.coordinator.protocols.verdicts.presets import PRESETS
-from parley.coordinator.protocols.verdicts.protocol import merged_by_cobra
 
 Checked = TypeVar("Checked", bound=BaseModel)
 
@@ -59,9 +65,11 @@ _PRESET_KEYS = {
     "stalemate_threshold",
     "high_confidence_threshold",
 }
+_PLAIN = ("quorum", "visibility")
 _MOST_POINTS = 200
 # Let COBRA choose.
 AUTO = "auto"
+BRIEFS_PANEL = "forensic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +82,7 @@ class Changes:
     cobra: str | None = None
 
     def ending(self, state: DebateState) -> Ending:
-        if self.cobra is None:
-            return ending_of(state)
-        return merged_by_cobra(state, None if self.cobra == AUTO else CobraAlgorithm(self.cobra))
+        return ending_of(state)
 
     def of(self, panel: Panel) -> Panel:
         """Raises BadInput with one line for each mistake."""
@@ -111,12 +117,20 @@ class Sweep:
         ]
 
 
+@cache
+def presets() -> Mapping[str, VerdictParams]:
+    """The brief's, which its own panel states."""
+    content, _ = read_panel(panel_path(BRIEFS_PANEL))
+    assert isinstance(content, VerdictPanelFile)
+    return {name: content.params_of(name) for name in content.preset_names}
+
+
 def read_changes(sets: Iterable[str], preset: str | None, cobra: str | None = None) -> Changes:
     algorithms = (AUTO, *CobraAlgorithm)
     if cobra is not None and cobra not in algorithms:
         raise BadInput(f"--cobra: {name_unknown('algorithm', cobra, algorithms)}")
-    if preset is not None and preset not in PRESETS:
-        raise BadInput(f"--preset: {name_unknown('preset', preset, PRESETS)}")
+    if preset is not None and preset not in presets():
+        raise BadInput(f"--preset: {name_unknown('preset', preset, presets())}")
     return Changes(tuple(parse_sets(sets)), preset, cobra)
 
 
@@ -141,7 +155,7 @@ def check(changes: Sequence[Changes], panels: Sequence[Panel]) -> None:
     """Raises BadInput with every mistake there is: unknown keys and unusable values."""
     keys = {key for panel in panels for key in _known_keys(panel)}
     mistakes = [
-        f"{one.origin}: {name_unknown('key', one.key, sorted(keys))}"
+        f"{one.origin}: {name_unknown('key', one.key, worth_naming(sorted(keys)))}"
         for change in changes
         for one in change.overrides
         if one.key not in keys
@@ -164,8 +178,7 @@ def _one_of_each_kind(panels: Sequence[Panel]) -> list[Panel]:
 def _known_keys(panel: Panel) -> list[str]:
     match panel:
         case VerdictPanel():
-            trusted = [f"trust.{name}" for name in panel.roster]
-            return [*type(panel.params).model_fields, "quorum", *trusted]
+            return known_keys(dict(panel), _PLAIN)
         case AbsaPanel():
             return [*_ABSA, *_SHORT]
         case DeliberationPanel():
@@ -181,22 +194,15 @@ def _own(panel: Panel, overrides: Iterable[Override]) -> list[Override]:
 
 def _verdicts(panel: VerdictPanel, changes: Changes) -> VerdictPanel:
     own = _own(panel, changes.overrides)
-    fields = type(panel.params).model_fields
-    params = panel.params.model_dump()
+    data: dict[str, object] = {**dict(panel), "params": panel.params.model_dump()}
     if changes.preset is not None:
-        params |= PRESETS[changes.preset].model_dump(include=_PRESET_KEYS)
-    params |= {one.key: one.value for one in own if one.key in fields}
-    trust = {one.key.removeprefix("trust."): one.value for one in own if "." in one.key}
-    plain = {one.key: one.value for one in own if one.key == "quorum"}
-    mistakes = _quorum_mistakes(own, len(panel.personas))
-    data = {
-        **dict(panel),
-        "preset": changes.preset or panel.preset,
-        "params": params,
-        "trust": {**panel.trust, **trust},
-        **plain,
-    }
-    return _checked(VerdictPanel, data, own, mistakes)
+        said = presets()[changes.preset].model_dump(include=_PRESET_KEYS)
+        own = [*(Override(key, value, "--preset") for key, value in said.items()), *own]
+        data["preset"] = changes.preset
+    if changes.cobra is not None:
+        merged = Cobra.model_validate({"algorithm": changes.cobra})
+        data["decide"] = {ANY: merged, "budget": merged}
+    return lay_over(data, own, [], "the recording", _PLAIN)
 
 
 def _aspects(panel: AbsaPanel, overrides: Iterable[Override]) -> AbsaPanel:

@@ -173,7 +173,7 @@ def _presets(outcomes: Sequence[Outcome], gold: Gold) -> tuple[Point, ...]:
                 value=None,
                 summary=summarise(backtest(cases, Changes(preset=name), gold)),
             )
-            for name in presentation_of(protocol).presets
+            for name in presentation_of(protocol).presets()
         ]
     return tuple(points)
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from parley.agents.registry import thinks_offline
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput, Panel, PanelBase
 from parley.bus.errors import BadInput, Conflict
@@ -119,6 +120,16 @@ def check_answerable(wanted: Plan, models: frozenset[str] = frozenset()) -> None
         why = refusal_of(wanted.panel, material, by_model=by_model)
         if why is not None:
             raise BadInput(why)
+
+
+def check_thinkable(wanted: Plan) -> None:
+    """Raises BadInput for a debate that would be left to rules that its panel does not have."""
+    brain, panel = wanted.request.brain, wanted.panel
+    if brain.follows_rules and not thinks_offline(panel.name, panel.protocol):
+        raise BadInput(
+            f"nobody thinks offline for the panel {panel.name}: use --brain model, or play a script"
+            " with --brain script:FILE"
+        )
 
 
 def check_id(given_id: str | None, inputs: int) -> None:

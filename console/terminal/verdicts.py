@@ -19,7 +19,7 @@ from parley.console.transcript.verdicts import (
     verdict_words,
 )
 from parley.coordinator.core.state import DebateState, Phase
-from parley.coordinator.protocols.verdicts.flow import panel_of
+from parley.coordinator.protocols.verdicts.board import panel_of
 
 
 def board(ref: DebateRef, state: DebateState) -> RenderableType:

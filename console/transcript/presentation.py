@@ -5,7 +5,7 @@ Presentations are found by the entry points of the group `parley.presentations`.
 presentation leaves out, and a protocol without any, is told in the plain form.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pkgutil import resolve_name
@@ -89,7 +89,7 @@ class Presentation:
     figure_blocks: "Callable[[Contract], Iterator[Block]] | None" = None
     shares: "Callable[[Sequence[Reported]], dict[str, ShareOf]] | None" = None
     # Sets of parameters that are worth comparing on the same recordings.
-    presets: tuple[str, ...] = ()
+    presets: Callable[[], Iterable[str]] = tuple
     # A part of an answer as the rules spell it, for comparison with gold.
     part: Callable[[tuple[str, str]], tuple[str, str]] = plain.part
 

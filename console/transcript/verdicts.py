@@ -34,7 +34,6 @@ from parley.coordinator.protocols.verdicts.board import (
     Stand,
     board_of,
 )
-from parley.coordinator.protocols.verdicts.presets import PRESETS
 from parley.coordinator.protocols.verdicts.result import result_of
 from parley.coordinator.protocols.verdicts.turns import DebateTurn, turns_of
 
@@ -285,5 +284,5 @@ PRESENTATION = Presentation(
     board=later("parley.console.terminal.verdicts:board"),
     view=later("parley.console.web.views.verdicts:view"),
     blocks=later("parley.console.reports.verdicts:blocks"),
-    presets=tuple(PRESETS),
+    presets=later("parley.console.reports.changes:presets"),
 )

@@ -16,6 +16,7 @@ from parley.console.transcript.text import one_line
 from parley.console.transcript.transcript import item_of
 from parley.coordinator.core.reducer import Walked
 from parley.coordinator.core.state import DebateState
+from parley.wording import Wording
 
 QUOTE_WIDTH = 160
 _NOT_WORTH_A_LINE = {"opened"}
@@ -114,3 +115,6 @@ def name_of(fact: Fact) -> str:
         else ""
     )
     return f"{fact.type}{who}{where}"
+
+
+WORDING = Wording(tell)

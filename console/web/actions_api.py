@@ -10,7 +10,7 @@ from starlette.responses import Response
 from parley.bus.contracts.base import Contract, Text
 from parley.bus.contracts.facts import CancelRequested
 from parley.bus.errors import BadInput, Conflict
-from parley.configs.panels import AnyPanelFile, panel_paths, read_panel
+from parley.configs.panels import PanelFile, panel_paths, read_panel
 from parley.console.inputs.kind import input_of
 from parley.console.operations.dead_letters import letter, redrive
 from parley.console.web.access import COOKIE, SESSION_S, UNAUTHORIZED, Role, Tokens
@@ -145,7 +145,7 @@ class Operating:
         return Session(role=role.name.lower(), token_needed=self._tokens.are_needed)
 
 
-def _described(content: AnyPanelFile) -> PanelInfo:
+def _described(content: PanelFile) -> PanelInfo:
     kind = input_of(content)
     return PanelInfo(
         name=content.name,

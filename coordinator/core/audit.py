@@ -20,6 +20,7 @@ from parley.bus.contracts.facts import (
     DeadlineFired,
     Fact,
     Finding,
+    Opened,
     RequestByReference,
     Submitted,
     TurnTaken,
@@ -29,7 +30,7 @@ from parley.bus.journal import externalise
 from parley.coordinator.core.due import due_in
 from parley.coordinator.core.misplaced import stray_reason
 from parley.coordinator.core.protocol import PROTOCOLS, Protocol
-from parley.coordinator.core.reducer import apply, pass_over
+from parley.coordinator.core.reducer import apply, fold, pass_over
 from parley.coordinator.core.state import DebateState
 
 
@@ -44,19 +45,28 @@ class Discrepancy:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """`foreign` are facts that have no place in the debate and change nothing in it."""
+    """
+    `foreign` are facts that have no place in the debate and change nothing in it.
+
+    `unverified` says why this program cannot recompute the decisions: it has other rules. The facts
+    are folded all the same, so that the debate can be shown.
+    """
 
     state: DebateState
     checked: int
     discrepancies: tuple[Discrepancy, ...]
     foreign: tuple[Discrepancy, ...] = ()
+    unverified: str | None = None
 
     @property
     def holds(self) -> bool:
-        return not self.discrepancies
+        return self.unverified is None and not self.discrepancies
 
 
 def audit(facts: Sequence[Fact], protocols: Mapping[str, Protocol] = PROTOCOLS) -> Audit:
+    foreign_rules = _why_unverified(facts, protocols)
+    if foreign_rules is not None:
+        return Audit(fold(facts), 0, (), unverified=foreign_rules)
     # The n-th state is what the first n facts of the debate amount to.
     states = [DebateState()]
     found: list[Discrepancy] = []
@@ -79,6 +89,21 @@ def audit(facts: Sequence[Fact], protocols: Mapping[str, Protocol] = PROTOCOLS) 
         if state.facts == len(states):
             states.append(state)
     return Audit(states[-1], checked, tuple(found), tuple(foreign))
+
+
+def _why_unverified(facts: Sequence[Fact], protocols: Mapping[str, Protocol]) -> str | None:
+    """Read off the submission and the opening alone; None where the rules are this program's."""
+    submitted = next((fact for fact in facts if isinstance(fact, Submitted)), None)
+    opened = next((fact for fact in facts if isinstance(fact, Opened)), None)
+    if submitted is None or opened is None:
+        return None
+    protocol = protocols[submitted.panel.protocol]
+    if opened.rules != protocol.rules:
+        return (
+            f"decided by version {opened.rules} of the rules of {protocol.name};"
+            f" this program verifies version {protocol.rules}"
+        )
+    return "; ".join(protocol.lacks(submitted.panel)) or None
 
 
 def _problem(

@@ -50,6 +50,10 @@ def accept_everything(_panel: PanelBase, _turn: TurnTaken) -> str | None:
     return None
 
 
+def lack_nothing(_panel: PanelBase) -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Protocol:
     """
@@ -68,6 +72,8 @@ class Protocol:
     stop: Callable[[DebateState], Closed] | None = None
     # Why a turn counts as failed though its content is well-formed; None if it counts.
     refusal: Callable[[PanelBase, TurnTaken], str | None] = accept_everything
+    # What this program lacks to decide debates of the panel as they were recorded, one line each.
+    lacks: Callable[[PanelBase], tuple[str, ...]] = lack_nothing
     # Steps whose answers alter no outcome, so that a backtest does without them.
     epilogue: frozenset[str] = field(default_factory=frozenset)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import Field, JsonValue, create_model
+from pydantic import BeforeValidator, Field, JsonValue, create_model
 
 from parley.agents.llm import quotes
 from parley.agents.llm.absa.ground import not_in_text
@@ -77,11 +77,18 @@ class RoundForm(Form):
 FormT = TypeVar("FormT", bound=Form)
 
 
+def _spelt(value: object) -> object:
+    """Models write the labels true and false without quotation marks."""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
 def with_verdicts(form: type[FormT], verdicts: tuple[str, ...]) -> type[FormT]:
     """The form with the panel's own verdicts to choose from; any where it names none."""
     if not verdicts:
         return form
-    word: Any = Annotated[str, Field(json_schema_extra={"enum": list(verdicts)})]
+    word: Any = Annotated[
+        str, BeforeValidator(_spelt), Field(json_schema_extra={"enum": list(verdicts)})
+    ]
     return create_model(form.__name__, __base__=form, verdict=(word, ...))
 
 

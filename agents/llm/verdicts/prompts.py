@@ -65,8 +65,10 @@ class PanelPrompts:
         return render(self.text(rules), [Section("PANEL", about), Section("ROLE", role)])
 
     def _own(self, usual: str) -> str:
-        if self.folders.find(self.panel, self.persona.name, self.language) is not None:
-            return self.text(self.persona.name)
+        name = self.persona.name
+        may = name not in ROLES or name == usual
+        if may and self.folders.find_own(self.panel, name, self.language) is not None:
+            return self.text(name)
         described = bool(self.persona.role or self.persona.speciality)
         return "" if described else self.text(usual)
 

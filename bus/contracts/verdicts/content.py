@@ -1,8 +1,10 @@
-"""What is said in a panel of verdicts (the forensic panel): statements, replies, challenges."""
+"""What is said in a panel of verdicts: statements, replies, challenges."""
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
+from typing_extensions import override
 
 from parley.bus.contracts.base import (
     BlobRef,
@@ -19,6 +21,7 @@ from parley.bus.contracts.base import (
     is_absent,
 )
 from parley.bus.contracts.panel import Persona
+from parley.bus.contracts.verdicts.visibility import Visibility, peer_names, seen_by
 
 # What a report quotes; a decision has to fit into the log with all of it.
 MOST_QUOTES = 12
@@ -27,16 +30,29 @@ Quotation = Annotated[str, StringConstraints(max_length=LONGEST_QUOTE)]
 
 
 # One of the words that a panel's personas choose from.
-Label = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+LABEL = r"^[a-z][a-z0-9_]{0,39}$"
+Label = Annotated[str, StringConstraints(pattern=LABEL)]
+
+
+def _named_as_labels_are(name: str) -> str:
+    if re.fullmatch(LABEL, name) is None:
+        raise ValueError("should be lower-case letters, digits and underscores, a letter first")
+    return name
+
+
+# The same where a person writes it, who is told what is wrong.
+LabelName = Annotated[str, AfterValidator(_named_as_labels_are)]
 Tone = Literal["bad", "warn", "good", "neutral"]
 
 
 class PanelLabel(Contract):
     """A verdict that the personas choose from; `tone` says how people should take it."""
 
-    name: Label
+    name: LabelName
     means: str = ""
     tone: Tone = "neutral"
+    # The figure in an agent's evidence, from 0 to 1, that speaks for this label.
+    measured_by: str | None = Field(None, exclude_if=is_absent)
 
 
 class TerminationReason(Word):
@@ -45,6 +61,10 @@ class TerminationReason(Word):
     HIGH_CONFIDENCE_DEADLOCK = "high_confidence_deadlock"
     MAX_ROUNDS_REACHED = "max_rounds"
     NO_PROGRESS = "no_progress"
+    STABLE = "stable"
+    UNANIMITY = "unanimity"
+    # A rule of the user's own; the declaration names it.
+    OWN_RULE = "own_rule"
     BUDGET_EXHAUSTED = "budget_exhausted"
     CANCELLED = "cancelled"
     QUORUM_LOST = "quorum_lost"
@@ -94,7 +114,7 @@ class Region(Contract):
 
 
 class Localization(ContentBase):
-    """Spatial's answer to the follow-up after a high-confidence deadlock."""
+    """The answer to a follow-up: where in the image the suspect regions lie."""
 
     kind: Literal["localization"] = "localization"
     regions: tuple[Region, ...] = ()
@@ -147,12 +167,61 @@ class OpeningRequest(VerdictRequest):
     kind: Literal["opening"] = "opening"
 
 
+def _is_named(visibility: Visibility) -> bool:
+    return visibility == "named"
+
+
+def _is_empty(value: object) -> bool:
+    return not value
+
+
 class RoundRequest(VerdictRequest):
+    """One request for all; `for_persona` is what each of them sees of it."""
+
     kind: Literal["round"] = "round"
     round: Annotated[Whole, Field(ge=1)]
     standing: tuple[Standing, ...]
     challenges: tuple[Challenge, ...]
     history: tuple[PastTurn, ...] = ()
+    visibility: Annotated[Visibility, Field(exclude_if=_is_named)] = "named"
+    # The order in which anonymous peers are numbered.
+    peers: Annotated[tuple[Token, ...], Field(exclude_if=_is_empty)] = ()
+    # The debate is over, and the answer is its verdict.
+    decides: Annotated[bool, Field(exclude_if=_is_empty)] = False
+
+    @override
+    def for_persona(self, persona: str) -> "RoundRequest":
+        if self.visibility == "named":
+            return self
+        seen = seen_by(persona, [one.agent for one in self.standing], self.visibility)
+        called = peer_names(persona, self.peers) if self.visibility == "anonymous" else {}
+
+        def name(agent: str) -> str:
+            return called.get(agent, agent)
+
+        standing = [
+            one.model_copy(update={"agent": name(one.agent)})
+            for one in self.standing
+            if one.agent in seen
+        ]
+        if called:
+            standing.sort(key=lambda one: (one.agent != persona, len(one.agent), one.agent))
+        return self.model_copy(
+            update={
+                "standing": tuple(standing),
+                "challenges": tuple(
+                    Challenge(challenger=name(one.challenger), challenged=name(one.challenged))
+                    for one in self.challenges
+                    if {one.challenger, one.challenged} <= seen
+                ),
+                "history": tuple(
+                    one.model_copy(update={"agent": name(one.agent)})
+                    for one in self.history
+                    if one.agent in seen
+                ),
+                "peers": (),
+            }
+        )
 
 
 class LocalizeRequest(VerdictRequest):
@@ -165,7 +234,7 @@ class FollowUp(Contract):
     """A task the manager hands out after the debate; its answer alters neither verdict nor confidence."""
 
     agent: Token
-    action: Literal["localize_manipulation"] = "localize_manipulation"
+    action: Token
     reason: TerminationReason
     status: Literal["unassigned", "answered", "unanswered"] | None = Field(
         None, exclude_if=is_absent

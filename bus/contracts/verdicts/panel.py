@@ -1,19 +1,40 @@
 """The panel of a debate of verdicts: who sits on it, when it stops, how it is decided."""
 
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from typing_extensions import override
 
 from parley.bus.contracts.base import Amount, Contract, Seconds, Share, Token, Whole, is_absent
 from parley.bus.contracts.budget import Budget
 from parley.bus.contracts.panel import ManagedPanel
 from parley.bus.contracts.verdicts.content import Label, PanelLabel
+from parley.bus.contracts.verdicts.rules import (
+    AskAfterwards,
+    BudgetSpent,
+    Consensus,
+    Deadlock,
+    DecideRule,
+    Fixed,
+    Judge,
+    MixedContent,
+    NoProgress,
+    Rounds,
+    Stalemate,
+    StopRule,
+)
+from parley.bus.contracts.verdicts.visibility import Visibility
 
+Limits = tuple[float | None, float | None, float | None, float | None]
 NO_LIMITS = (None, None, None, None)
+# What a debate is about: a text (diffs, documents and JSON are text), an image, or either.
+InputKind = Literal["text", "image", "both"]
 
 
 class VerdictParams(Contract):
+    """The brief's names for the parameters of its stop rules, and what else a debate can be told."""
+
     max_rounds: Annotated[int, Field(ge=1, le=100)] = 3
     consensus_threshold: Share = 0.3
     stalemate_threshold: Annotated[Whole, Field(ge=1)] = 2
@@ -33,12 +54,51 @@ class VerdictParams(Contract):
     budget_seconds: Annotated[Seconds, Field(gt=0)] | None = Field(None, exclude_if=is_absent)
 
 
+def briefs_list(params: VerdictParams) -> tuple[StopRule, ...]:
+    """The brief's stop rules in its order, as these parameters set them."""
+    return (
+        Consensus(below=params.consensus_threshold, majority=params.consensus_needs_majority),
+        Stalemate(rounds=params.stalemate_threshold),
+        Deadlock(above=params.high_confidence_threshold),
+        NoProgress(),
+        Rounds(at=params.max_rounds),
+    )
+
+
+# The brief's name of a rule's parameter.
+PARAMETERS: dict[str, tuple[str, str]] = {
+    "max_rounds": ("rounds", "at"),
+    "consensus_threshold": ("consensus", "below"),
+    "consensus_needs_majority": ("consensus", "majority"),
+    "stalemate_threshold": ("stalemate", "rounds"),
+    "high_confidence_threshold": ("deadlock", "above"),
+}
+
+
+def params_in_step(params: VerdictParams, stop: tuple[StopRule, ...]) -> VerdictParams:
+    """With what the panel's own stop rules say, so that whoever reads parameters is told the truth."""
+    by_name = {rule.rule: rule for rule in reversed(stop)}
+    said = {
+        name: getattr(by_name[rule], field)
+        for name, (rule, field) in PARAMETERS.items()
+        if rule in by_name
+    }
+    return params.model_copy(update=said)
+
+
 class VerdictPanel(ManagedPanel):
     protocol: Literal["verdicts"] = "verdicts"
     # Gravest first: ties, colours, prompts and reports follow this order.
     labels: tuple[PanelLabel, ...] = ()
     # The implicit last label, of who cannot tell; also what stands where nobody spoke.
     undecided: Label = "uncertain"
+    input: InputKind = "text"
+    visibility: Visibility = "named"
+    # Asked after every round in this order, the earlier wins; empty: the brief's, by the parameters.
+    stop: tuple[StopRule, ...] = ()
+    # By the name of the rule that stopped the debate, `any` for the rest.
+    decide: dict[Token, DecideRule] = {}
+    follow_ups: tuple[AskAfterwards, ...] = ()
     preset: str = "default"
     params: VerdictParams = VerdictParams()
     # Trust in each persona, by name; complete once the panel is resolved.
@@ -52,28 +112,100 @@ class VerdictPanel(ManagedPanel):
         return (*(label.name for label in self.labels), self.undecided) if self.labels else ()
 
     @property
+    def stop_rules(self) -> tuple[StopRule, ...]:
+        return self.stop or briefs_list(self.params)
+
+    @property
+    def max_rounds(self) -> int:
+        """No debate has more."""
+        return min(
+            (rule.at for rule in self.stop if isinstance(rule, Rounds)),
+            default=self.params.max_rounds,
+        )
+
+    @property
     @override
     def limits(self) -> Budget | None:
-        """Where a limit is set twice the smaller holds."""
-        among_params = (
-            self.params.budget_calls,
-            self.params.budget_tokens,
-            self.params.budget_cost,
-            self.params.budget_seconds,
-        )
-        if among_params == NO_LIMITS:
+        """Where a limit is set twice the smallest holds."""
+        given = [limits for limits in self._limits() if limits != NO_LIMITS]
+        if not given:
             return self.budget
         own = self.budget or Budget()
-        limits = (own.calls, own.tokens, own.cost, own.seconds)
-        calls, tokens, cost, seconds = map(_smaller, limits, among_params)
+        given.append((own.calls, own.tokens, own.cost, own.seconds))
+        calls, tokens, cost, seconds = (
+            min((limit for limit in limits if limit is not None), default=None)
+            for limits in zip(*given, strict=True)
+        )
         return Budget.model_validate(
             {"calls": calls, "tokens": tokens, "cost": cost, "seconds": seconds}
         )
+
+    def _limits(self) -> Iterator[Limits]:
+        params = self.params
+        yield (
+            params.budget_calls,
+            params.budget_tokens,
+            params.budget_cost,
+            params.budget_seconds,
+        )
+        for rule in self.stop:
+            if isinstance(rule, BudgetSpent):
+                yield (rule.calls, rule.tokens, rule.cost, rule.seconds)
 
     @property
     def quorum_size(self) -> int:
         return self.quorum if self.quorum is not None else len(self.personas) // 2 + 1
 
+    @model_validator(mode="after")
+    def _is_coherent(self) -> Self:
+        """All mistakes between the fields at once."""
+        names = [label.name for label in self.labels]
+        mistakes = [
+            *label_mistakes(names, self.undecided),
+            *(
+                ["stop: no rule ends the debate for certain: add rounds"]
+                if self._never_ends
+                else []
+            ),
+            *decide_mistakes(self.decide, self.verdicts, self.roster),
+        ]
+        if mistakes:
+            raise ValueError("; ".join(mistakes))
+        return self
 
-def _smaller(one: float | None, other: float | None) -> float | None:
-    return min((limit for limit in (one, other) if limit is not None), default=None)
+    @property
+    def _never_ends(self) -> bool:
+        return bool(self.stop) and not any(isinstance(rule, Rounds) for rule in self.stop)
+
+
+def label_mistakes(names: list[str], undecided: str) -> list[str]:
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    return [
+        *(f"labels: {name} stands twice" for name in twice),
+        *(
+            [f"undecided: {undecided} is also one of the labels; it is one by itself, leave it out"]
+            if undecided in names
+            else []
+        ),
+    ]
+
+
+def decide_mistakes(
+    decide: Mapping[str, DecideRule], verdicts: tuple[str, ...], personas: tuple[str, ...]
+) -> list[str]:
+    """Labels and personas that decide rules name and the panel does not have."""
+    found = []
+    for key, rule in decide.items():
+        named: tuple[str, ...] = ()
+        if isinstance(rule, Judge) and rule.persona not in personas:
+            found.append(f"decide.{key}: no persona {rule.persona!r} sits on the panel")
+        elif isinstance(rule, Fixed):
+            named = (rule.label,)
+        elif isinstance(rule, MixedContent):
+            named = (*rule.labels, rule.means)
+        found += [
+            f"decide.{key}: {label!r} is none of the labels"
+            for label in named
+            if verdicts and label not in verdicts
+        ]
+    return found

@@ -9,11 +9,11 @@ from parley.console.cli.options import Config, Json, Nats, Sets, example
 from parley.console.reports.backtest_document import backtest_document
 from parley.console.reports.backtests import Backtest, Point, backtest, cases_of, summarise
 from parley.console.reports.changes import Changes, check, read_changes, read_sweep
+from parley.console.reports.changes import presets as known_presets
 from parley.console.reports.gold import read_gold
 from parley.console.reports.publish import TEXT, Format, GoldFile, Out, Sources, format_of, publish
 from parley.console.reports.sources import all_logs, read_groups
 from parley.console.runtime.system import tune
-from parley.coordinator.protocols.verdicts.presets import PRESETS
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -22,6 +22,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
     "backtest",
     epilog=example(
         "parley backtest out --set consensus_threshold=0.2",
+        "parley backtest out --set decide.any=plurality",
         "parley backtest debates.jsonl --presets --gold truth.csv -o backtest.html",
         "parley backtest stream --sweep consensus_threshold=0.1..0.5:0.05",
     ),
@@ -87,7 +88,7 @@ def backtest_(
         debates=tuple(debates),
         swept=swept.key if swept is not None else None,
         curve=tuple(point(f"{value:g}", value, changes) for value, changes in points),
-        presets=tuple(point(name, None, replace(base, preset=name)) for name in PRESETS)
+        presets=tuple(point(name, None, replace(base, preset=name)) for name in known_presets())
         if presets
         else (),
     )

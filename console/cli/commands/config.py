@@ -6,14 +6,17 @@ import typer
 from parley.agents.script import is_script
 from parley.bus.errors import BadInput
 from parley.configs.files import read_mapping
-from parley.configs.panels import panel_paths, read_panel
+from parley.configs.panels import BUILT_IN, panel_paths, read_panel
 from parley.configs.settings import load
 from parley.console.cli.exits import warn
 from parley.console.cli.options import Panels, example
 from parley.console.inputs.deliberation import read_question_file
+from parley.console.runtime.panel_notes import notes_on
 from parley.console.runtime.plan import Wishes, read_script, scripted_panel
+from parley.console.runtime.prompt_files import prompt_mistakes
 from parley.console.runtime.retention import too_short
 from parley.console.runtime.seat_settings import unknown_seats
+from parley.prompts import FALLBACK
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, help="Check settings, panels and scripts."
@@ -51,8 +54,11 @@ def check(
         )
     if mistakes:
         raise BadInput("\n".join(mistakes))
+    language = load(flags={"panels": panels_dir}).model.language if not files else FALLBACK
     for path in paths:
         print(f"{path}: good")
+        for note in _notes(path, panels_dir, language):
+            print(f"  note: {note}")
     if not files:
         print("settings: good")
 
@@ -61,8 +67,10 @@ def _mistakes_in(path: Path, panels_dir: Path | None) -> list[str]:
     try:
         content = read_mapping(path)
         if "personas" in content:
-            warn(read_panel(path)[1])
-        elif "criteria" in content:
+            panel, warnings = read_panel(path)
+            warn(warnings)
+            return prompt_mistakes(panel.name, panel.protocol, _folder(path, panels_dir))
+        if "criteria" in content:
             read_question_file(path)
         elif is_script(content):
             script = read_script(path, panels_dir)
@@ -72,6 +80,18 @@ def _mistakes_in(path: Path, panels_dir: Path | None) -> list[str]:
     except BadInput as error:
         return [str(error)]
     return []
+
+
+def _notes(path: Path, panels_dir: Path | None, language: str) -> list[str]:
+    """What a good panel will not do."""
+    if "personas" not in read_mapping(path):
+        return []
+    return list(notes_on(read_panel(path)[0], _folder(path, panels_dir), language))
+
+
+def _folder(panel: Path, panels_dir: Path | None) -> Path | None:
+    """Where the user's prompts for a panel stand: beside it, or beside the user's other panels."""
+    return panels_dir if panel.parent == BUILT_IN else panel.parent
 
 
 def _mistakes_of_both(panels_dir: Path | None, known: list[str]) -> list[str]:

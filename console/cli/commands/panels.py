@@ -1,15 +1,14 @@
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 import typer
 
 from parley.bus.contracts.deliberation.regimes import Theta
 from parley.bus.errors import BadInput
-from parley.configs.panels import AnyPanelFile, PanelFile, panel_path, panel_paths, read_panel
-from parley.configs.protocols.absa import AbsaPanelFile
+from parley.configs.panels import PanelFile, panel_path, panel_paths, read_panel
 from parley.configs.protocols.deliberation import DeliberationFile
-from parley.configs.protocols.plain import PlainFile
+from parley.configs.protocols.verdicts import VerdictPanelFile
 from parley.configs.settings import load
 from parley.console.cli.exits import warn
 from parley.console.cli.options import Json, Panels, example
@@ -43,12 +42,12 @@ def panels(
         raise BadInput("\n".join(mistakes))
 
 
-def _listed(contents: list[AnyPanelFile]) -> list[str]:
+def _listed(contents: list[PanelFile]) -> list[str]:
     width = max((len(content.name) for content in contents), default=0)
     return [f"{content.name:<{width}}  {content.title}" for content in contents]
 
 
-def _described_absa(content: AbsaPanelFile) -> list[str]:
+def _described_plainly(content: PanelFile) -> list[str]:
     width = max(len(persona.name) for persona in content.personas)
     return [
         f"{content.name}: {content.title}",
@@ -57,29 +56,23 @@ def _described_absa(content: AbsaPanelFile) -> list[str]:
         "",
         f"a step waits {content.deadline_s:g} s",
         f"presets: {', '.join(content.preset_names)}",
+        *(f"{key}: {_shown(value)}" for key, value in _own_values(content)),
     ]
 
 
-def _described_plain(content: PlainFile) -> list[str]:
-    width = max(len(persona.name) for persona in content.personas)
-    return [
-        f"{content.name}: {content.title}",
-        "",
-        f"protocol {content.protocol}, personas:",
-        *(f"  {one.name:<{width}}  {one.speciality}".rstrip() for one in content.personas),
-        "",
-        "parameters:",
-        *(f"  {key}  {_shown(value)}" for key, value in content.settable.items() if key != "title"),
-    ]
+def _own_values(content: PanelFile) -> Iterator[tuple[str, object]]:
+    """What only panels of this protocol have, as far as it is a number or a word."""
+    for key in type(content).model_fields:
+        value = getattr(content, key)
+        if key not in PanelFile.model_fields and isinstance(value, str | int | float):
+            yield key, value
 
 
-def _described(content: AnyPanelFile) -> list[str]:
+def _described(content: PanelFile) -> list[str]:
     seats = content.usual_roster
-    if isinstance(content, AbsaPanelFile):
-        return _described_absa(content)
-    if isinstance(content, PlainFile):
-        return _described_plain(content)
-    trust = content.trust if isinstance(content, PanelFile) else None
+    if not isinstance(content, VerdictPanelFile | DeliberationFile):
+        return _described_plainly(content)
+    trust = content.trust if isinstance(content, VerdictPanelFile) else None
     stated, choice = ("stance", "regime") if trust is None else ("trust", "preset")
     lines = [
         f"{content.name}: {content.title}",
@@ -92,7 +85,7 @@ def _described(content: AnyPanelFile) -> list[str]:
         mark = persona.stance or "-" if trust is None else _shown_trust(trust, persona.name)
         absent = "" if persona.name in seats else "  [only with --roster]"
         lines.append(f"  {persona.name:<{width}}  {mark:>{room}}  {persona.speciality}{absent}")
-    if isinstance(content, PanelFile) and content.manager is not None:
+    if isinstance(content, VerdictPanelFile) and content.manager is not None:
         lines += ["", _described_manager(content.manager, content.manager_sits)]
     lines += ["", f"a round waits {content.deadline_s:g} s", "", f"parameters by {choice}:"]
     lines += _presets_table(content)
@@ -108,8 +101,8 @@ def _shown_trust(trust: Mapping[str, float], persona: str) -> str:
     return f"{trust[persona]:.2f}" if persona in trust else "-"
 
 
-def _presets_table(content: PanelFile | DeliberationFile) -> list[str]:
-    presets = content.preset_names if isinstance(content, PanelFile) else tuple(Theta)
+def _presets_table(content: VerdictPanelFile | DeliberationFile) -> list[str]:
+    presets = content.preset_names if isinstance(content, VerdictPanelFile) else tuple(Theta)
     values = {preset: content.params_of(preset).model_dump() for preset in presets}
     keys = list(content.params.model_dump())
     width = max(len(key) for key in keys)

@@ -1,10 +1,14 @@
 import sys
+from functools import cache
 from typing import Annotated
 
 import typer
 
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import BadInput
 from parley.configs.names import name_unknown
+from parley.configs.panels import panel_path, read_panel, resolve
+from parley.configs.protocols.verdicts import VerdictPanelFile
 from parley.console.cli.exits import BAD_INPUT
 from parley.console.cli.filters import Answer, filter_lines, rule
 from parley.console.cli.options import example
@@ -13,11 +17,31 @@ from parley.coordinator.protocols.absa import rules_io as absa
 from parley.coordinator.protocols.deliberation import rules_io as regimes
 from parley.coordinator.protocols.verdicts import rules_io as verdicts
 
+PANEL = "forensic"
+
+
+@cache
+def ground() -> verdicts.Ground:
+    """The rules' labels, trust and presets are those of the brief's own panel."""
+    content, _ = read_panel(panel_path(PANEL))
+    assert isinstance(content, VerdictPanelFile)
+    panel = resolve(PANEL, roster=content.roster).panel
+    assert isinstance(panel, VerdictPanel)
+    presets = {name: content.params_of(name) for name in content.preset_names}
+    return verdicts.Ground(panel, presets)
+
+
 RULES: dict[str, Answer] = {
-    "terminate-verdicts": rule(verdicts.TerminateVerdictsIn, verdicts.answer_terminate_verdicts),
+    "terminate-verdicts": rule(
+        verdicts.TerminateVerdictsIn,
+        lambda given: verdicts.answer_terminate_verdicts(given, ground()),
+        ground,
+    ),
     "terminate-regime": rule(regimes.TerminateRegimeIn, regimes.answer_terminate_regime),
-    "manager": rule(verdicts.ManagerIn, verdicts.answer_manager),
-    "cobra": rule(verdicts.CobraIn, verdicts.answer_cobra),
+    "manager": rule(
+        verdicts.ManagerIn, lambda given: verdicts.answer_manager(given, ground()), ground
+    ),
+    "cobra": rule(verdicts.CobraIn, lambda given: verdicts.answer_cobra(given, ground()), ground),
     "moderator": rule(absa.ModeratorLine, absa.answer_moderator),
     "override": rule(absa.OverrideLine, absa.answer_override),
     "adopt": rule(absa.AdoptLine, absa.answer_adopt),

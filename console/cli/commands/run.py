@@ -45,6 +45,7 @@ from parley.console.runtime.plan import Wishes, new_id, wished_panel
 from parley.console.runtime.submit import (
     Plan,
     check_answerable,
+    check_thinkable,
     for_those_seated,
     plan,
     submit,
@@ -142,6 +143,7 @@ def run(
     wanted = plan(panel, inputs or (), choice, wishes, given_id, limits)
     if not settings.names_a_server:
         check_answerable(wanted)
+        check_thinkable(wanted)
     warn(wanted.warnings)
     states = run_async(lambda: run_here(settings, wanted, choice, as_json=as_json))
     if as_json:
@@ -160,6 +162,7 @@ async def run_here(
         journal = host.journal
         if host.is_ours:
             check_answerable(wanted)
+            check_thinkable(wanted)
         else:
             wanted = await for_those_seated(journal, wanted)
         start = await journal.bus.last_sequence() + 1

@@ -13,6 +13,8 @@ from parley.console.transcript.words import name_of
 from parley.coordinator.core.audit import Audit, audit
 
 PROBLEM_WIDTH = 400
+# Somebody else's rules decided: nothing is wrong, and nothing is proved.
+NOT_VERIFIED = 4
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -25,22 +27,26 @@ def verify(
     Recompute every decision of a debate from its log.
 
     The exit code is 1 if any recorded decision is not the one that the rules arrive at, or if an
-    exported file is not what was exported. Forged and foreign records count for nothing: they are
-    named, and change neither the outcome nor the exit code.
+    exported file is not what was exported; else 4 if a debate was decided by rules that are not this
+    program's: another version, or a rule of somebody's own. Forged and foreign records count for
+    nothing: they are named, and change neither the outcome nor the exit code.
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats})
-    holds = True
+    wrong = unverified = False
     for log in logs_of(settings, source):
         found = audit(log.facts)
-        holds = holds and found.holds and not log.broken
+        wrong = wrong or bool(found.discrepancies or log.broken)
+        unverified = unverified or found.unverified is not None
         for line in [_as_json(log, found)] if as_json else _in_words(log, found):
             print_line(line)
-    if not holds:
-        raise typer.Exit(FAILED)
+    if wrong or unverified:
+        raise typer.Exit(FAILED if wrong else NOT_VERIFIED)
 
 
 def _in_words(log: Log, found: Audit) -> list[str]:
+    if found.unverified is not None and not log.broken:
+        return [f"{log.ref}: not verified: {found.unverified}"]
     if found.holds and not log.broken:
         end = "closed" if found.state.closed is not None else "still open"
         return [
@@ -75,6 +81,7 @@ def _as_json(log: Log, found: Audit) -> str:
             "debate_id": log.ref.id,
             "panel": log.ref.panel,
             "holds": found.holds and not log.broken,
+            "unverified": found.unverified,
             "checked": found.checked,
             "closed": found.state.closed is not None,
             "broken": log.broken,

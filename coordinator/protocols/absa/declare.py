@@ -10,6 +10,7 @@ from parley.bus.contracts.absa.debate import DebateSummary
 from parley.bus.contracts.absa.params import AbsaParams
 from parley.bus.contracts.absa.sentiment import Polarity
 from parley.bus.contracts.declaration import (
+    Check,
     DeclarationDetails,
     TerminationDeclaration,
     TerminationRationale,
@@ -17,6 +18,7 @@ from parley.bus.contracts.declaration import (
     TerminationType,
 )
 from parley.bus.contracts.verdicts.content import TerminationReason
+from parley.coordinator.core.checks import check
 from parley.coordinator.core.tolerance import above
 from parley.coordinator.protocols.absa.history import HeardTurn
 from parley.coordinator.protocols.absa.implied import Implied, implied_tuples, pairs
@@ -44,6 +46,7 @@ class _Evaluation:
     deadlocked: tuple[str, ...]
     unchanged_streak: int
     changed_share: float
+    checks: tuple[Check, ...]
 
 
 def declare_round(
@@ -75,6 +78,7 @@ def declare_round(
             rule=reason.value if reason is not None else "continue",
             thresholds=_thresholds(params),
             values=_values(evaluation),
+            checks=evaluation.checks,
             basis=basis,
             regime=REGIME,
             iteration=round_number,
@@ -160,19 +164,28 @@ def _evaluate(
     latest = standings[-1]
     disputed = disputed_aspects(latest)
     deadlocked = deadlocked_aspects(latest, params.debate.high_confidence_threshold)
+    stale = streak >= params.debate.stalemate_threshold
+    capped = round_number >= params.rounds
+    reason = _reason(
+        agreed=bool(personas) and not disputed,
+        stale=stale,
+        deadlocked=bool(deadlocked),
+        moved=any(changes),
+        capped=capped,
+    )
     return _Evaluation(
         round=round_number,
-        reason=_reason(
-            agreed=bool(personas) and not disputed,
-            stale=streak >= params.debate.stalemate_threshold,
-            deadlocked=bool(deadlocked),
-            moved=any(changes),
-            capped=round_number >= params.rounds,
-        ),
+        reason=reason,
         disputed=disputed,
         deadlocked=deadlocked,
         unchanged_streak=streak,
         changed_share=changes[-1] / len(personas) if personas else 0.0,
+        checks=(
+            check("disputed_aspects", len(disputed), "==", 0, not disputed),
+            check("unchanged_streak", streak, ">=", params.debate.stalemate_threshold, stale),
+            check("deadlocked_aspects", len(deadlocked), ">=", 1, bool(deadlocked)),
+            check("round", round_number, ">=", params.rounds, capped),
+        ),
     )
 
 

@@ -53,7 +53,7 @@ def _parts(tuples: tuple[SentimentTuple, ...]) -> Parts:
 
 PROTOCOL = Protocol(
     name="absa",
-    rules=1,
+    rules=2,
     advance=advance,
     cancel=cancel,
     stop=stop,

@@ -4,6 +4,7 @@ from parley.bus.contracts.deliberation.regimes import RegimeParams
 from parley.coordinator.protocols.deliberation.decision import (
     Compared,
     Decision,
+    comparisons,
     is_above,
     is_below,
     reaches,
@@ -47,6 +48,7 @@ def decide_convergence(seen: Observation, params: RegimeParams) -> Decision:
         rule=missing[0] if missing else "answer_convergence",
         because=sentence(checks),
         unmet=missing,
+        checks=comparisons(checks),
         compared=Compared(
             thresholds={
                 "decision_stability_delta": params.decision_stability_delta,

@@ -7,7 +7,9 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from parley.bus.contracts.declaration import Check as Comparison
 from parley.bus.contracts.declaration import DMinLowered, RejectedCandidate, Sensitivity
+from parley.coordinator.core.checks import Op, check
 from parley.coordinator.core.tolerance import above, at_least, below
 
 Predicate = Literal[
@@ -34,11 +36,12 @@ class Need(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`text` states the comparison with both numbers, whichever way it went."""
+    """`text` states the comparisons with their numbers, whichever way they went."""
 
     name: Predicate
     met: bool
     text: str
+    made: tuple[Comparison, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,12 @@ class Decision:
     needs: Need | None = None
     sensitivity: Sensitivity | None = None
     losers: tuple[RejectedCandidate, ...] | None = None
+    # Every comparison on the way to the decision, in order.
+    checks: tuple[Comparison, ...] = ()
+
+
+def comparisons(checks: Sequence[Check]) -> tuple[Comparison, ...]:
+    return tuple(one for made in checks for one in made.made)
 
 
 def sentence(checks: Sequence[Check]) -> str:
@@ -110,7 +119,7 @@ def reaches(name: Predicate, what: str, x: float, limit: str, threshold: float) 
 def _compare(
     name: Predicate,
     left: tuple[str, float | None],
-    sign: str,
+    sign: Op,
     right: tuple[str, float],
     *,
     met: bool,
@@ -118,4 +127,5 @@ def _compare(
     (what, x), (limit, threshold) = left, right
     value = "unknown" if x is None else f"{x:.6g}"
     relation = sign if met else f"not {sign}"
-    return Check(name, met, f"{what} {value} {relation} {limit} {threshold:.6g}")
+    text = f"{what} {value} {relation} {limit} {threshold:.6g}"
+    return Check(name, met, text, (check(what, x, sign, threshold, met),))

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from parley.bus.contracts.declaration import DMinLowered, Sensitivity
 from parley.bus.contracts.deliberation.regimes import TRULY_SATURATED, RegimeParams
+from parley.coordinator.core.checks import check
 from parley.coordinator.protocols.deliberation.decision import (
     Check,
     Compared,
@@ -19,6 +20,7 @@ from parley.coordinator.protocols.deliberation.decision import (
     Effects,
     Need,
     Predicate,
+    comparisons,
     is_below,
     reaches,
     sentence,
@@ -91,17 +93,22 @@ def _truly_saturated(
     seen: Observation, params: RegimeParams, checks: tuple[Check, ...]
 ) -> Decision:
     answer = _saturated_answer(seen)
-    if seen.d_current < params.d_floor:
+    enough = seen.d_current >= params.d_floor
+    floor = check("d_current", seen.d_current, ">=", params.d_floor, enough)
+    if not enough:
         remark = f"{answer}, but D_min is never lowered below d_floor {params.d_floor}"
-        return _go_on(seen, params, "d_floor", checks, remark)
+        low = _go_on(seen, params, "d_floor", checks, remark)
+        return replace(low, checks=(*low.checks, floor))
     if params.truly_saturated_checks_sensitivity:
         sensitivity = _low_sensitivity(seen)
         checks = (*checks, sensitivity)
         if not sensitivity.met:
             return _set_saturation_aside(seen, params, checks)
     remark = f"{answer}; D_min is lowered from {params.d_min} to {seen.d_current}"
+    saturated = _go_on(seen, params, "truly_saturated", checks, remark)
     return replace(
-        _go_on(seen, params, "truly_saturated", checks, remark),
+        saturated,
+        checks=(*saturated.checks, floor),
         stops=True,
         unmet=(),
         effects=Effects(d_min_lowered=DMinLowered(from_=params.d_min, to=seen.d_current)),
@@ -140,6 +147,7 @@ def _go_on(
         rule=rule,
         because="; ".join(filter(None, (sentence(checks), remark))),
         unmet=unmet(checks),
+        checks=comparisons(checks),
         compared=_compared(seen, params),
     )
 
@@ -157,14 +165,17 @@ def _coverage_or_stability(seen: Observation, params: RegimeParams) -> Check:
         params.decision_stability_delta,
     )
     text = f"{coverage.text} or {stability.text}"
-    return Check(name, coverage.met or stability.met, text)
+    met = coverage.met or stability.met
+    return Check(name, met, text, (*coverage.made, *stability.made))
 
 
 def _low_sensitivity(seen: Observation) -> Check:
     answer = seen.sensitivity or f"{Sensitivity.HIGH} (no answer counts as such)"
     met = seen.sensitivity is Sensitivity.LOW
     relation = "is" if met else "is not low but"
-    return Check("sensitivity", met, f"decision sensitivity {relation} {answer}")
+    given = (seen.sensitivity or Sensitivity.HIGH).value
+    made = check("decision_sensitivity", given, "==", Sensitivity.LOW.value, met)
+    return Check("sensitivity", met, f"decision sensitivity {relation} {answer}", (made,))
 
 
 def _compared(seen: Observation, params: RegimeParams) -> Compared:

@@ -34,7 +34,7 @@ def extent_of(panel: PanelBase) -> Extent:
 
 PROTOCOL = Protocol(
     name="deliberation",
-    rules=1,
+    rules=2,
     advance=advance,
     cancel=cancel,
     result=result_of,

@@ -24,6 +24,7 @@ from parley.bus.contracts.deliberation.regimes import (
     RegimeParams,
     Theta,
 )
+from parley.coordinator.core.checks import check
 from parley.coordinator.protocols.deliberation.convergent import (
     decide_convergence,
     decide_validation,
@@ -115,6 +116,10 @@ def _declare(
 ) -> TerminationDeclaration:
     capped = not decision.stops and seen.iteration >= params.max_iterations
     stops = decision.stops or capped
+    checks = decision.checks
+    if not decision.stops:
+        cap = check("iteration", seen.iteration, ">=", params.max_iterations, capped)
+        checks = (*checks, cap)
     regime = params.theta.regime
     tracks_axes = params.theta.tracks_axes
     remaining = max(0, outcome.d_min - outcome.d_current) if tracks_axes else None
@@ -135,6 +140,7 @@ def _declare(
             rule="max_iterations" if capped else decision.rule,
             thresholds=decision.compared.thresholds,
             values=decision.compared.values,
+            checks=checks,
             basis=basis,
             regime=regime,
             theta=params.theta,

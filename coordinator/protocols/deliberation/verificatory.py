@@ -11,6 +11,7 @@ from parley.bus.contracts.deliberation.regimes import Candidate, RegimeParams
 from parley.coordinator.protocols.deliberation.decision import (
     Compared,
     Decision,
+    comparisons,
     is_above,
     reaches,
     sentence,
@@ -46,6 +47,7 @@ def decide_verification(seen: Observation, params: RegimeParams) -> Decision:
         rule=missing[0] if missing else "verification_pass",
         because=f"phase {phase}; {leader}{sentence(checks)}",
         unmet=missing,
+        checks=comparisons(checks),
         compared=Compared(
             thresholds={
                 "min_candidates": params.min_candidates,

@@ -5,13 +5,14 @@ An agent that missed its opening is absent until it speaks; one that misses a la
 its last statement.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from parley.bus.contracts.facts import Abstained
+from parley.bus.contracts.facts import Abstained, Content
 from parley.bus.contracts.verdicts.content import PastTurn, Reply, Standing, Statement
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.coordinator.core.memo import Memo
 from parley.coordinator.core.state import DebateState, Heard, Step
 from parley.coordinator.protocols.verdicts.position import Position
@@ -19,12 +20,21 @@ from parley.coordinator.protocols.verdicts.position import Position
 OPENING = "opening"
 LOCALIZE = "localize"
 REPORT = "report"
+RULING = "ruling"
 # What is asked once the debate is over; no round.
-AFTERWARDS = frozenset({LOCALIZE, REPORT})
+AFTERWARDS = frozenset({LOCALIZE, REPORT, RULING})
+# Of those, what alters no outcome.
+EPILOGUE = frozenset({LOCALIZE, REPORT})
 
 
 def round_step(number: int) -> str:
     return f"round-{number}"
+
+
+def panel_of(state: DebateState) -> VerdictPanel:
+    panel = state.running_panel
+    assert isinstance(panel, VerdictPanel)
+    return panel
 
 
 class Stand(NamedTuple):
@@ -108,7 +118,6 @@ _BOARDS: Memo[Board] = Memo(size=1024)
 
 def board_of(state: DebateState) -> Board:
     """Of the rounds that are over. Each is read once: a round that is over stays as it is."""
-    roster = state.running_panel.roster
     board, unread = NOTHING_SAID, []
     for step in reversed(state.steps):
         if not _is_finished_round(step):
@@ -118,18 +127,22 @@ def board_of(state: DebateState) -> Board:
             board = read
             break
         unread.append(step)
+    panel = panel_of(state)
+    roster, verdicts = panel.roster, panel.verdicts
     for step in reversed(unread):
-        board = _with_round(board, step, roster)
+        board = _with_round(board, step, roster, verdicts)
         _BOARDS.keep((step.heard,), board)
     return board
 
 
-def _with_round(before: Board, step: Step, roster: tuple[str, ...]) -> Board:
+def _with_round(
+    before: Board, step: Step, roster: tuple[str, ...], verdicts: tuple[str, ...]
+) -> Board:
     latest = dict(before.latest)
     number, said = len(before.history), []
     for heard in step.heard:
         agent = heard.said.persona
-        after = stand_after(latest.get(agent), heard)
+        after = stand_after(latest.get(agent), heard, verdicts)
         if after is not None:
             latest[agent] = after
             said.append((number, after))
@@ -152,10 +165,24 @@ def _is_finished_round(step: Step) -> bool:
     return step.is_over and not step.abandoned and step.name not in AFTERWARDS
 
 
-def stand_after(before: Stand | None, heard: Heard) -> Stand | None:
-    """The statement that a turn made; None if the turn left things as they were."""
+def foreign_verdict(content: Content, verdicts: Collection[str]) -> str | None:
+    """The verdict of a turn that is none of the panel's; a log that names no labels knows none."""
+    if isinstance(content, Reply):
+        verdict = content.new_verdict
+    elif isinstance(content, Statement):
+        verdict = content.verdict
+    else:
+        return None
+    return verdict if verdicts and verdict is not None and verdict not in verdicts else None
+
+
+def stand_after(before: Stand | None, heard: Heard, verdicts: Collection[str] = ()) -> Stand | None:
+    """
+    The statement that a turn made; None if the turn left things as they were, as does one whose
+    verdict is none of `verdicts`.
+    """
     ordinal, said = heard
-    if isinstance(said, Abstained):
+    if isinstance(said, Abstained) or foreign_verdict(said.content, verdicts) is not None:
         return None
     content = said.content
     if isinstance(content, Reply):

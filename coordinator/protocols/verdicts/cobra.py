@@ -16,7 +16,6 @@ from pydantic import JsonValue
 
 from parley.bus.contracts.base import Contract, Share
 from parley.coordinator.core.tolerance import above, at_least
-from parley.coordinator.protocols.verdicts.forensic_labels import Verdict
 from parley.coordinator.protocols.verdicts.trust import UNKNOWN_AGENT_TRUST
 
 
@@ -52,8 +51,8 @@ class CobraResponse:
     agent: str
     verdict: str
     confidence: float
-    # How strongly the agent's own evidence points to generation by AI, if it measured that.
-    ai_generation_score: float | None = None
+    # How far the agent's own evidence lies from its verdict, from 0 to 1, if it measured that.
+    spread: float | None = None
 
 
 class CobraResult(Contract):
@@ -81,13 +80,28 @@ def select_algorithm(
 def cobra(
     responses: Sequence[CobraResponse],
     trust: Mapping[str, float],
+    verdicts: Sequence[str],
     algorithm: CobraAlgorithm | None = None,
 ) -> CobraResult:
-    """Without an algorithm, chooses the one that suits the responses. Agents are unique."""
-    chosen = algorithm or select_algorithm(responses, trust)
+    """
+    `verdicts` are all that can be held, the undecided one last. Without an algorithm the one that
+    suits the responses is chosen. Agents are unique.
+    """
+    result = _merged(responses, trust, verdicts, algorithm or select_algorithm(responses, trust))
+    if any(result.verdict_scores.values()):
+        return result
+    return result.model_copy(update={"final_verdict": verdicts[-1], "confidence": 0.0})
+
+
+def _merged(
+    responses: Sequence[CobraResponse],
+    trust: Mapping[str, float],
+    verdicts: Sequence[str],
+    chosen: CobraAlgorithm,
+) -> CobraResult:
     if not responses:
         return CobraResult(
-            final_verdict=Verdict.UNCERTAIN,
+            final_verdict=verdicts[-1],
             confidence=0.0,
             algorithm=chosen,
             verdict_scores={},
@@ -99,7 +113,7 @@ def cobra(
         case CobraAlgorithm.ROT:
             return _root_of_trust(responses, trust)
         case CobraAlgorithm.DRWA:
-            return _dynamic_reliability(responses, trust)
+            return _dynamic_reliability(responses, trust, len(verdicts))
         case CobraAlgorithm.AVGA:
             return _variance_guided(responses, trust)
         case _:
@@ -130,9 +144,9 @@ def _root_of_trust(responses: Sequence[CobraResponse], trust: Mapping[str, float
 
 
 def _dynamic_reliability(
-    responses: Sequence[CobraResponse], trust: Mapping[str, float]
+    responses: Sequence[CobraResponse], trust: Mapping[str, float], verdicts: int
 ) -> CobraResult:
-    spreads = [_spread(response) for response in responses]
+    spreads = [UNSCORED_SPREAD if one.spread is None else one.spread for one in responses]
     widest = max(spreads)
     weights = [
         min(
@@ -149,7 +163,7 @@ def _dynamic_reliability(
         _scores(responses, votes),
         _by_agent(responses, weights),
         cohort_info={"sigma": {**_by_agent(responses, spreads)}, "sigma_max": widest},
-        disagreement_level=len(_verdicts(responses)) / len(Verdict),
+        disagreement_level=min(len(_verdicts(responses)) / verdicts, 1.0),
     )
 
 
@@ -180,12 +194,12 @@ def _result(  # noqa: PLR0913  the fields of the result, as each algorithm fills
     disagreement_level: float,
     damping: float = 1.0,
 ) -> CobraResult:
-    """Uncertain where no vote weighs anything; equal scores go to the verdict seen first."""
+    """Equal scores go to the verdict seen first."""
     total = sum(scores.values())
     best = max(scores.values())
     leader = next(verdict for verdict, score in scores.items() if at_least(score, best))
     return CobraResult(
-        final_verdict=leader if total else Verdict.UNCERTAIN,
+        final_verdict=leader,
         confidence=damping * scores[leader] / total if total else 0.0,
         algorithm=algorithm,
         verdict_scores=scores,
@@ -209,14 +223,6 @@ def _entropy(scores: Mapping[str, float]) -> float:
     if len(shares) <= 1:
         return 0.0
     return min(-sum(share * log2(share) for share in shares) / log2(len(scores)), 1.0)
-
-
-def _spread(response: CobraResponse) -> float:
-    """How far the agent's evidence lies from its verdict."""
-    score = response.ai_generation_score
-    if score is None:
-        return UNSCORED_SPREAD
-    return 1 - score if response.verdict == Verdict.AI_GENERATED else score
 
 
 def _consistency(spread: float, widest: float) -> float:

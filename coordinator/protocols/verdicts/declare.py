@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from parley.bus.contracts.declaration import (
+    Check,
     DeclarationDetails,
     TerminationDeclaration,
     TerminationRationale,
@@ -12,9 +13,11 @@ from parley.bus.contracts.declaration import (
     TerminationType,
 )
 from parley.bus.contracts.verdicts.content import TerminationReason
+from parley.coordinator.core.checks import in_words, shown
 from parley.coordinator.protocols.verdicts.termination import Evaluation
 
 REGIME = "verdicts"
+AGREED = frozenset({TerminationReason.CONSENSUS_REACHED, TerminationReason.UNANIMITY})
 CAPPED = frozenset({TerminationReason.MAX_ROUNDS_REACHED, TerminationReason.NO_PROGRESS})
 
 
@@ -23,7 +26,7 @@ def declare(
 ) -> TerminationDeclaration:
     """`axes` names the evidence domains heard so far."""
     reason = evaluation.reason
-    consensual = reason in {None, TerminationReason.CONSENSUS_REACHED}
+    consensual = reason is None or reason in AGREED
     return TerminationDeclaration(
         termination_status=(
             TerminationStatus.TERMINATE if evaluation.terminate else TerminationStatus.CONTINUE
@@ -41,11 +44,12 @@ def declare(
             rule=evaluation.rule,
             thresholds=evaluation.thresholds,
             values=evaluation.values,
+            checks=evaluation.checks,
             basis=basis,
             regime=REGIME,
             iteration=evaluation.round,
             forced_by_cap=reason in CAPPED,
-            unmet=() if reason is TerminationReason.CONSENSUS_REACHED else ("consensus",),
+            unmet=() if reason in AGREED else ("consensus",),
         ),
     )
 
@@ -59,6 +63,7 @@ def declare_operational(  # noqa: PLR0913  one argument for each thing it states
     disagreement: float,
     thresholds: Mapping[str, JsonValue] = {},
     values: Mapping[str, JsonValue] = {},
+    checks: tuple[Check, ...] = (),
 ) -> TerminationDeclaration:
     """For an end that no rule of the debate brought about: budget, cancellation, lost quorum."""
     return TerminationDeclaration(
@@ -67,12 +72,13 @@ def declare_operational(  # noqa: PLR0913  one argument for each thing it states
         termination_rationale=TerminationRationale(axes_explored=axes),
         justification=(
             f"Stopped from outside by {reason.value} after {_moment(iteration)}; "
-            f"disagreement then was {_shown(disagreement)}."
+            f"disagreement then was {shown(disagreement)}."
         ),
         details=DeclarationDetails(
             rule=reason.value,
             thresholds=dict(thresholds),
             values={"disagreement": disagreement, **values},
+            checks=checks,
             basis=basis,
             regime=REGIME,
             iteration=iteration,
@@ -85,65 +91,11 @@ def declare_operational(  # noqa: PLR0913  one argument for each thing it states
 def _justification(evaluation: Evaluation) -> str:
     moment = _moment(evaluation.round)
     if evaluation.terminate:
-        return f"Stopped by {evaluation.rule} after {moment}: {_why(evaluation)}."
-    return (
-        f"Decision after {moment}: {evaluation.rule}. No rule ends the debate: {_why(evaluation)}."
-    )
-
-
-def _why(evaluation: Evaluation) -> str:
-    def seen(name: str) -> str:
-        return _shown(evaluation.values[name])
-
-    def limit(name: str) -> str:
-        return _shown(evaluation.thresholds[name])
-
-    match evaluation.reason:
-        case TerminationReason.CONSENSUS_REACHED:
-            near = (
-                "disagreement is 0"
-                if evaluation.disagreement == 0
-                else f"disagreement {seen('disagreement')} is below {limit('consensus_threshold')}"
-            )
-            return (
-                f"{near}, and the share of agents with the verdict {seen('majority_verdict')} "
-                f"is {seen('majority_share')} (more than {limit('majority_share')} is needed)"
-            )
-        case TerminationReason.STALEMATE:
-            return (
-                "the number of rounds in a row without a changed verdict is "
-                f"{seen('unchanged_streak')}, and the limit is {limit('stalemate_threshold')}"
-            )
-        case TerminationReason.HIGH_CONFIDENCE_DEADLOCK:
-            return (
-                f"{seen('confident_groups')} groups with different verdicts have a mean confidence "
-                f"above {limit('high_confidence_threshold')} ({seen('mean_confidence')})"
-            )
-        case TerminationReason.NO_PROGRESS:
-            return (
-                f"round {seen('round')} of at most {limit('max_rounds')} is over "
-                "and no verdict changed in the whole debate"
-            )
-        case TerminationReason.MAX_ROUNDS_REACHED:
-            return (
-                f"round {seen('round')} of at most {limit('max_rounds')} is over "
-                f"and disagreement is still {seen('disagreement')}"
-            )
-        case _:
-            return (
-                f"disagreement is {seen('disagreement')} (consensus needs less than "
-                f"{limit('consensus_threshold')} and more than {limit('majority_share')} of the "
-                f"agents behind one verdict, which has {seen('majority_share')}), "
-                f"{seen('unchanged_streak')} of {limit('stalemate_threshold')} unchanged rounds, "
-                f"round {seen('round')} of {limit('max_rounds')}"
-            )
+        why = ", ".join(in_words(one) for one in evaluation.decisive if one.held)
+        return f"Stopped by {evaluation.rule} after {moment}: {why}."
+    why = ", ".join(map(in_words, evaluation.checks))
+    return f"Decision after {moment}: {evaluation.rule}. No rule ends the debate: {why}."
 
 
 def _moment(iteration: int) -> str:
     return f"round {iteration}" if iteration else "the opening statements"
-
-
-def _shown(value: JsonValue) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_shown(item)}" for name, item in value.items())
-    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -4,184 +4,125 @@ What the manager makes of a finished debate: one verdict, a confidence and the r
 Total over every reason and every set of positions; where nobody spoke there is no verdict.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import assert_never
+from collections.abc import Mapping, Sequence
 
 from parley.bus.contracts.verdicts.content import FollowUp, ManagerDecision, TerminationReason
-from parley.coordinator.core.tolerance import at_least
+from parley.bus.contracts.verdicts.panel import VerdictPanel
+from parley.bus.contracts.verdicts.rules import (
+    ANY,
+    RULE_OF,
+    DecideRule,
+    Judge,
+    Plurality,
+    TrustWeighted,
+)
 from parley.coordinator.protocols.verdicts import rationale
-from parley.coordinator.protocols.verdicts.forensic_labels import Verdict
-from parley.coordinator.protocols.verdicts.groups import by_verdict, mean_confidence
+from parley.coordinator.protocols.verdicts.decide import Case, ruling_of
 from parley.coordinator.protocols.verdicts.position import Position
-from parley.coordinator.protocols.verdicts.trust import UNKNOWN_AGENT_TRUST
+from parley.coordinator.protocols.verdicts.votes import plurality
 
-STANDSTILL_CONFIDENCE = 0.60
-DEADLOCK_CONFIDENCE = 0.70
-MAJORITY_CONFIDENCE = 0.55
 INSUFFICIENT_EVIDENCE_CONFIDENCE = 0.30
+WITHOUT_RULE = TrustWeighted()
+OUT_OF_BUDGET = Plurality(confidence=0.55)
 
-# The agent that can point at the manipulated region.
-LOCALIZER = "spatial"
-
-# In doubt the graver finding, and any finding before none.
-GRAVEST_FIRST = (
-    Verdict.MANIPULATED,
-    Verdict.AI_GENERATED,
-    Verdict.AUTHENTIC,
-    Verdict.UNCERTAIN,
+# Ends after which there is no verdict.
+UNDECIDED = frozenset(
+    {
+        TerminationReason.CANCELLED,
+        TerminationReason.QUORUM_LOST,
+        TerminationReason.DEBATE_DISABLED,
+    }
 )
 
 
-def decide_verdict(  # noqa: PLR0913  one argument for each thing the decision rests on
+def decide_verdict(
     reason: TerminationReason,
-    positions: Sequence[Position],
-    trust: Mapping[str, float],
+    case: Case,
     *,
-    roster: Sequence[str],
-    mixed_content_min_confidence: float = 0.6,
-    evidence: Mapping[str, Sequence[str]] = {},
+    rule: str = "",
+    quotes: Mapping[str, Sequence[str]] = {},
 ) -> ManagerDecision:
-    """`evidence` names, by agent, the findings worth quoting in the rationale."""
-    if not positions:
-        return ManagerDecision(
-            final_verdict=Verdict.UNCERTAIN,
-            confidence=0.0,
-            termination_reason=reason,
-            rationale=rationale.nobody_spoke(reason),
-            incomplete=True,
-        )
-    decision = _decide(reason, positions, trust, roster, mixed_content_min_confidence)
-    spoken = rationale.statements(positions, evidence)
-    return decision.model_copy(update={"rationale": f"{decision.rationale} Statements: {spoken}"})
-
-
-def majority_vote(positions: Sequence[Position], trust: Mapping[str, float]) -> str:
-    """Uncertain when nobody voted."""
-    groups = by_verdict(positions)
-    scores = _weighted_scores(positions, trust)
-    standards: tuple[Callable[[str], float], ...] = (
-        lambda verdict: len(groups[verdict]),
-        lambda verdict: verdict != Verdict.UNCERTAIN,
-        lambda verdict: mean_confidence(groups[verdict]),
-        lambda verdict: scores[verdict],
+    """
+    `rule` names the rule that ended the debate where the reason alone does not; `quotes`, by agent,
+    the findings worth quoting in the rationale.
+    """
+    if not case.positions:
+        return _no_verdict(case.panel, reason, rationale.nobody_spoke(reason))
+    spoken = f" Statements: {rationale.statements(case.positions, quotes)}"
+    if reason in UNDECIDED:
+        return _no_verdict(case.panel, reason, rationale.undecided(reason) + spoken)
+    name = stopped_by(reason, rule)
+    verdict, confidence, ground = ruling_of(decide_rule_for(case.panel, name), case)
+    out_of_budget = reason is TerminationReason.BUDGET_EXHAUSTED
+    nobody_knows = not out_of_budget and all(
+        one.verdict == case.panel.undecided == verdict for one in case.positions
     )
-    leaders = list(groups)
-    for standard in standards:
-        leaders = _leaders(leaders, standard)
-    return next((verdict for verdict in GRAVEST_FIRST if verdict in leaders), Verdict.UNCERTAIN)
-
-
-def _decide(
-    reason: TerminationReason,
-    positions: Sequence[Position],
-    trust: Mapping[str, float],
-    roster: Sequence[str],
-    mixed_content_min_confidence: float,
-) -> ManagerDecision:
-    match reason:
-        case TerminationReason.CONSENSUS_REACHED:
-            return _on_consensus(positions, trust)
-        case TerminationReason.STALEMATE | TerminationReason.NO_PROGRESS:
-            verdict, ground = _manager_decision(positions, trust, mixed_content_min_confidence)
-            return ManagerDecision(
-                final_verdict=verdict,
-                confidence=STANDSTILL_CONFIDENCE,
-                termination_reason=reason,
-                rationale=rationale.standstill(reason, ground),
-            )
-        case TerminationReason.HIGH_CONFIDENCE_DEADLOCK:
-            return _on_deadlock(positions, roster)
-        case TerminationReason.MAX_ROUNDS_REACHED | TerminationReason.BUDGET_EXHAUSTED:
-            verdict = majority_vote(positions, trust)
-            return ManagerDecision(
-                final_verdict=verdict,
-                confidence=MAJORITY_CONFIDENCE,
-                termination_reason=reason,
-                rationale=rationale.majority(reason, positions, verdict),
-                incomplete=reason is TerminationReason.BUDGET_EXHAUSTED,
-            )
-        case (
-            TerminationReason.CANCELLED
-            | TerminationReason.QUORUM_LOST
-            | TerminationReason.DEBATE_DISABLED
-        ):
-            return ManagerDecision(
-                final_verdict=Verdict.UNCERTAIN,
-                confidence=0.0,
-                termination_reason=reason,
-                rationale=rationale.undecided(reason),
-                incomplete=True,
-            )
-        case _:
-            assert_never(reason)
-
-
-def _on_consensus(positions: Sequence[Position], trust: Mapping[str, float]) -> ManagerDecision:
-    verdict = majority_vote(positions, trust)
-    holders = by_verdict(positions)[verdict]
-    confidence = _trusted_mean(holders, trust)
-    insufficient = verdict == Verdict.UNCERTAIN and len(holders) == len(positions)
+    if nobody_knows:
+        confidence = min(confidence, INSUFFICIENT_EVIDENCE_CONFIDENCE)
+        ground = rationale.insufficient_evidence(case.positions)
+    follow_ups = follow_ups_for(case.panel, name)
+    told = (rationale.stopped(reason, name, case.positions), ground, rationale.tasks(follow_ups))
     return ManagerDecision(
         final_verdict=verdict,
-        confidence=(
-            min(confidence, INSUFFICIENT_EVIDENCE_CONFIDENCE) if insufficient else confidence
-        ),
-        termination_reason=TerminationReason.CONSENSUS_REACHED,
-        rationale=(
-            rationale.insufficient_evidence(positions)
-            if insufficient
-            else rationale.consensus(positions, verdict)
-        ),
-        insufficient_evidence=insufficient,
-    )
-
-
-def _on_deadlock(positions: Sequence[Position], roster: Sequence[str]) -> ManagerDecision:
-    can_localize = LOCALIZER in roster
-    reason = TerminationReason.HIGH_CONFIDENCE_DEADLOCK
-    return ManagerDecision(
-        final_verdict=Verdict.MANIPULATED,
-        confidence=DEADLOCK_CONFIDENCE,
+        confidence=confidence,
         termination_reason=reason,
-        rationale=rationale.deadlock(positions, can_localize=can_localize),
-        follow_ups=(
-            FollowUp(agent=LOCALIZER, reason=reason, status=None if can_localize else "unassigned"),
+        rationale=" ".join(filter(None, told)) + spoken,
+        follow_ups=tuple(
+            FollowUp(
+                agent=task.persona,
+                action=task.action,
+                reason=reason,
+                status=None if seated else "unassigned",
+            )
+            for task, seated in follow_ups
         ),
+        insufficient_evidence=nobody_knows,
+        incomplete=out_of_budget,
     )
 
 
-def _manager_decision(
-    positions: Sequence[Position], trust: Mapping[str, float], min_confidence: float
-) -> tuple[str, str]:
-    confident = [each for each in positions if at_least(each.confidence, min_confidence)]
-    if {Verdict.AI_GENERATED, Verdict.AUTHENTIC} <= {each.verdict for each in confident}:
-        return Verdict.MANIPULATED, rationale.mixed_content(confident)
-    scores = _weighted_scores(positions, trust)
-    leaders = _leaders(list(scores), scores.__getitem__)
-    verdict = next(verdict for verdict in GRAVEST_FIRST if verdict in leaders)
-    return verdict, rationale.weighted_vote(scores, verdict, tied=len(leaders) > 1)
+def majority_vote(positions: Sequence[Position], panel: VerdictPanel) -> str:
+    """What most agents say, with nobody's rules; undecided when nobody voted."""
+    return plurality(positions, panel.trust, panel.verdicts or (panel.undecided,))
 
 
-def _weighted_scores(positions: Sequence[Position], trust: Mapping[str, float]) -> dict[str, float]:
-    return {
-        verdict: sum(_trust(holder, trust) * holder.confidence for holder in group)
-        for verdict, group in by_verdict(positions).items()
-    }
+def stopped_by(reason: TerminationReason, rule: str) -> str:
+    """The stop rule's name as `decide` and follow-ups know it."""
+    return rule if reason is TerminationReason.OWN_RULE else RULE_OF.get(reason, "")
 
 
-def _trusted_mean(holders: Sequence[Position], trust: Mapping[str, float]) -> float:
-    """The plain mean where no holder is trusted at all."""
-    total = sum(_trust(holder, trust) for holder in holders)
-    if total == 0:
-        return mean_confidence(holders)
-    return sum(_trust(holder, trust) * holder.confidence for holder in holders) / total
+def decide_rule_for(panel: VerdictPanel, stopped_by: str) -> DecideRule:
+    """`any` never covers a budget that was used up: then the statements so far are counted."""
+    own = panel.decide.get(stopped_by)
+    if own is not None:
+        return own
+    if stopped_by == RULE_OF[TerminationReason.BUDGET_EXHAUSTED]:
+        return OUT_OF_BUDGET
+    return panel.decide.get(ANY, WITHOUT_RULE)
 
 
-def _trust(position: Position, trust: Mapping[str, float]) -> float:
-    return trust.get(position.agent, UNKNOWN_AGENT_TRUST)
+def judge_for(panel: VerdictPanel, reason: TerminationReason, rule: str) -> str | None:
+    """Who is asked to decide; None where a rule does, or nothing is decided."""
+    if reason in UNDECIDED:
+        return None
+    found = decide_rule_for(panel, stopped_by(reason, rule))
+    return found.persona if isinstance(found, Judge) else None
 
 
-def _leaders(verdicts: Sequence[str], standard: Callable[[str], float]) -> list[str]:
-    """Those that share the highest value, up to the tolerance."""
-    best = max(map(standard, verdicts), default=0.0)
-    return [verdict for verdict in verdicts if at_least(standard(verdict), best)]
+def follow_ups_for(panel: VerdictPanel, stopped_by: str) -> tuple[rationale.Task, ...]:
+    """The tasks after this stop, and whether somebody is there to do each."""
+    return tuple(
+        rationale.Task(task, task.persona in panel.roster)
+        for task in panel.follow_ups
+        if task.after == stopped_by
+    )
+
+
+def _no_verdict(panel: VerdictPanel, reason: TerminationReason, why: str) -> ManagerDecision:
+    return ManagerDecision(
+        final_verdict=panel.undecided,
+        confidence=0.0,
+        termination_reason=reason,
+        rationale=why,
+        incomplete=True,
+    )

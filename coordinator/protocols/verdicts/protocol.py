@@ -1,22 +1,25 @@
 """Debates of verdicts as a protocol."""
 
-from dataclasses import replace
-
-from parley.bus.contracts.facts import Decided, Status
+from parley.bus.contracts.facts import Decided, TurnTaken
 from parley.bus.contracts.panel import PanelBase
 from parley.bus.contracts.verdicts.content import ManagerDecision
+from parley.bus.contracts.verdicts.own_rules import OWN_DECIDE_RULES, OWN_STOP_RULES
 from parley.bus.contracts.verdicts.panel import VerdictPanel
-from parley.coordinator.core.endings import Ending, ending_of
+from parley.bus.contracts.verdicts.rules import AllOf, OwnDecide, OwnStop
 from parley.coordinator.core.protocol import Answer, Course, Extent, Protocol
 from parley.coordinator.core.state import DebateState
-from parley.coordinator.protocols.verdicts.board import AFTERWARDS, Stand, board_of
-from parley.coordinator.protocols.verdicts.cobra import CobraAlgorithm, CobraResponse, cobra
-from parley.coordinator.protocols.verdicts.flow import advance, cancel, panel_of
+from parley.coordinator.protocols.verdicts.board import (
+    EPILOGUE,
+    board_of,
+    foreign_verdict,
+    panel_of,
+)
+from parley.coordinator.protocols.verdicts.flow import advance, cancel
 from parley.coordinator.protocols.verdicts.manager import majority_vote
 from parley.coordinator.protocols.verdicts.result import result_of
 
-# Beside the rounds: the opening, the follow-up and the manager's report.
-STEPS_BESIDE_ROUNDS = 3
+# Beside the rounds: the opening, the judge's ruling, the follow-up and the manager's report.
+STEPS_BESIDE_ROUNDS = 4
 
 
 def course_of(state: DebateState) -> Course:
@@ -29,43 +32,54 @@ def course_of(state: DebateState) -> Course:
         rounds=max(0, board.round),
         answer=Answer(decision.final_verdict) if decision else None,
         confidence=decision.confidence if decision else None,
-        before=Answer(majority_vote(opened, panel.trust)) if opened else None,
+        before=Answer(majority_vote(opened, panel)) if opened else None,
     )
 
 
 def extent_of(panel: PanelBase) -> Extent:
     assert isinstance(panel, VerdictPanel)
-    rounds = panel.params.max_rounds
+    rounds = panel.max_rounds
     return Extent(rounds + STEPS_BESIDE_ROUNDS, rounds, len(panel.personas))
 
 
-def merged_by_cobra(state: DebateState, algorithm: CobraAlgorithm | None) -> Ending:
-    """The ending with COBRA in the manager's place; only of a debate of verdicts that was decided."""
-    ending, panel = ending_of(state), state.running_panel
-    if not isinstance(panel, VerdictPanel) or ending.status is not Status.COMPLETED:
-        return ending
-    responses = [
-        CobraResponse(
-            stand.position.agent, stand.verdict, stand.confidence, _generation_score(stand)
-        )
-        for stand in board_of(state).standing
+def refusal(panel: PanelBase, turn: TurnTaken) -> str | None:
+    assert isinstance(panel, VerdictPanel)
+    foreign = foreign_verdict(turn.content, panel.verdicts)
+    if foreign is None:
+        return None
+    return f"the verdict {foreign!r} is none of the panel's: {', '.join(panel.verdicts)}"
+
+
+def lacks(panel: PanelBase) -> tuple[str, ...]:
+    """Rules of somebody's own that are not installed here, or not as they were recorded."""
+    assert isinstance(panel, VerdictPanel)
+    single = [
+        one for rule in panel.stop for one in (rule.rules if isinstance(rule, AllOf) else (rule,))
     ]
-    merged = cobra(responses, panel.trust, algorithm)
-    return replace(ending, answer=Answer(merged.final_verdict), confidence=merged.confidence)
-
-
-def _generation_score(stand: Stand) -> float | None:
-    score = stand.evidence.get("ai_generation_score")
-    return float(score) if isinstance(score, int | float) and 0 <= score <= 1 else None
+    found = [
+        *(
+            OWN_STOP_RULES.lack_of(one.name, one.digest)
+            for one in single
+            if isinstance(one, OwnStop)
+        ),
+        *(
+            OWN_DECIDE_RULES.lack_of(one.name, one.digest)
+            for one in panel.decide.values()
+            if isinstance(one, OwnDecide)
+        ),
+    ]
+    return tuple(one for one in found if one is not None)
 
 
 PROTOCOL = Protocol(
     name="verdicts",
-    rules=1,
+    rules=2,
     advance=advance,
     cancel=cancel,
     result=result_of,
     course=course_of,
     extent=extent_of,
-    epilogue=AFTERWARDS,
+    refusal=refusal,
+    lacks=lacks,
+    epilogue=EPILOGUE,
 )

@@ -27,11 +27,11 @@ from parley.coordinator.core.accounting import (
     usage_of,
 )
 from parley.coordinator.core.state import DebateState
-from parley.coordinator.protocols.verdicts.board import OPENING, Board, board_of
+from parley.coordinator.protocols.verdicts.board import OPENING, Board, board_of, panel_of
 from parley.coordinator.protocols.verdicts.disagreement import disagreements
-from parley.coordinator.protocols.verdicts.flow import panel_of, reason_of
+from parley.coordinator.protocols.verdicts.figures import figures_of
+from parley.coordinator.protocols.verdicts.flow import reason_of
 from parley.coordinator.protocols.verdicts.manager import majority_vote
-from parley.coordinator.protocols.verdicts.termination import evaluate
 from parley.coordinator.protocols.verdicts.turns import DebateTurn, turns_of
 
 
@@ -84,7 +84,7 @@ def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
     assert decision is None or isinstance(decision, ManagerDecision)
     reason = reason_of(state.terminated) if state.terminated else None
     final = decision.final_verdict if decision else None
-    vote = majority_vote(board.history[0], panel.trust) if _somebody_opened(board) else None
+    vote = majority_vote(board.history[0], panel) if _somebody_opened(board) else None
     agents, rounds = len(panel.personas), max(0, board.round)
     usage = usage_of(state)
     levels = disagreements(board.history)
@@ -101,7 +101,7 @@ def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
         disagreement_before=levels[0] if levels else 0.0,
         disagreement_after=levels[-1] if levels else 0.0,
         disagreement_history=levels,
-        unchanged_streak=evaluate(board.history, panel.params).unchanged_streak if levels else 0,
+        unchanged_streak=figures_of(board.history).unchanged_streak if levels else 0,
         final_verdicts={one.agent: one.verdict for one in board.positions},
         final_verdict=final,
         confidence=decision.confidence if decision else None,
@@ -114,8 +114,8 @@ def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
         changed_by_debate=final is not None and final != vote,
         brains=brains_of(state),
         nominal_llm_calls=agents * rounds,
-        nominal_llm_calls_without_early_stop=agents * panel.params.max_rounds,
-        early_stop_savings=_savings(state, rounds, panel.params.max_rounds),
+        nominal_llm_calls_without_early_stop=agents * panel.max_rounds,
+        early_stop_savings=_savings(state, rounds, panel.max_rounds),
         actual_llm_calls=usage.model_calls,
         usage=usage,
         usage_by_persona=usage_by_persona(state),

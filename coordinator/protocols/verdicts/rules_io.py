@@ -2,10 +2,12 @@
 The rules of verdict debates as filters: one validated object in, one object out.
 
 Here a number out of range, an unknown verdict or an agent named twice is the caller's mistake and
-is refused, unlike a brain's reply, which is repaired.
+is refused, unlike a brain's reply, which is repaired. Labels, trust, presets and the rules to decide
+by are those of the panel that the caller hands in.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Self, TypeVar
 
 from pydantic import (
@@ -13,37 +15,38 @@ from pydantic import (
     BeforeValidator,
     Field,
     JsonValue,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 
 from parley.bus.contracts.base import Contract, Share, Text, Token
 from parley.bus.contracts.declaration import TerminationDeclaration
+from parley.bus.contracts.panel import Persona
 from parley.bus.contracts.verdicts.content import FollowUp, TerminationReason
-from parley.bus.contracts.verdicts.panel import VerdictParams
+from parley.bus.contracts.verdicts.panel import VerdictPanel, VerdictParams, briefs_list
+from parley.bus.errors import BadInput
 from parley.coordinator.protocols.verdicts.cobra import (
     CobraAlgorithm,
     CobraResponse,
     CobraResult,
     cobra,
 )
+from parley.coordinator.protocols.verdicts.decide import Case, spread_of
 from parley.coordinator.protocols.verdicts.declare import declare
 from parley.coordinator.protocols.verdicts.disagreement import disagreements
-from parley.coordinator.protocols.verdicts.forensic_labels import Verdict
 from parley.coordinator.protocols.verdicts.manager import decide_verdict
 from parley.coordinator.protocols.verdicts.position import Position
-from parley.coordinator.protocols.verdicts.presets import PRESETS
-from parley.coordinator.protocols.verdicts.termination import evaluate
+from parley.coordinator.protocols.verdicts.termination import compile_stops, evaluate
 from parley.coordinator.protocols.verdicts.trust import resolve_trust
 
-AI_GENERATION_SCORE = "ai_generation_score"
 
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What the rules are applied under: a panel with everybody who can sit on it, its presets."""
 
-def _verdict(given: object) -> str:
-    verdict = Verdict.parse(given) if isinstance(given, str) else None
-    if verdict is None:
-        raise ValueError(f"unknown verdict {given!r}; known: {', '.join(Verdict)}")
-    return verdict
+    panel: VerdictPanel
+    presets: Mapping[str, VerdictParams]
 
 
 def _reason(given: object) -> object:
@@ -59,14 +62,26 @@ def _algorithm(given: object) -> object:
 StrictShare = Annotated[Share, Field(strict=True)]
 
 
+def _label(verdict: str, panel: VerdictPanel) -> str:
+    label = verdict.strip().lower()
+    if label not in panel.verdicts:
+        raise ValueError(f"unknown verdict {verdict!r}; known: {', '.join(panel.verdicts)}")
+    return label
+
+
 class PositionIn(Contract):
     agent: Token
-    verdict: Annotated[str, BeforeValidator(_verdict)]
+    verdict: str
     confidence: StrictShare
 
-    @property
-    def position(self) -> Position:
-        return Position(self.agent, self.verdict, self.confidence)
+    @field_validator("verdict")
+    @classmethod
+    def _is_one_of_the_labels(cls, verdict: str, info: ValidationInfo) -> str:
+        return _label(verdict, info.context.panel) if isinstance(info.context, Ground) else verdict
+
+    def position(self, panel: VerdictPanel) -> Position:
+        """Raises ValueError for a verdict that is none of the panel's; case does not matter."""
+        return Position(self.agent, _label(self.verdict, panel), self.confidence)
 
 
 class ManagerResponseIn(PositionIn):
@@ -80,23 +95,23 @@ class CobraResponseIn(PositionIn):
 
     @field_validator("evidence")
     @classmethod
-    def _score_is_a_share(cls, evidence: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        score = evidence.get(AI_GENERATION_SCORE)
-        if score is None:
-            return evidence
-        if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
-            raise ValueError(f"{AI_GENERATION_SCORE} must be a number from 0 to 1, not {score!r}")
+    def _scores_are_shares(
+        cls, evidence: dict[str, JsonValue], info: ValidationInfo
+    ) -> dict[str, JsonValue]:
+        labels = info.context.panel.labels if isinstance(info.context, Ground) else ()
+        for name in [one.measured_by for one in labels if one.measured_by is not None]:
+            score = evidence.get(name)
+            if score is not None and not _is_share(score):
+                raise ValueError(f"{name} must be a number from 0 to 1, not {score!r}")
         return evidence
 
-    @property
-    def response(self) -> CobraResponse:
-        score = self.evidence.get(AI_GENERATION_SCORE)
-        return CobraResponse(
-            self.agent,
-            self.verdict,
-            self.confidence,
-            float(score) if isinstance(score, int | float) else None,
-        )
+    def response(self, panel: VerdictPanel) -> CobraResponse:
+        position = self.position(panel)
+        return CobraResponse(*position, spread_of(panel, position.verdict, self.evidence))
+
+
+def _is_share(value: JsonValue) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 Entries = TypeVar("Entries", bound=tuple[PositionIn, ...])
@@ -124,16 +139,16 @@ class TerminateVerdictsIn(Contract):
     history: Annotated[tuple[Round, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _one_known_source_of_parameters(self) -> Self:
+    def _one_source_of_parameters(self) -> Self:
         if self.params is not None and self.preset is not None:
             raise ValueError("give params or a preset, not both")
-        if self.preset is not None and self.preset not in PRESETS:
-            raise ValueError(f"unknown preset {self.preset!r}; known: {', '.join(PRESETS)}")
         return self
 
-    @property
-    def effective_params(self) -> VerdictParams:
-        return self.params or PRESETS[self.preset or "default"]
+    def params_among(self, presets: Mapping[str, VerdictParams]) -> VerdictParams:
+        """Raises BadInput for a preset that is none of them."""
+        if self.preset is not None and self.preset not in presets:
+            raise BadInput(f"unknown preset {self.preset!r}; known: {', '.join(presets)}")
+        return self.params or presets[self.preset or "default"]
 
 
 class TerminateVerdictsOut(Contract):
@@ -174,9 +189,11 @@ class CobraIn(Contract):
 CobraOut = CobraResult
 
 
-def answer_terminate_verdicts(given: TerminateVerdictsIn) -> TerminateVerdictsOut:
-    history = tuple(_standing_after_each(given.history))
-    evaluation = evaluate(history, given.effective_params)
+def answer_terminate_verdicts(given: TerminateVerdictsIn, ground: Ground) -> TerminateVerdictsOut:
+    """By the brief's stop rules. Raises BadInput for an unknown preset."""
+    history = tuple(_standing_after_each(given.history, ground.panel))
+    params = given.params_among(ground.presets)
+    evaluation = evaluate(history, compile_stops(briefs_list(params)))
     return TerminateVerdictsOut(
         terminate=evaluation.terminate,
         reason=evaluation.reason,
@@ -189,16 +206,17 @@ def answer_terminate_verdicts(given: TerminateVerdictsIn) -> TerminateVerdictsOu
     )
 
 
-def answer_manager(given: ManagerIn) -> ManagerOut:
+def answer_manager(given: ManagerIn, ground: Ground) -> ManagerOut:
     """Raises BadInput when `trust` names an agent that gave no response."""
     roster = tuple(response.agent for response in given.responses)
-    trust, warnings = resolve_trust(roster, given.trust)
+    trust, warnings = resolve_trust(roster, given.trust, ground.panel.trust)
+    seats = tuple(Persona(name=name) for name in roster) or ground.panel.personas
+    panel = ground.panel.model_copy(update={"personas": seats, "trust": trust})
+    positions = tuple(response.position(panel) for response in given.responses)
     decision = decide_verdict(
         given.reason,
-        tuple(response.position for response in given.responses),
-        trust,
-        roster=roster,
-        evidence={response.agent: response.arguments for response in given.responses},
+        Case(panel, (positions,)),
+        quotes={response.agent: response.arguments for response in given.responses},
     )
     return ManagerOut(
         final_verdict=decision.final_verdict,
@@ -211,14 +229,16 @@ def answer_manager(given: ManagerIn) -> ManagerOut:
     )
 
 
-def answer_cobra(given: CobraIn) -> CobraOut:
-    return cobra(
-        tuple(response.response for response in given.responses), given.trust, given.algorithm
-    )
+def answer_cobra(given: CobraIn, ground: Ground) -> CobraOut:
+    panel = ground.panel
+    responses = tuple(response.response(panel) for response in given.responses)
+    return cobra(responses, given.trust, panel.verdicts, given.algorithm)
 
 
-def _standing_after_each(rounds: Sequence[Round]) -> Iterator[tuple[Position, ...]]:
+def _standing_after_each(
+    rounds: Sequence[Round], panel: VerdictPanel
+) -> Iterator[tuple[Position, ...]]:
     standing: dict[str, Position] = {}
     for entries in rounds:
-        standing |= {entry.agent: entry.position for entry in entries}
+        standing |= {entry.agent: entry.position(panel) for entry in entries}
         yield tuple(standing.values())

@@ -1,13 +1,9 @@
 """How far each agent is trusted, a share of one; it weighs votes, never who may speak."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 from parley.bus.errors import BadInput
 
-DEFAULT_TRUST: Mapping[str, float] = MappingProxyType(
-    {"frequency": 0.85, "noise": 0.80, "watermark": 0.85, "fatformer": 0.85, "spatial": 0.85}
-)
 UNKNOWN_AGENT_TRUST = 0.5
 
 # An agent of earlier panels: their configurations still name it.
@@ -15,9 +11,13 @@ RETIRED_AGENT = "semantic"
 
 
 def resolve_trust(
-    roster: Sequence[str], overrides: Mapping[str, float]
+    roster: Sequence[str], overrides: Mapping[str, float], usual: Mapping[str, float] = {}
 ) -> tuple[dict[str, float], tuple[str, ...]]:
-    """The trust in every agent of the roster, and warnings about overrides that were dropped."""
+    """
+    The trust in every agent of the roster, and warnings about overrides that were dropped.
+
+    `usual` is the trust in whom no override names.
+    """
     strangers = [agent for agent in overrides if agent not in roster]
     unknown = [agent for agent in strangers if agent != RETIRED_AGENT]
     if unknown:
@@ -26,8 +26,7 @@ def resolve_trust(
             f"but the roster is: {', '.join(roster) or 'empty'}"
         )
     resolved = {
-        agent: overrides.get(agent, DEFAULT_TRUST.get(agent, UNKNOWN_AGENT_TRUST))
-        for agent in roster
+        agent: overrides.get(agent, usual.get(agent, UNKNOWN_AGENT_TRUST)) for agent in roster
     }
     return resolved, tuple(
         f"trust for {agent!r} is ignored: no panel has that agent any more" for agent in strangers

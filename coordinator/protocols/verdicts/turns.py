@@ -6,7 +6,12 @@ from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Abstained
 from parley.bus.contracts.verdicts.content import Reply, ResponseType, RoundRequest
 from parley.coordinator.core.state import DebateState, Heard, Step
-from parley.coordinator.protocols.verdicts.board import Stand, finished_rounds, stand_after
+from parley.coordinator.protocols.verdicts.board import (
+    Stand,
+    finished_rounds,
+    panel_of,
+    stand_after,
+)
 
 
 class DebateTurn(Contract):
@@ -26,12 +31,13 @@ class DebateTurn(Contract):
 
 def turns_of(state: DebateState) -> tuple[DebateTurn, ...]:
     """Of the rounds; opening statements are no turns."""
+    verdicts = panel_of(state).verdicts
     standing: dict[str, Stand] = {}
     turns = []
     for number, step in enumerate(finished_rounds(state)):
         for heard in step.heard:
             before = standing.get(heard.said.persona)
-            after = stand_after(before, heard) or before
+            after = stand_after(before, heard, verdicts) or before
             if after is not None:
                 standing[heard.said.persona] = after
             if number > 0:

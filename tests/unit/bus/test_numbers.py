@@ -21,9 +21,9 @@ EXTREMES = (1.7e308, -1.7e308, math.inf, -math.inf, math.nan, 10**400, -(10**400
 # Beyond any moment in nanoseconds.
 LARGEST = 10**20
 # What an agent measured or concluded, as it said it: finite, and never added up.
-AS_SAID = {"evidence", "conclusion", "unresolved_conflicts"}
+AS_SAID = {"evidence", "conclusion", "unresolved_conflicts", "value", "threshold"}
 # Written by a coordinator or a batch only.
-FIGURES = {"thresholds", "values", "output", "call_metadata"}
+FIGURES = {"thresholds", "values", "output", "call_metadata", "brief", "params"}
 
 
 def models() -> list[type[Contract]]:

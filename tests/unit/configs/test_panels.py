@@ -14,6 +14,7 @@ def verdicts(resolution: Resolution) -> VerdictPanel:
 
 SMALL = """
 protocol: verdicts
+labels: [{name: stop, tone: bad}, {name: go, tone: good}]
 personas: [{name: left}, {name: right}, {name: centre}]
 params: {max_rounds: 4}
 """
@@ -115,8 +116,11 @@ def test_the_users_panels_stand_beside_the_built_in_ones(tmp_path: Path) -> None
     assert panel.trust == {}
 
 
-def test_the_users_panel_replaces_a_built_in_one(tmp_path: Path) -> None:
+def test_the_users_panel_replaces_a_built_in_one_only_where_it_says_so(tmp_path: Path) -> None:
     (tmp_path / "forensic.yaml").write_text(SMALL)
+    with pytest.raises(BadInput, match=r"'forensic' is a built-in panel.*`replaces: true`"):
+        resolve("forensic", panels_dir=tmp_path)
+    (tmp_path / "forensic.yaml").write_text(f"{SMALL}replaces: true\n")
     assert resolve("forensic", panels_dir=tmp_path).panel.roster == ("left", "right", "centre")
 
 
@@ -150,6 +154,7 @@ colour: red
         "personas.0: unknown key 'speciallity': did you mean 'speciality'?",
         "deadline_s: should be greater than 0 (got -1)",
         "protocol: is missing",
+        "labels: is missing",
         "params.max_rounds: should be greater than or equal to 1 (got 0)",
         "params.consensus_threshold: should be a finite number (got nan)",
         "params: unknown key 'max_rond': did you mean 'max_rounds'?",

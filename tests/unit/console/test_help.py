@@ -13,6 +13,7 @@ GROUPS = {
     "config": ("check",),
     "memory": ("export",),
     "models": ("fetch", "list", "serve"),
+    "new": ("panel",),
     "prompts": ("show",),
     "infra": ("plan", "apply", "accounts"),
     "dlq": ("list", "show", "redrive", "drop"),

@@ -6,6 +6,8 @@ import pytest
 from parley.configs.panels import BUILT_IN
 from tests.unit.console.calling import Call
 
+LABELS = "labels: [{name: stop}, {name: go}]"
+
 
 @pytest.fixture(autouse=True)
 def empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -14,7 +16,7 @@ def empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_panels_are_listed_and_described(parley: Call, tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(
-        "title: Mine\nprotocol: verdicts\npersonas: [{name: me}, {name: you}]"
+        f"title: Mine\nprotocol: verdicts\n{LABELS}\npersonas: [{{name: me}}, {{name: you}}]"
     )
     listed = parley("panels", "--panels", tmp_path).out.splitlines()
     assert "forensic      Is this image authentic, manipulated or generated?" in listed
@@ -39,7 +41,8 @@ def test_config_check_without_files(parley: Call, tmp_path: Path) -> None:
     called = parley("config", "check")
     assert called.code == 0
     panels = sorted(BUILT_IN.glob("*.yaml"))
-    assert called.out == "".join(f"{path}: good\n" for path in panels) + "settings: good\n"
+    said = [line for line in called.out.splitlines() if not line.startswith("  note: ")]
+    assert said == [*(f"{path}: good" for path in panels), "settings: good"]
     (tmp_path / "parley.yaml").write_text("nats: {replicas: 7}")
     assert "parley.yaml: nats.replicas: " in parley("config", "check").err
 
@@ -65,7 +68,9 @@ def test_config_check_reports_seats_that_are_none(
 def test_seats_on_panels_of_ones_own_are_known(parley: Call, tmp_path: Path) -> None:
     own = tmp_path / "panels"
     own.mkdir()
-    (own / "mine.yaml").write_text("protocol: verdicts\npersonas: [{name: me}, {name: you}]")
+    (own / "mine.yaml").write_text(
+        f"protocol: verdicts\n{LABELS}\npersonas: [{{name: me}}, {{name: you}}]"
+    )
     (own / "broken.yaml").write_text("protocol: none\npersonas: []")
     (tmp_path / "seats.yaml").write_text(
         "model: {seats: {mine/me: {name: m}, broken/x: {name: m}}}\npanels: panels"
@@ -116,8 +121,10 @@ def test_the_demo_is_well_formed(parley: Call) -> None:
 
 def test_the_settings_may_name_the_directory_of_panels(parley: Call, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "own.yaml").write_text("protocol: verdicts\npersonas: [{name: me}]")
+    (tmp_path / "mine" / "own.yaml").write_text(
+        f"protocol: verdicts\n{LABELS}\npersonas: [{{name: me}}]"
+    )
     (tmp_path / "parley.yaml").write_text("panels: mine")
-    (tmp_path / "s.yaml").write_text("panel: own\nrounds: [{me: [authentic, .9]}]")
+    (tmp_path / "s.yaml").write_text("panel: own\nrounds: [{me: [go, .9]}]")
     assert "own" in parley("panels").out
     assert json.loads(parley("simulate", "s.yaml", "--json").out)["panel"] == "own"

@@ -159,7 +159,12 @@ def deliberation_requests(said: str):
 
 def forensic_requests(said: str):
     reason = "high_confidence_deadlock"
-    found = FollowUp(agent="spatial", reason=reason, answer=Localization(summary=said))
+    found = FollowUp(
+        agent="spatial",
+        action="localize_manipulation",
+        reason=reason,
+        answer=Localization(summary=said),
+    )
     decision = ManagerDecision(
         final_verdict="manipulated",
         confidence=0.7,

@@ -38,10 +38,9 @@ from parley.coordinator.core.backtest import Change, Redecided, Unknown, record
 from parley.coordinator.core.backtest import redecide as redecide_recording
 from parley.coordinator.core.endings import ending_of
 from parley.coordinator.core.reducer import fold
-from parley.coordinator.protocols.verdicts.presets import PRESETS
 from tests import absa_debates, deliberations
 from tests.absa_scenarios import SCENARIOS, Scenario
-from tests.debates import DEADLOCK, STALEMATE, panel, play, play_on
+from tests.debates import DEADLOCK, PRESETS, STALEMATE, panel, play, play_on
 from tests.recordings import recorded_debate
 from tests.unit.agents.deliberation.test_properties import iterations
 from tests.unit.coordinator.protocols.absa.flow.test_properties import TEXT, scripts

@@ -6,9 +6,8 @@ from parley.bus.contracts.declaration import (
     TerminationType,
 )
 from parley.bus.contracts.verdicts.content import TerminationReason
-from parley.bus.contracts.verdicts.panel import VerdictParams
 from parley.coordinator.protocols.verdicts.declare import declare, declare_operational
-from parley.coordinator.protocols.verdicts.termination import evaluate
+from parley.coordinator.protocols.verdicts.termination import evaluate, stops_of
 from tests.vectors_a import VECTORS, Vector
 
 TYPES = {
@@ -50,7 +49,7 @@ def redo(declaration: TerminationDeclaration) -> str:
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.id)
 def test_every_declaration_of_a_debate_can_be_redone_from_its_numbers(vector: Vector) -> None:
     for played in range(vector.rounds + 1):
-        evaluation = evaluate(vector.history[: played + 1], vector.params)
+        evaluation = evaluate(vector.history[: played + 1], stops_of(vector.panel))
         declaration = declare(evaluation, basis=(1, 2), axes=("pixels",))
         assert declaration.details.rule == redo(declaration)
         assert declaration.details.rule in declaration.justification
@@ -62,7 +61,9 @@ def test_every_declaration_of_a_debate_can_be_redone_from_its_numbers(vector: Ve
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.id)
 def test_the_last_declaration_terminates(vector: Vector) -> None:
-    declaration = declare(evaluate(vector.history, vector.params), basis=(4, 7), axes=("grid",))
+    declaration = declare(
+        evaluate(vector.history, stops_of(vector.panel)), basis=(4, 7), axes=("grid",)
+    )
     assert declaration.terminates
     assert declaration.termination_type is TYPES[vector.reason]
     assert declaration.details.rule == vector.reason.value
@@ -77,7 +78,9 @@ def test_the_last_declaration_terminates(vector: Vector) -> None:
 
 def test_going_on_is_declared_too() -> None:
     scenario = VECTORS[3]
-    declaration = declare(evaluate(scenario.history[:2], VerdictParams()), basis=(), axes=())
+    declaration = declare(
+        evaluate(scenario.history[:2], stops_of(scenario.panel)), basis=(), axes=()
+    )
     assert declaration.termination_status is TerminationStatus.CONTINUE
     assert declaration.termination_type is TerminationType.ANSWER_CONVERGENCE
     assert declaration.details.unmet == ("consensus",)
@@ -86,18 +89,22 @@ def test_going_on_is_declared_too() -> None:
     assert declaration.termination_rationale.semantic_expansion_delta == 0.25
     assert declaration.termination_rationale.decision_sensitivity is None
     assert declaration.justification == (
-        "Decision after round 1: continue. No rule ends the debate: disagreement is 0.667 "
-        "(consensus needs less than 0.3 and more than 0.5 of the agents behind one verdict, which "
-        "has 0.5), 0 of 2 unchanged rounds, round 1 of 3."
+        "Decision after round 1: continue. No rule ends the debate: "
+        "disagreement 0.667 is not below 0.3, majority share 0.5 is not above 0.5, "
+        "unchanged streak 0 is not at least 2, mean confidence of ai generated 0.7 is not above 0.85, "
+        "mean confidence of manipulated 0.75 is not above 0.85, "
+        "mean confidence of uncertain 0.5 is not above 0.85, confident groups 0 is not at least 2, "
+        "round 1 is not at least 3, changed in debate yes is not no, round 1 is not at least 3."
     )
 
 
 def test_a_deadlock_names_the_groups() -> None:
     scenario = VECTORS[2]
-    declaration = declare(evaluate(scenario.history, scenario.params), basis=(), axes=())
+    declaration = declare(evaluate(scenario.history, stops_of(scenario.panel)), basis=(), axes=())
     assert declaration.justification == (
-        "Stopped by high_confidence_deadlock after round 1: 2 groups with different verdicts have "
-        "a mean confidence above 0.85 (ai_generated 0.92, authentic 0.88)."
+        "Stopped by high_confidence_deadlock after round 1: "
+        "mean confidence of ai generated 0.92 is above 0.85, "
+        "mean confidence of authentic 0.88 is above 0.85, confident groups 2 is at least 2."
     )
 
 

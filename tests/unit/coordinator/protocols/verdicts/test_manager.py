@@ -1,12 +1,31 @@
+from collections.abc import Mapping, Sequence
+
 import pytest
 
 from parley.agents.forensic.labels import Verdict
-from parley.bus.contracts.verdicts.content import TerminationReason
+from parley.bus.contracts.verdicts.content import ManagerDecision, TerminationReason
 from parley.bus.errors import BadInput
+from parley.coordinator.protocols.verdicts.decide import Case
 from parley.coordinator.protocols.verdicts.manager import decide_verdict, majority_vote
 from parley.coordinator.protocols.verdicts.position import Position
-from parley.coordinator.protocols.verdicts.trust import DEFAULT_TRUST, resolve_trust
+from parley.coordinator.protocols.verdicts.trust import resolve_trust
+from tests.debates import TRUST, panel
 from tests.vectors_a import AI, AUTH, FOUR, MANI, UNSURE, Said
+
+
+def decided(  # noqa: PLR0913
+    reason: TerminationReason,
+    positions: Sequence[Position],
+    trust: Mapping[str, float],
+    *,
+    roster: Sequence[str],
+    mixed: float = 0.6,
+    evidence: Mapping[str, Sequence[str]] = {},
+) -> ManagerDecision:
+    """By the forensic panel's rules."""
+    chosen = panel(roster, mixed_content_min_confidence=mixed)
+    chosen = chosen.model_copy(update={"trust": dict(trust)})
+    return decide_verdict(reason, Case(chosen, (tuple(positions),)), quotes=evidence)
 
 
 def stand(*said: Said) -> tuple[Position, ...]:
@@ -28,7 +47,7 @@ def stand(*said: Said) -> tuple[Position, ...]:
     ],
 )
 def test_majority_vote(positions: tuple[Position, ...], expected: Verdict) -> None:
-    assert majority_vote(positions, DEFAULT_TRUST) == expected
+    assert majority_vote(positions, panel(FOUR)) == expected
 
 
 @pytest.mark.parametrize(
@@ -51,23 +70,23 @@ def test_manager_decision_at_a_standstill(
     positions: tuple[Position, ...], expected: Verdict
 ) -> None:
     for reason in (TerminationReason.STALEMATE, TerminationReason.NO_PROGRESS):
-        decision = decide_verdict(reason, positions, DEFAULT_TRUST, roster=FOUR)
+        decision = decided(reason, positions, TRUST, roster=FOUR)
         assert (decision.final_verdict, decision.confidence) == (expected, 0.60)
 
 
 def test_the_threshold_for_mixed_content_can_be_set() -> None:
-    decision = decide_verdict(
+    decision = decided(
         TerminationReason.STALEMATE,
         stand((AI, 0.8), (AUTH, 0.5)),
-        DEFAULT_TRUST,
+        TRUST,
         roster=FOUR,
-        mixed_content_min_confidence=0.5,
+        mixed=0.5,
     )
     assert decision.final_verdict == MANI
 
 
 def test_consensus_confidence_is_weighted_by_trust() -> None:
-    decision = decide_verdict(
+    decision = decided(
         TerminationReason.CONSENSUS_REACHED,
         (Position("a", AI, 1.0), Position("b", AI, 0.5), Position("c", AUTH, 1.0)),
         {"a": 0.9, "b": 0.1, "c": 1.0},
@@ -78,7 +97,7 @@ def test_consensus_confidence_is_weighted_by_trust() -> None:
 
 
 def test_consensus_of_agents_nobody_trusts_takes_the_plain_mean() -> None:
-    decision = decide_verdict(
+    decision = decided(
         TerminationReason.CONSENSUS_REACHED,
         (Position("a", AI, 1.0), Position("b", AI, 0.5)),
         {"a": 0.0, "b": 0.0},
@@ -89,10 +108,10 @@ def test_consensus_of_agents_nobody_trusts_takes_the_plain_mean() -> None:
 
 @pytest.mark.parametrize(("confidence", "expected"), [(0.9, 0.30), (0.2, 0.2)])
 def test_unanimous_uncertainty_is_insufficient_evidence(confidence: float, expected: float) -> None:
-    decision = decide_verdict(
+    decision = decided(
         TerminationReason.CONSENSUS_REACHED,
         stand((UNSURE, confidence), (UNSURE, confidence)),
-        DEFAULT_TRUST,
+        TRUST,
         roster=FOUR,
     )
     assert decision.final_verdict == UNSURE
@@ -104,10 +123,10 @@ def test_unanimous_uncertainty_is_insufficient_evidence(confidence: float, expec
 def test_a_deadlock_asks_spatial_for_the_region(
     roster: tuple[str, ...], status: str | None
 ) -> None:
-    decision = decide_verdict(
+    decision = decided(
         TerminationReason.HIGH_CONFIDENCE_DEADLOCK,
         stand((AI, 0.92), (AUTH, 0.88)),
-        DEFAULT_TRUST,
+        TRUST,
         roster=roster,
     )
     (task,) = decision.follow_ups
@@ -127,15 +146,15 @@ def test_a_debate_stopped_from_outside_is_incomplete(
     reason: TerminationReason, verdict: Verdict, confidence: float
 ) -> None:
     positions = stand((AI, 0.9), (AI, 0.8), (AUTH, 0.7))
-    decision = decide_verdict(reason, positions, DEFAULT_TRUST, roster=FOUR)
+    decision = decided(reason, positions, TRUST, roster=FOUR)
     assert (decision.final_verdict, decision.confidence) == (verdict, confidence)
     assert decision.incomplete
-    assert "noise says AI-generated (80% confident)" in decision.rationale
+    assert "noise says ai generated (80% confident)" in decision.rationale
 
 
 @pytest.mark.parametrize("reason", TerminationReason)
 def test_without_statements_there_is_no_verdict(reason: TerminationReason) -> None:
-    decision = decide_verdict(reason, (), {}, roster=FOUR)
+    decision = decided(reason, (), {}, roster=FOUR)
     assert (decision.final_verdict, decision.confidence) == (Verdict.UNCERTAIN, 0.0)
     assert decision.incomplete
     assert decision.follow_ups == ()
@@ -143,53 +162,51 @@ def test_without_statements_there_is_no_verdict(reason: TerminationReason) -> No
 
 
 def test_the_rationale_of_a_stalemate_quotes_everybody_with_key_evidence() -> None:
-    decision = decide_verdict(
+    decision = decided(
         TerminationReason.STALEMATE,
         stand((AI, 0.85), (AUTH, 0.80)),
-        DEFAULT_TRUST,
+        TRUST,
         roster=FOUR,
         evidence={"frequency": ["periodic grid in the spectrum.", "no camera pattern"]},
     )
     assert decision.rationale == (
-        "The agents did not agree, and they stopped changing their verdicts, so the manager "
-        "decided. Some agents are confident that the image is AI-generated (frequency 85%), others "
-        "that it is authentic (noise 80%). Both can be right about different parts: this points to "
-        "mixed content, a real photo with AI-generated objects, hence manipulated. Statements: "
-        "frequency says AI-generated (85% confident, key evidence: periodic grid in the spectrum, "
+        "The agents did not agree, and they stopped changing their verdicts. Some agents are sure of "
+        "ai generated (frequency 85%), others of authentic (noise 80%): both can be right about "
+        "different parts, as in a real photo with generated objects, hence manipulated. Statements: "
+        "frequency says ai generated (85% confident, key evidence: periodic grid in the spectrum, "
         "no camera pattern); noise says authentic (80% confident)."
     )
 
 
 def test_the_rationale_of_a_vote_shows_its_distribution() -> None:
     positions = stand((AI, 0.8), (MANI, 0.7), (MANI, 0.65), (UNSURE, 0.5))
-    decision = decide_verdict(
-        TerminationReason.MAX_ROUNDS_REACHED, positions, DEFAULT_TRUST, roster=FOUR
-    )
+    decision = decided(TerminationReason.MAX_ROUNDS_REACHED, positions, TRUST, roster=FOUR)
     assert decision.rationale.startswith(
-        "The debate stopped because the last round ended without agreement, so the votes were "
-        "counted: manipulated 2, AI-generated 1, uncertain 1. Most votes are for manipulated."
+        "The last round ended without agreement. The votes were counted: manipulated 2, "
+        "ai generated 1, uncertain 1. The verdict is manipulated, with most of the votes."
     )
 
 
 def test_the_rationale_of_a_consensus_says_whether_it_is_unanimous() -> None:
     def text(*said: Said) -> str:
         reason = TerminationReason.CONSENSUS_REACHED
-        return decide_verdict(reason, stand(*said), DEFAULT_TRUST, roster=FOUR).rationale
+        return decided(reason, stand(*said), TRUST, roster=FOUR).rationale
 
-    assert text((AI, 0.8), (AI, 0.8)).startswith("All 2 agents agree: the verdict is AI-generated.")
+    assert text((AI, 0.8), (AI, 0.8)).startswith("All 2 agents agree: the verdict is ai generated.")
     assert text((AI, 0.8), (AI, 0.8), (AUTH, 0.7)).startswith(
-        "A majority agrees: 2 of 3 agents hold the verdict AI-generated."
+        "The votes were counted: ai generated 2, authentic 1. The verdict is ai generated, with more "
+        "than half of the votes."
     )
 
 
 def test_trust_is_complete_for_the_roster() -> None:
-    trust, warnings = resolve_trust(("frequency", "noise", "stranger"), {"noise": 0.3})
+    trust, warnings = resolve_trust(("frequency", "noise", "stranger"), {"noise": 0.3}, TRUST)
     assert trust == {"frequency": 0.85, "noise": 0.3, "stranger": 0.5}
     assert warnings == ()
 
 
 def test_default_trust() -> None:
-    trust, _ = resolve_trust((*FOUR, "fatformer"), {})
+    trust, _ = resolve_trust((*FOUR, "fatformer"), {}, TRUST)
     assert trust == {
         "frequency": 0.85,
         "noise": 0.80,
@@ -205,7 +222,7 @@ def test_trust_in_an_agent_outside_the_roster_is_refused() -> None:
 
 
 def test_the_retired_agent_is_dropped_with_a_warning() -> None:
-    trust, warnings = resolve_trust(FOUR, {"semantic": 0.9, "noise": 0.7})
+    trust, warnings = resolve_trust(FOUR, {"semantic": 0.9, "noise": 0.7}, TRUST)
     assert trust == {"frequency": 0.85, "noise": 0.7, "watermark": 0.85, "spatial": 0.85}
     assert len(warnings) == 1
     assert "'semantic'" in warnings[0]

@@ -3,14 +3,17 @@ from hypothesis import strategies as st
 
 from parley.agents.forensic.labels import Verdict
 from parley.bus.contracts.verdicts.content import TerminationReason
-from parley.bus.contracts.verdicts.panel import VerdictParams
+from parley.bus.contracts.verdicts.panel import VerdictParams, briefs_list
+from parley.bus.contracts.verdicts.rules import REASONS
 from parley.coordinator.protocols.verdicts.challenges import challenges
 from parley.coordinator.protocols.verdicts.cobra import CobraAlgorithm, CobraResponse, cobra
+from parley.coordinator.protocols.verdicts.decide import Case
 from parley.coordinator.protocols.verdicts.declare import declare
 from parley.coordinator.protocols.verdicts.disagreement import disagreement, disagreements
 from parley.coordinator.protocols.verdicts.manager import decide_verdict, majority_vote
 from parley.coordinator.protocols.verdicts.position import Position
-from parley.coordinator.protocols.verdicts.termination import PRIORITY, evaluate
+from parley.coordinator.protocols.verdicts.termination import Stops, compile_stops, evaluate
+from tests.debates import panel
 from tests.vectors_a import FOUR
 
 ROSTER = (*FOUR, "fatformer")
@@ -35,6 +38,12 @@ params = st.builds(
     high_confidence_threshold=shares,
     consensus_needs_majority=st.booleans(),
 )
+
+
+def stops(params: VerdictParams) -> Stops:
+    return compile_stops(briefs_list(params))
+
+
 histories = st.lists(a_room(), min_size=1, max_size=8)
 trusts = st.dictionaries(st.sampled_from(ROSTER), shares)
 
@@ -44,10 +53,10 @@ trusts = st.dictionaries(st.sampled_from(ROSTER), shares)
 def test_evaluation_always_ends_at_the_cap_with_exactly_one_reason(
     history: list[Room], params: VerdictParams
 ) -> None:
-    evaluation = evaluate(history, params)
+    evaluation = evaluate(history, stops(params))
     assert evaluation.terminate is (evaluation.reason is not None)
     assert evaluation.terminate or len(history) <= params.max_rounds
-    assert evaluation.reason in {None, *(reason for reason, _ in PRIORITY)}
+    assert evaluation.reason in {None, *REASONS.values()}
     assert 0 <= evaluation.unchanged_streak <= evaluation.round == len(history) - 1
     assert 0 <= evaluation.changed_share <= 1
     assert evaluation.disagreement == disagreements(history)[-1]
@@ -58,7 +67,7 @@ def test_evaluation_always_ends_at_the_cap_with_exactly_one_reason(
 @modest
 @given(histories, params)
 def test_every_evaluation_can_be_declared(history: list[Room], params: VerdictParams) -> None:
-    evaluation = evaluate(history, params)
+    evaluation = evaluate(history, stops(params))
     declaration = declare(evaluation, basis=(), axes=())
     assert declaration.terminates is evaluation.terminate
     assert evaluation.rule in declaration.justification
@@ -69,9 +78,11 @@ def test_every_evaluation_can_be_declared(history: list[Room], params: VerdictPa
 def test_consensus_names_a_verdict_of_more_than_half(
     history: list[Room], params: VerdictParams
 ) -> None:
-    evaluation = evaluate(history, params.model_copy(update={"consensus_needs_majority": True}))
+    evaluation = evaluate(
+        history, stops(params.model_copy(update={"consensus_needs_majority": True}))
+    )
     if evaluation.reason is TerminationReason.CONSENSUS_REACHED:
-        winner = majority_vote(history[-1], {})
+        winner = majority_vote(history[-1], panel(ROSTER))
         assert 2 * sum(position.verdict == winner for position in history[-1]) > len(history[-1])
 
 
@@ -103,9 +114,9 @@ def test_each_pair_that_differs_has_exactly_one_challenge(room: Room) -> None:
 def test_manager_is_total(
     reason: TerminationReason, room: Room, trust: dict[str, float], mixed: float
 ) -> None:
-    decision = decide_verdict(
-        reason, room, trust, roster=ROSTER, mixed_content_min_confidence=mixed
-    )
+    chosen = panel(ROSTER, mixed_content_min_confidence=mixed)
+    chosen = chosen.model_copy(update={"trust": trust})
+    decision = decide_verdict(reason, Case(chosen, (room,)))
     assert 0 <= decision.confidence <= 1
     assert decision.termination_reason is reason
     assert all(position.agent in decision.rationale for position in room)
@@ -119,7 +130,7 @@ def test_cobra_is_total(
     room: Room, trust: dict[str, float], algorithm: CobraAlgorithm | None, score: float | None
 ) -> None:
     responses = [CobraResponse(each.agent, each.verdict, each.confidence, score) for each in room]
-    result = cobra(responses, trust, algorithm)
+    result = cobra(responses, trust, list(Verdict), algorithm)
     assert 0 <= result.confidence <= 1
     assert 0 <= result.disagreement_level <= 1
     assert set(result.agent_weights) == {each.agent for each in room}

@@ -6,6 +6,7 @@ from pydantic import ValidationError
 
 from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.bus.errors import BadInput
+from parley.console.cli.commands.rules import ground
 from parley.coordinator.protocols.verdicts.rules_io import (
     CobraIn,
     ManagerIn,
@@ -15,6 +16,8 @@ from parley.coordinator.protocols.verdicts.rules_io import (
     answer_terminate_verdicts,
 )
 from tests.vectors_a import VECTORS, Vector
+
+GROUND = ground()
 
 
 def entry(agent: str, verdict: Any, confidence: Any) -> dict[str, Any]:
@@ -34,7 +37,8 @@ def test_terminate_verdicts_and_manager_reproduce_the_vectors(vector: Vector) ->
         {"params": vector.params.model_dump()} if vector.overrides else {"preset": vector.preset}
     )
     ended = answer_terminate_verdicts(
-        TerminateVerdictsIn.model_validate_json(json.dumps({**params, "history": rounds}))
+        TerminateVerdictsIn.model_validate_json(json.dumps({**params, "history": rounds})),
+        GROUND,
     )
     assert (ended.terminate, ended.reason) == (True, vector.reason)
     assert ended.disagreement_history == pytest.approx(vector.disagreement_history)
@@ -44,7 +48,8 @@ def test_terminate_verdicts_and_manager_reproduce_the_vectors(vector: Vector) ->
     decided = answer_manager(
         ManagerIn.model_validate_json(
             json.dumps({"reason": vector.reason.value, "responses": rounds[-1]})
-        )
+        ),
+        GROUND,
     )
     assert decided.final_verdict == vector.verdict
     assert decided.confidence == pytest.approx(vector.confidence, abs=1e-4)
@@ -52,7 +57,9 @@ def test_terminate_verdicts_and_manager_reproduce_the_vectors(vector: Vector) ->
 
 
 def test_terminate_verdicts_answers_with_the_named_fields() -> None:
-    answer = answer_terminate_verdicts(TerminateVerdictsIn.model_validate({"history": ONE_ROUND}))
+    answer = answer_terminate_verdicts(
+        TerminateVerdictsIn.model_validate({"history": ONE_ROUND}), GROUND
+    )
     assert set(answer.model_dump()) == {
         "terminate",
         "reason",
@@ -66,7 +73,7 @@ def test_terminate_verdicts_answers_with_the_named_fields() -> None:
 
 def test_an_agent_a_later_round_does_not_name_keeps_its_statement() -> None:
     given = TerminateVerdictsIn.model_validate({"history": [*ONE_ROUND, [], []]})
-    answer = answer_terminate_verdicts(given)
+    answer = answer_terminate_verdicts(given, GROUND)
     assert answer.reason is TerminationReason.STALEMATE
     assert (answer.disagreement, answer.unchanged_streak) == (1.0, 2)
 
@@ -74,7 +81,7 @@ def test_an_agent_a_later_round_does_not_name_keeps_its_statement() -> None:
 @pytest.mark.parametrize("text", ["AI_GENERATED", "Ai_Generated", " ai_generated "])
 def test_verdicts_are_read_in_any_case(text: str) -> None:
     given = TerminateVerdictsIn.model_validate({"history": [[entry("noise", text, 1)]]})
-    assert given.history[0][0].verdict == "ai_generated"
+    assert given.history[0][0].position(GROUND.panel).verdict == "ai_generated"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +95,7 @@ def test_verdicts_are_read_in_any_case(text: str) -> None:
         ({"history": ONE_ROUND, "params": {}, "preset": "fast"}, "not both"),
         ({"history": ONE_ROUND, "rounds": 3}, "rounds"),
         ({"history": [[entry("noise", "fake", 0.5)]]}, "unknown verdict 'fake'"),
-        ({"history": [[entry("noise", None, 0.5)]]}, "unknown verdict None"),
+        ({"history": [[entry("noise", None, 0.5)]]}, "valid string"),
         ({"history": [[entry("noise", "authentic", 1.01)]]}, "less than or equal to 1"),
         ({"history": [[entry("noise", "authentic", -0.01)]]}, "greater than or equal to 0"),
         ({"history": [[entry("noise", "authentic", float("nan"))]]}, "finite number"),
@@ -98,8 +105,8 @@ def test_verdicts_are_read_in_any_case(text: str) -> None:
     ],
 )
 def test_terminate_verdicts_refuses(given: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(ValidationError, match=complaint):
-        TerminateVerdictsIn.model_validate(given)
+    with pytest.raises((ValidationError, BadInput), match=complaint):
+        answer_terminate_verdicts(TerminateVerdictsIn.model_validate(given, context=GROUND), GROUND)
 
 
 def test_not_a_number_is_refused_in_json_too() -> None:
@@ -123,7 +130,7 @@ def test_manager_takes_a_partial_trust_and_quotes_arguments() -> None:
         ],
         "trust": {"frequency": 0.1, "semantic": 0.9},
     }
-    answer = answer_manager(ManagerIn.model_validate(given))
+    answer = answer_manager(ManagerIn.model_validate(given), GROUND)
     assert answer.final_verdict == "manipulated"
     assert "key evidence: grid in the spectrum" in answer.rationale
     assert len(answer.warnings) == 1
@@ -132,7 +139,7 @@ def test_manager_takes_a_partial_trust_and_quotes_arguments() -> None:
 def test_manager_refuses_trust_in_somebody_else() -> None:
     given = {"reason": "stalemate", "responses": ONE_ROUND[0], "trust": {"spatial": 0.9}}
     with pytest.raises(BadInput, match="'spatial'"):
-        answer_manager(ManagerIn.model_validate(given))
+        answer_manager(ManagerIn.model_validate(given), GROUND)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +167,7 @@ def test_cobra_reads_the_score_from_the_evidence() -> None:
         "trust": {"a": 0.8, "b": 0.8},
         "algorithm": "drwa",
     }
-    answer = answer_cobra(CobraIn.model_validate(given))
+    answer = answer_cobra(CobraIn.model_validate(given), GROUND)
     assert answer.confidence == pytest.approx(0.60)
     assert answer.model_dump(mode="json")["algorithm"] == "DRWA"
     assert answer.model_dump(mode="json")["verdict_scores"] == pytest.approx(
@@ -189,4 +196,4 @@ def test_cobra_reads_the_score_from_the_evidence() -> None:
 )
 def test_cobra_refuses(change: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValidationError, match=complaint):
-        CobraIn.model_validate({"responses": [], "trust": {}, **change})
+        CobraIn.model_validate({"responses": [], "trust": {}, **change}, context=GROUND)

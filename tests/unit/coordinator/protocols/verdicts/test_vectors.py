@@ -1,10 +1,10 @@
 import pytest
 
 from parley.coordinator.protocols.verdicts.challenges import challenges
+from parley.coordinator.protocols.verdicts.decide import Case
 from parley.coordinator.protocols.verdicts.disagreement import disagreements
 from parley.coordinator.protocols.verdicts.manager import decide_verdict
-from parley.coordinator.protocols.verdicts.termination import evaluate
-from parley.coordinator.protocols.verdicts.trust import resolve_trust
+from parley.coordinator.protocols.verdicts.termination import evaluate, stops_of
 from tests.vectors_a import VECTORS, Vector
 
 every_vector = pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.id)
@@ -40,9 +40,9 @@ PRINTED = {
 @every_vector
 def test_goes_on_until_the_stated_round_and_ends_there(vector: Vector) -> None:
     for played in range(vector.rounds):
-        earlier = evaluate(vector.history[: played + 1], vector.params)
+        earlier = evaluate(vector.history[: played + 1], stops_of(vector.panel))
         assert (earlier.terminate, earlier.reason, earlier.round) == (False, None, played)
-    last = evaluate(vector.history, vector.params)
+    last = evaluate(vector.history, stops_of(vector.panel))
     assert (last.terminate, last.reason) == (True, vector.reason)
     levels = disagreements(vector.history)
     assert levels == pytest.approx(vector.disagreement_history)
@@ -53,8 +53,7 @@ def test_goes_on_until_the_stated_round_and_ends_there(vector: Vector) -> None:
 
 @every_vector
 def test_manager_decides_as_stated(vector: Vector) -> None:
-    trust, _ = resolve_trust(vector.roster, {})
-    decision = decide_verdict(vector.reason, vector.history[-1], trust, roster=vector.roster)
+    decision = decide_verdict(vector.reason, Case(vector.panel, vector.history))
     assert decision.final_verdict == vector.verdict
     assert decision.confidence == pytest.approx(vector.confidence, abs=1e-4)
     assert decision.insufficient_evidence is vector.insufficient_evidence
