@@ -5,9 +5,10 @@ import pytest
 from parley.bus.contracts.panel import Panel
 from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import BadInput
+from parley.connection import new_id
 from parley.console.runtime.brains import BrainChoice, parse_brain
 from parley.console.runtime.inputs import Material, read_material
-from parley.console.runtime.plan import Wishes, new_id
+from parley.console.runtime.plan import Wishes
 from parley.console.runtime.submit import check_answerable, plan
 
 PNG = b"\x89PNG\r\n\x1a\n"
