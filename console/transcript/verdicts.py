@@ -31,6 +31,7 @@ from parley.coordinator.protocols.verdicts.board import (
     LOCALIZE,
     OPENING,
     REPORT,
+    RULING,
     Stand,
     board_of,
 )
@@ -77,6 +78,8 @@ def _ask(asked: Asked, _state: DebateState) -> Told:
             return Told("opening statements")
         case step if step == LOCALIZE:
             return Told(f"follow-up: {who} is asked for the suspect region")
+        case step if step == RULING:
+            return Told(f"ruling: {who} is asked to decide")
         case step if step == REPORT:
             return Told(f"report: {who} is asked to put the decision into words")
         case step:
@@ -107,6 +110,14 @@ def _turn(walked: Walked) -> Told:
                 verdict=said.verdict,
                 confidence=said.confidence,
                 tone=tones.get(said.verdict),
+            )
+        case Reply() as said if turn.step == RULING:
+            return Told(
+                text=said.content or said.reasoning,
+                arguments=said.arguments or (),
+                verdict=said.new_verdict,
+                confidence=said.new_confidence,
+                tone=tones.get(said.new_verdict or ""),
             )
         case Reply() as said:
             return _reply(said, _move(turn, walked.after), tones)
