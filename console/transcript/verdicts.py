@@ -65,7 +65,7 @@ def _setting(panel: PanelBase) -> str:
     return f"preset {panel.preset}" if isinstance(panel, VerdictPanel) else ""
 
 
-def _ask(asked: Asked, state: DebateState) -> Told:
+def _ask(asked: Asked, state: DebateState) -> Told:  # noqa: PLR0911  one case a request
     who = ", ".join(asked.personas)
     match asked.request:
         case OpeningRequest():
