@@ -7,10 +7,10 @@ Which language model speaks for whom, how patiently it is asked, and what it cos
       prices: {input: 2.5, output: 10}     # per million tokens
       seats:
         forensic: {name: small}            # everybody on the panel
-        forensic/spatial: {name: eyes, vision: true}
+        forensic/noise: {name: eyes, vision: true}
 
 Keys stand in variables (`PARLEY_MODEL__API_KEY`), not in files. A seat with a `base_url` of its own
-is sent no key but its own: `PARLEY_MODEL__SEATS='{"forensic/spatial": {"api_key": "…"}}'`.
+is sent no key but its own: `PARLEY_MODEL__SEATS='{"forensic/noise": {"api_key": "…"}}'`.
 """
 
 import json

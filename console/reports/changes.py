@@ -26,12 +26,8 @@ from parley.configs.absa_thresholds import override_thresholds
 from parley.configs.mistakes import explain
 from parley.configs.names import name_unknown
 from parley.configs.panels import Override, panel_path, parse_sets, read_panel
-from parley.configs.protocols.verdicts import (
-    VerdictPanelFile,
-    known_keys,
-    lay_over,
-    worth_naming,
-)
+from parley.configs.protocols.verdict_overrides import known_keys, lay_over, worth_naming
+from parley.configs.protocols.verdicts import VerdictPanelFile
 from parley.coordinator.core.endings import Ending, ending_of
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.cobra import CobraAlgorithm

@@ -30,7 +30,7 @@ from parley.console.transcript.text import one_line
 from parley.coordinator.core.accounting import declarations_of
 from parley.coordinator.core.reducer import Walked
 from parley.coordinator.core.state import DebateState
-from parley.coordinator.protocols.verdicts.board import AFTERWARDS, Stand, board_of
+from parley.coordinator.protocols.verdicts.board import AFTERWARDS, RULING, Stand, board_of
 from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
 from parley.coordinator.protocols.verdicts.turns import DebateTurn, turns_of
 
@@ -65,11 +65,13 @@ def _setting(panel: PanelBase) -> str:
     return f"preset {panel.preset}" if isinstance(panel, VerdictPanel) else ""
 
 
-def _ask(asked: Asked, state: DebateState) -> Told:
+def _ask(asked: Asked, state: DebateState) -> Told:  # noqa: PLR0911  one case a request
     who = ", ".join(asked.personas)
     match asked.request:
         case OpeningRequest():
             return Told("opening statements")
+        case RoundRequest(decides=True):
+            return Told(f"ruling: {who} is asked to decide")
         case RoundRequest() as request:
             return Told(f"round {request.round}", points=_challenged(request.challenges))
         case LocalizeRequest():
@@ -102,6 +104,14 @@ def _turn(walked: Walked) -> Told:
                 verdict=said.verdict,
                 confidence=said.confidence,
                 tone=tones.get(said.verdict),
+            )
+        case Reply() as said if turn.step == RULING:
+            return Told(
+                text=said.content or said.reasoning,
+                arguments=said.arguments or (),
+                verdict=said.new_verdict,
+                confidence=said.new_confidence,
+                tone=tones.get(said.new_verdict or ""),
             )
         case Reply() as said:
             return _reply(said, _move(turn, walked.after), tones)

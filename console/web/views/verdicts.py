@@ -24,7 +24,7 @@ from parley.console.web.views.parts import (
     ViewBase,
 )
 from parley.coordinator.core.state import DebateState, Step
-from parley.coordinator.protocols.verdicts.board import AFTERWARDS, Stand, stand_after
+from parley.coordinator.protocols.verdicts.board import AFTERWARDS, Stand, panel_of, stand_after
 from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
 
 IMAGE = "image"
@@ -136,13 +136,14 @@ def _seats(state: DebateState) -> tuple[Seat, ...]:
 def _matrix(state: DebateState) -> Matrix:
     standing: dict[str, Stand] = {}
     columns: list[str] = []
+    verdicts = panel_of(state).verdicts
     cells: dict[str, list[Cell]] = {agent: [] for agent in state.running_panel.roster}
     for number, step in enumerate(_rounds(state)):
         columns.append("opening" if number == 0 else f"round {number}")
         for agent, row in cells.items():
             before = standing.get(agent)
             heard = step.heard_from(agent)
-            after = (stand_after(before, heard) if heard else None) or before
+            after = (stand_after(before, heard, verdicts) if heard else None) or before
             if after is not None:
                 standing[agent] = after
             row.append(

@@ -1,8 +1,11 @@
 """What every persona is told about a panel; made once for each panel object."""
 
+from functools import lru_cache
+
 from pydantic import JsonValue
 
-from parley.bus.contracts.verdicts.content import Brief
+from parley.bus.contracts.panel import Persona
+from parley.bus.contracts.verdicts.content import PanelLabel
 from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.coordinator.core.memo import Memo
 
@@ -15,10 +18,20 @@ def brief_of(panel: VerdictPanel) -> dict[str, JsonValue]:
 
 
 def _brief(panel: VerdictPanel) -> dict[str, JsonValue]:
-    brief = Brief(
-        question=panel.title,
-        labels=panel.labels,
-        undecided=panel.undecided,
-        personas=panel.personas,
-    )
-    return brief.model_dump(mode="json", exclude_none=True)
+    """As a `Brief` would be dumped, without the cost of one for every debate."""
+    return {
+        "question": panel.title,
+        "labels": [_label(one) for one in panel.labels],
+        "undecided": panel.undecided,
+        "personas": [_persona(one) for one in panel.personas],
+    }
+
+
+@lru_cache(maxsize=1024)
+def _label(label: PanelLabel) -> dict[str, JsonValue]:
+    return label.model_dump(mode="json", exclude_none=True)
+
+
+@lru_cache(maxsize=1024)
+def _persona(persona: Persona) -> dict[str, JsonValue]:
+    return persona.model_dump(mode="json", exclude_none=True)

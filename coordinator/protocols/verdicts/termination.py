@@ -6,6 +6,7 @@ Before the first round only agreement can end it: the opening statements answer 
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple, assert_never
 
 from pydantic import JsonValue
@@ -13,7 +14,12 @@ from pydantic import JsonValue
 from parley.bus.contracts.declaration import Check
 from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.bus.contracts.verdicts.own_rules import OWN_STOP_RULES
-from parley.bus.contracts.verdicts.panel import VerdictPanel
+from parley.bus.contracts.verdicts.panel import (
+    PARAMETERS,
+    VerdictPanel,
+    VerdictParams,
+    briefs_list,
+)
 from parley.bus.contracts.verdicts.rules import (
     MAJORITY,
     REASONS,
@@ -85,7 +91,17 @@ _COMPILED: Memo[Stops] = Memo()
 
 
 def stops_of(panel: VerdictPanel) -> Stops:
-    return _COMPILED.of((panel,), lambda: compile_stops(panel.stop_rules))
+    if panel.stop:
+        return _COMPILED.of((panel,), lambda: compile_stops(panel.stop))
+    params = panel.params
+    return _briefs_stops(*[getattr(params, name) for name in PARAMETERS])
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _briefs_stops(*values: float) -> Stops:
+    """Debates of one panel share the brief's rules, though each has a panel object of its own."""
+    params = dict(zip(PARAMETERS, values, strict=True))
+    return compile_stops(briefs_list(VerdictParams.model_validate(params)))
 
 
 def compile_stops(rules: Sequence[StopRule]) -> Stops:

@@ -108,7 +108,14 @@ def test_shares_are_finite_and_between_0_and_1(value: str) -> None:
 
 def test_the_users_panels_stand_beside_the_built_in_ones(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SMALL)
-    assert list(panel_paths(tmp_path)) == ["absa", "deliberation", "forensic", "small"]
+    assert list(panel_paths(tmp_path)) == [
+        "absa",
+        "deliberation",
+        "factcheck",
+        "forensic",
+        "review",
+        "small",
+    ]
     panel = verdicts(resolve("small", panels_dir=tmp_path))
     assert panel.name == "small"
     assert panel.roster == ("left", "right", "centre")
