@@ -35,6 +35,7 @@ def raise_for_prompts(panels: Iterable[str], panels_dir: Path | None) -> None:
     mistakes = [
         mistake
         for name in panels
+        if name in paths
         for mistake in prompt_mistakes(name, read_panel(paths[name])[0].protocol, panels_dir)
     ]
     if mistakes:

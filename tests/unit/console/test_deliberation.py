@@ -181,7 +181,7 @@ def test_flags_win_over_the_script(parley: Call, tmp_path: Path) -> None:
         (("simulate", "forced.yaml"), "contradictory forcing answer"),
         (("simulate", "scoreless.yaml"), "iterations.0.candidates.0.score: is missing"),
         (("simulate", "longaxis.yaml"), "iterations.0.axes.0: String should have at most 200"),
-        (("simulate", "both.yaml"), "rounds: unknown key"),
+        (("simulate", "both.yaml"), "unknown key 'rounds'"),
         (("simulate", "stranger.yaml"), "unknown agent 'analist': did you mean 'analyst'?"),
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value[-2:]),
