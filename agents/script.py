@@ -4,12 +4,12 @@ The scripted brain: plays a file of what is said. Simulations, demos, drills and
 Protocols write their scripts in their own way, found by the entry points of the group
 `parley.scripts`. Any protocol can be played by steps, each with what its personas answer:
 
-    panel: auction
+    panel: market
     params: {reserve: 10}            # as after --set
     text: A clock, 1870              # debated unless an input is given
     steps:
-      bid-1: {ann: {kind: bid, amount: 12}, ben: {silent: true}}
-      bid-2: {ben: {kind: bid, amount: 15, delay_s: 0.5}}
+      offers-1: {ann: {kind: offer, amount: 12}, ben: {silent: true}}
+      offers-2: {ben: {kind: offer, amount: 15, delay_s: 0.5}}
 
 A line may also say `delay_s`, `silent: true` (it never answers) or `fail: why`.
 """

@@ -4,7 +4,6 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -22,14 +21,9 @@ from parley.console.cli.exits import complain
 from parley.console.cli.output import print_line
 from parley.console.inputs.absa import as_sample
 from parley.console.reports.figures import count
-from parley.console.runtime.brains import MODEL, BrainChoice, open_brain
+from parley.console.runtime.brains import MODEL, BrainChoice
+from parley.console.runtime.host import host_with_agents
 from parley.console.runtime.seats import as_seated
-from parley.console.runtime.system import (
-    open_journal,
-    private_server,
-    somebody_coordinates,
-    staffed,
-)
 from parley.console.terminal.progress import progress_of
 from parley.console.transcript.costs import usage_in_words
 from parley.coordinator.core.accounting import TurnError, errors_of, usage_by_persona
@@ -110,28 +104,13 @@ async def run_batch(settings: Settings, wanted: Batch, choice: BrainChoice) -> b
     if choice.kind == MODEL:
         # More would only wait for the models, with their deadlines running.
         wanted = replace(wanted, at_once=min(wanted.at_once, settings.model.concurrency))
-    async with AsyncExitStack() as stack:
-        own_server = not settings.names_a_server
-        if own_server:
-            settings = await stack.enter_async_context(private_server(settings))
-        journal = await stack.enter_async_context(open_journal(settings, create=True))
-        panels = [one.panel for one in wanted.variants]
-        if own_server or not await somebody_coordinates(journal):
-            seats = list(
-                dict.fromkeys(
-                    (one.panel.name, persona)
-                    for one in wanted.variants
-                    for persona in one.panel.roster
-                )
-            )
-            opened = open_brain(choice, settings, panels, seats, journal)
-            brain = await stack.enter_async_context(opened)
-            await stack.enter_async_context(staffed(journal, settings, seats, brain))
-        else:
-            suited = await as_seated(journal, panels, wanted.sets)
+    panels = [one.panel for one in wanted.variants]
+    async with host_with_agents(settings, choice, panels) as host:
+        if not host.is_ours:
+            suited = await as_seated(host.journal, panels, wanted.sets)
             variants = zip(wanted.variants, suited, strict=True)
             wanted = replace(wanted, variants=tuple(replace(one, panel=p) for one, p in variants))
-        return all([await _run(journal, wanted, one, choice) for one in wanted.variants])
+        return all([await _run(host.journal, wanted, one, choice) for one in wanted.variants])
 
 
 async def _run(journal: Journal, wanted: Batch, variant: Variant, choice: BrainChoice) -> bool:

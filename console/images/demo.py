@@ -6,22 +6,21 @@ import anyio.to_thread
 
 from parley.agents.forensic.image import ImageLimits, decoding
 from parley.agents.forensic.specimen import copy_moved
-from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
-from parley.configs.settings import Settings
+from parley.connection import new_id
 from parley.console.archive.logs import log_of
 from parley.console.images.check import check
 from parley.console.images.files import Job
 from parley.console.images.report import Reports
 from parley.console.images.run import debate_photo
 from parley.console.images.words import explain, lines_of
-from parley.console.runtime.brains import RULE, BrainChoice, make_brain
-from parley.console.runtime.plan import Wishes, new_id, wished_panel
-from parley.console.runtime.system import staffed
+from parley.console.runtime.brains import RULE, BrainChoice
+from parley.console.runtime.host import Host, at_work
+from parley.console.runtime.plan import Wishes, wished_panel
 from parley.coordinator.protocols.verdicts.result import result_of
 
 
-async def show_photo(journal: Journal, settings: Settings, directory: Path) -> list[str]:
+async def show_photo(host: Host, directory: Path) -> list[str]:
     """What is said about a photograph that was made, and forged, for this purpose."""
     reports = Reports(directory)
     made = await anyio.to_thread.run_sync(copy_moved)
@@ -31,9 +30,9 @@ async def show_photo(journal: Journal, settings: Settings, directory: Path) -> l
     with decoding(limits) as decoder:
         photo = check(path, decoder, limits)
     job = Job(wished_panel("forensic", Wishes()).panel, (path,))
-    seats = [(job.panel.name, persona) for persona in job.panel.everybody]
     name = new_id()
-    async with staffed(journal, settings, seats, make_brain(BrainChoice(RULE))):
+    journal = host.journal
+    async with at_work(host, BrainChoice(RULE), (job.panel,)):
         await debate_photo(journal, job, photo, name, {})
         log = await log_of(journal, DebateRef(job.panel.name, name))
     report = reports.write(photo, log)

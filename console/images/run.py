@@ -1,7 +1,7 @@
 """Debates about image files over the bus, a bounded number at a time; a bad file stops no other."""
 
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 
 import anyio
@@ -10,27 +10,20 @@ import anyio.to_thread
 from parley.agents.forensic.brain import IMAGE_BLOB, REFERENCE_PREFIX
 from parley.agents.forensic.image import ImageLimits, decoding
 from parley.bus.contracts.base import BlobRef
-from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.errors import BadInput, Conflict
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings
+from parley.connection import new_id
 from parley.console.archive.logs import log_of
 from parley.console.images.check import Photo, check
 from parley.console.images.desk import ImageReporter
 from parley.console.images.files import Job
-from parley.console.runtime.brains import BrainChoice, make_brain
+from parley.console.runtime.brains import BrainChoice
 from parley.console.runtime.follow import follow_to_the_end
-from parley.console.runtime.plan import new_id
+from parley.console.runtime.host import host_with_agents
 from parley.console.runtime.seats import models_at, suited
-from parley.console.runtime.submit import DebateRequest
-from parley.console.runtime.system import (
-    open_journal,
-    private_server,
-    somebody_coordinates,
-    staffed,
-)
+from parley.console.runtime.submit import DebateRequest, refuse_taken, submit_one
 from parley.console.terminal.views import Silence, view_for
 from parley.console.transcript.text import one_line
 from parley.coordinator.core.state import DebateState
@@ -48,8 +41,10 @@ async def run_photos(settings: Settings, job: Job, choice: BrainChoice) -> int:
         feed = desk.acceptable(decoder, limits)
         first = await anyio.to_thread.run_sync(lambda: next(feed, None))
         if first is not None:
-            async with AsyncExitStack() as stack:
-                journal, desk.job = await _at_work(stack, settings, job, choice)
+            async with host_with_agents(settings, choice, (job.panel,)) as host:
+                journal = host.journal
+                if not host.is_ours:
+                    desk.job = await _for_those_seated(journal, job)
                 blobs = {
                     f"{REFERENCE_PREFIX}{number}": await _uploaded(journal, one)
                     for number, one in enumerate(references, start=1)
@@ -58,21 +53,10 @@ async def run_photos(settings: Settings, job: Job, choice: BrainChoice) -> int:
     return desk.exit_code
 
 
-async def _at_work(
-    stack: AsyncExitStack, settings: Settings, job: Job, choice: BrainChoice
-) -> tuple[Journal, Job]:
-    """With agents to answer, here or elsewhere; and the job as it suits them."""
-    own_server = not settings.names_a_server
-    if own_server:
-        settings = await stack.enter_async_context(private_server(settings))
-    journal = await stack.enter_async_context(open_journal(settings, create=True))
-    if own_server or not await somebody_coordinates(journal):
-        seats = [(job.panel.name, persona) for persona in job.panel.everybody]
-        await stack.enter_async_context(staffed(journal, settings, seats, make_brain(choice)))
-        return journal, job
+async def _for_those_seated(journal: Journal, job: Job) -> Job:
     wanted = DebateRequest(job.panel.name, (), (), job.wishes)
     suiting = suited(wanted.resolve, await models_at(journal, wanted.panel), job.wishes.sets)
-    return journal, replace(job, panel=suiting.panel)
+    return replace(job, panel=suiting.panel)
 
 
 async def _debate_all(
@@ -109,15 +93,11 @@ async def debate_photo(
 ) -> DebateState:
     """Raises BadInput for an id that is taken."""
     ref = DebateRef(job.panel.name, name)
-    if await journal.submissions(debate=name):
-        raise BadInput(f"the id {name!r} is taken")
+    await refuse_taken(journal, ref)
     start = await journal.bus.last_sequence() + 1
     blobs = {IMAGE_BLOB: await _uploaded(journal, photo), **references}
     about = DebateInput(text=one_line(photo.path.name), blobs=blobs)
-    try:
-        await journal.submit(ref, Submitted(panel=job.panel, input=about))
-    except Conflict as error:
-        raise BadInput(f"the id {name!r} is taken") from error
+    await submit_one(journal, ref, job.panel, about)
     silent = job.as_json or job.several
     with nullcontext(Silence()) if silent else view_for(several=False) as view:
         return (await follow_to_the_end(journal, [ref], view, start=start))[ref]

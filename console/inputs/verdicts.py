@@ -1,17 +1,17 @@
 """Whatever a panel of verdicts is about: a text (also a diff, a document or JSON), an image, either."""
 
-from typing import cast
-
 from parley.bus.contracts.panel import Panel, PanelBase
 from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.configs.panels import Resolution
+from parley.configs.protocols.verdicts import VerdictPanelFile
 from parley.console.inputs.kind import Form, InputKind, Takes, text_of
 from parley.console.runtime.inputs import Material, read_material
 from parley.coordinator.protocols.verdicts.trust import resolve_trust
 
 
 def takes(panel: PanelBase) -> Takes:
-    return cast("Takes", getattr(panel, "input", "image"))
+    assert isinstance(panel, VerdictPanel | VerdictPanelFile)
+    return panel.input
 
 
 def read(panel: PanelBase, given: str) -> list[Material]:

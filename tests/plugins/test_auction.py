@@ -23,6 +23,7 @@ from tests.bus.worlds import NatsServer
 from tests.plugins.bidders import PANEL, Bids, bidding, hold
 from tests.processes import deployment, open_journal
 from tests.unit.console.calling import Call
+from tests.web.site import site
 
 LOTS: Mapping[str, Bids] = {
     "a clock": {"amber": [40], "birch": [25], "cedar": [30]},
@@ -115,6 +116,29 @@ def test_show_and_replay_tell_it_in_a_plain_form(house: House, parley: Call) -> 
         assert "birch" in called.out
 
 
+def test_everybody_is_told_the_same_in_words(house: House, parley: Call) -> None:
+    called = parley("replay", "vase", "--nats", house.url)
+    assert "amber, birch, cedar asked: call for bids" in called.out
+    assert "amount: 35" in called.out
+    assert "winner: birch" in called.out
+
+
+def test_it_runs_by_its_own_rules_from_the_command_line(parley: Call, panels: Path) -> None:
+    called = parley("run", "estate", "a clock", "--panels", panels, "--set", "reserve=5", "--json")
+    assert called.code == 0, called.err
+    result = AuctionResult.model_validate_json(called.out)
+    assert (result.lot, result.status) == ("a clock", Status.COMPLETED)
+    assert set(result.brains.values()) == {"rule: bidder"}
+    assert result.winner == max(result.bids, key=lambda name: result.bids[name])
+
+
+def test_an_image_is_no_lot(parley: Call, panels: Path, tmp_path: Path) -> None:
+    photo = tmp_path / "photo.png"
+    photo.write_bytes(b"\x89PNG")
+    called = parley("run", "estate", photo, "--panels", panels)
+    assert (called.code, called.err) == (2, "parley: image: the panel estate reads a text\n")
+
+
 def test_list_names_it(house: House, parley: Call) -> None:
     called = parley("list", "--nats", house.url)
     assert called.code == 0, called.err
@@ -181,3 +205,17 @@ def test_schema_holds_its_facts(parley: Call) -> None:
     assert {"AuctionPanel", "Bid", "BidRequest", "Sold"} <= document["$defs"].keys()
     channels = json.loads(parley("schema", "--asyncapi").out)["channels"]
     assert channels["Sold"]["address"] == "debate.{panel}.{id}.ctl.sold"
+
+
+async def test_the_page_shows_it_in_a_plain_form(house: House) -> None:
+    async with open_journal(house.url) as journal, site(journal) as client:
+        rows = {row["id"]: row for row in (await client.get("/debates")).json["debates"]}
+        shown = (await client.get("/debates/vase")).json
+        told = (await client.get("/debates/vase/facts")).json["facts"]
+        pictures = (await client.get("/debates/vase/report")).status
+    assert rows["vase"]["protocol"] == "auction"
+    assert AuctionResult.model_validate(shown["result"]) == house.results["vase"]
+    assert shown["view"]["outcome"]["label"] == "birch"
+    assert [one["name"] for one in shown["view"]["personas"]] == list(PANEL.roster)
+    assert any("winner: birch" in line for one in told for line in one["lines"])
+    assert pictures < 500

@@ -7,25 +7,25 @@ from pydantic import ValidationError
 
 from parley.agents.forensic import looking_at_images
 from parley.bus.contracts.base import Contract, Text
-from parley.bus.contracts.facts import Submitted
 from parley.bus.errors import BadInput
 from parley.bus.extras import MissingPackage
-from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import explain
 from parley.configs.panels import BUILT_IN
 from parley.configs.settings import Settings, load
+from parley.connection import new_id
 from parley.console.archive.logs import log_of
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import example
 from parley.console.cli.output import print_line
-from parley.console.runtime.brains import AUTO, BrainChoice, make_brain
+from parley.console.runtime.brains import AUTO, BrainChoice
 from parley.console.runtime.follow import follow_to_the_end
+from parley.console.runtime.host import Host, at_work, open_host
 from parley.console.runtime.inputs import Material, upload
-from parley.console.runtime.plan import Wishes, new_id, read_script, scripted_panel, wished_panel
-from parley.console.runtime.submit import panel_for
-from parley.console.runtime.system import open_journal, private_server, run_async, staffed
+from parley.console.runtime.plan import Wishes, read_script, scripted_panel, wished_panel
+from parley.console.runtime.submit import panel_for, submit_one
+from parley.console.runtime.system import run_async
 from parley.console.terminal.views import view_for
 from parley.console.transcript.presentation import presentation_of
 from parley.console.transcript.words import tell_outcome
@@ -87,34 +87,31 @@ async def _show(settings: Settings, tour: Tour, out: Path) -> None:
     print_line("Four forensic agents look at a picture, each with a method of its own.")
     print_line("They say what they think, challenge each other, and may change their minds.")
     print_line("Then reviews are read aspect by aspect, and three correctors argue about them.")
-    async with (
-        private_server(settings) as private,
-        open_journal(private, create=True) as journal,
-    ):
+    async with open_host(settings, private=True) as host:
         for number, wanted in enumerate(tour.debates, start=1):
             stop = wanted.possible
             print_line("")
             print_line(f"{number}. {stop.title}")
             print_line("")
-            for line in await _debate(journal, private, stop):
+            for line in await _debate(host, stop):
                 print_line(line)
         print_line("")
         print_line(f"{len(tour.debates) + 1}. A photograph that contains a piece of itself twice")
         print_line("")
-        for line in await _look(journal, private, out):
+        for line in await _look(host, out):
             print_line(line)
 
 
-async def _look(journal: Journal, settings: Settings, out: Path) -> list[str]:
+async def _look(host: Host, out: Path) -> list[str]:
     try:
         with looking_at_images():
             from parley.console.images.demo import show_photo  # noqa: PLC0415 - loads numpy, OpenCV
     except MissingPackage as error:
         return [f"Left out: {error}"]
-    return await show_photo(journal, settings, out)
+    return await show_photo(host, out)
 
 
-async def _debate(journal: Journal, settings: Settings, stop: Stop) -> list[str]:
+async def _debate(host: Host, stop: Stop) -> list[str]:
     script = read_script(DEMO / stop.script) if stop.script is not None else None
     resolution = (
         scripted_panel(script, Wishes())
@@ -123,12 +120,11 @@ async def _debate(journal: Journal, settings: Settings, stop: Stop) -> list[str]
     )
     panel = panel_for(resolution.panel, stop.about, None)
     ref = DebateRef(panel.name, new_id())
-    seats = [(panel.name, persona) for persona in panel.everybody]
-    brain = make_brain(BrainChoice(AUTO))
-    async with staffed(journal, settings, seats, brain):
+    journal = host.journal
+    async with at_work(host, BrainChoice(AUTO), (panel,)):
         start = await journal.bus.last_sequence() + 1
         about = await upload(journal.bus, Material(text=stop.about), script)
-        await journal.submit(ref, Submitted(panel=panel, input=about))
+        await submit_one(journal, ref, panel, about)
         with view_for(several=False) as view:
             states = await follow_to_the_end(journal, [ref], view, start=start)
     checked = audit((await log_of(journal, ref)).facts)

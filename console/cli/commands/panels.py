@@ -1,5 +1,5 @@
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 import typer
@@ -56,7 +56,16 @@ def _described_plainly(content: PanelFile) -> list[str]:
         "",
         f"a step waits {content.deadline_s:g} s",
         f"presets: {', '.join(content.preset_names)}",
+        *(f"{key}: {_shown(value)}" for key, value in _own_values(content)),
     ]
+
+
+def _own_values(content: PanelFile) -> Iterator[tuple[str, object]]:
+    """What only panels of this protocol have, as far as it is a number or a word."""
+    for key in type(content).model_fields:
+        value = getattr(content, key)
+        if key not in PanelFile.model_fields and isinstance(value, str | int | float):
+            yield key, value
 
 
 def _described(content: PanelFile) -> list[str]:

@@ -1,5 +1,5 @@
 import sys
-from contextlib import AsyncExitStack, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -9,6 +9,7 @@ from parley.bus.contracts.facts import Status
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
+from parley.connection import new_id
 from parley.console.cli.exits import DONE, FAILED, warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import (
@@ -37,10 +38,11 @@ from parley.console.cli.options import (
 )
 from parley.console.cli.output import model_line, print_line
 from parley.console.images.files import debates_images, photo_job, photo_runner
-from parley.console.runtime.brains import BrainChoice, open_brain, parse_brain
+from parley.console.runtime.brains import BrainChoice, parse_brain
 from parley.console.runtime.budgets import limits_of
 from parley.console.runtime.follow import follow_to_the_end
-from parley.console.runtime.plan import Wishes, new_id, wished_panel
+from parley.console.runtime.host import host_with_agents
+from parley.console.runtime.plan import Wishes, wished_panel
 from parley.console.runtime.submit import (
     Plan,
     check_answerable,
@@ -49,13 +51,7 @@ from parley.console.runtime.submit import (
     plan,
     submit,
 )
-from parley.console.runtime.system import (
-    open_journal,
-    private_server,
-    run_async,
-    somebody_coordinates,
-    staffed,
-)
+from parley.console.runtime.system import run_async
 from parley.console.terminal.views import Silence, view_for
 from parley.coordinator.core.results import result_of
 from parley.coordinator.core.state import DebateState
@@ -163,18 +159,11 @@ async def run_here(
     several = len(wanted.refs) > 1
     if not as_json and not several:
         settings = heard_while_speaking(settings)
-    async with AsyncExitStack() as stack:
-        own_server = not settings.names_a_server
-        if own_server:
-            settings = await stack.enter_async_context(private_server(settings))
-        journal = await stack.enter_async_context(open_journal(settings, create=True))
-        if own_server or not await somebody_coordinates(journal):
+    async with host_with_agents(settings, choice, wanted.panels) as host:
+        journal = host.journal
+        if host.is_ours:
             check_answerable(wanted)
             check_thinkable(wanted)
-            seats = [(wanted.panel.name, persona) for persona in wanted.panel.everybody]
-            opened = open_brain(choice, settings, wanted.panels, seats, journal)
-            brain = await stack.enter_async_context(opened)
-            await stack.enter_async_context(staffed(journal, settings, seats, brain))
         else:
             wanted = await for_those_seated(journal, wanted)
         start = await journal.bus.last_sequence() + 1

@@ -12,10 +12,11 @@ from parley.console.cli.exits import warn
 from parley.console.cli.options import Brain, Config, NatsOrPrivate, Panels, example
 from parley.console.cli.output import print_line
 from parley.console.operations.health import probed
-from parley.console.runtime.brains import BrainChoice, open_brain, parse_brain
+from parley.console.runtime.brains import BrainChoice, parse_brain
+from parley.console.runtime.host import at_work, open_host
 from parley.console.runtime.plan import panels_of
 from parley.console.runtime.signals import serve
-from parley.console.runtime.system import Seats, open_journal, private_server, run_async, staffed
+from parley.console.runtime.system import Seats, run_async
 from parley.console.runtime.web_part import served
 
 DEFAULT_PORT = 4222
@@ -69,18 +70,12 @@ async def _up(
     *,
     web: bool,
 ) -> None:
+    store = settings.embedded.store or DEFAULT_STORE
     async with AsyncExitStack() as stack:
-        own_server = not settings.names_a_server
-        if own_server:
-            store = settings.embedded.store or DEFAULT_STORE
-            settings = await stack.enter_async_context(
-                private_server(settings, port=port, store=store)
-            )
-        journal = await stack.enter_async_context(open_journal(settings, create=True))
+        host = await stack.enter_async_context(open_host(settings, port=port, store=store))
+        journal, settings, own_server, _ = host
         panels = panels_of(seats, settings.panels)
-        opened = open_brain(choice, settings, panels, seats, journal)
-        brain = await stack.enter_async_context(opened)
-        staff = await stack.enter_async_context(staffed(journal, settings, seats, brain))
+        staff = await stack.enter_async_context(at_work(host, choice, panels, seats))
         await stack.enter_async_context(probed(settings.health, journal.bus, staff, stop))
         page = await stack.enter_async_context(served(journal, settings)) if web else None
         _explain(settings, port, page, own_server=own_server)

@@ -1,0 +1,83 @@
+"""
+Where debates run: a server of our own or somebody's, with agents at work here or elsewhere.
+
+    async with host_with_agents(settings, choice, panels) as host:      run, batch, photographs
+        ...
+    async with open_host(settings) as host, at_work(host, …) as staff:  up, demo
+        ...
+"""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from parley.bus.contracts.panel import Panel
+from parley.bus.journal import Journal
+from parley.configs.settings import Settings
+from parley.connection import private_server
+from parley.console.runtime.brains import BrainChoice, open_brain
+from parley.console.runtime.system import Seats, open_journal, somebody_coordinates, staffed
+
+if TYPE_CHECKING:
+    from parley.agents.worker import Worker
+    from parley.coordinator.service.coordinator import Coordinator
+
+
+class Host(NamedTuple):
+    """`settings` name the server; `is_ours` says whether coordinator and agents are in here."""
+
+    journal: Journal
+    settings: Settings
+    own_server: bool
+    is_ours: bool = False
+
+
+@asynccontextmanager
+async def open_host(
+    settings: Settings,
+    *,
+    private: bool = False,
+    port: int | None = None,
+    store: Path | None = None,
+) -> AsyncIterator[Host]:
+    """The server that the settings name; where they name none, or for a private one, our own."""
+    own_server = private or not settings.names_a_server
+    async with AsyncExitStack() as stack:
+        if own_server:
+            server = private_server(settings, port=port, store=store)
+            settings = await stack.enter_async_context(server)
+        journal = await stack.enter_async_context(open_journal(settings, create=True))
+        yield Host(journal, settings, own_server)
+
+
+@asynccontextmanager
+async def at_work(
+    host: Host, choice: BrainChoice, panels: Iterable[Panel], seats: Seats | None = None
+) -> "AsyncIterator[Sequence[Coordinator | Worker]]":
+    """With a coordinator and an agent for each seat here; without seats for all of the panels."""
+    known = list(panels)
+    sitting = seats if seats is not None else seats_of(known)
+    journal, settings = host.journal, host.settings
+    async with (
+        open_brain(choice, settings, known, sitting, journal) as brain,
+        staffed(journal, settings, sitting, brain) as staff,
+    ):
+        yield staff
+
+
+@asynccontextmanager
+async def host_with_agents(
+    settings: Settings, choice: BrainChoice, panels: Iterable[Panel]
+) -> AsyncIterator[Host]:
+    """Where a coordinator is at work already, the debates are left to it and its agents."""
+    async with open_host(settings) as host:
+        if not host.own_server and await somebody_coordinates(host.journal):
+            yield host
+            return
+        async with at_work(host, choice, panels):
+            yield host._replace(is_ours=True)
+
+
+def seats_of(panels: Iterable[Panel]) -> Seats:
+    return list(dict.fromkeys((one.name, persona) for one in panels for persona in one.everybody))
