@@ -40,8 +40,9 @@ REASONS: dict[str, str] = {
     TerminationReason.HIGH_CONFIDENCE_DEADLOCK: "two sides are both very sure, of different things",
     TerminationReason.MAX_ROUNDS_REACHED: "the last round is over without agreement",
     TerminationReason.NO_PROGRESS: "every round is over and nobody ever changed their mind",
-    "unanimity": "everybody says the same",
-    "stable": "positions and confidences stand still",
+    TerminationReason.UNANIMITY: "everybody says the same",
+    TerminationReason.STABLE: "positions and confidences stand still",
+    TerminationReason.OWN_RULE: "a rule of the panel's own ends it",
 }
 
 

@@ -11,7 +11,6 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.console.transcript.items import Item, Outcome
-from parley.console.transcript.presentation import presentation_of
 from parley.console.transcript.text import one_line
 from parley.console.transcript.transcript import item_of
 from parley.coordinator.core.reducer import Walked
@@ -92,13 +91,6 @@ def tell_outcome(state: DebateState) -> Iterator[str]:
     for fact in (state.terminated, *state.findings.values(), state.closed):
         if fact is not None:
             yield from tell(fact, state, state)
-
-
-def outcome_of(state: DebateState) -> Outcome | None:
-    """What the debate came to; None while nothing is found."""
-    told = presentation_of(state.running_panel.protocol)
-    found = [one for one in state.findings.values() if told.concludes(one.type)]
-    return told.outcome(found[-1]) if found else None
 
 
 def outcome_words(outcome: Outcome) -> str:
