@@ -52,7 +52,8 @@ class Check(Contract):
     """One comparison that a rule made: `value op threshold`, and whether it held."""
 
     name: str
-    value: Figure
+    # None where the figure is not known.
+    value: Figure = None
     op: Literal["<", "<=", ">", ">=", "==", "!="]
     threshold: Figure
     held: bool

@@ -162,7 +162,7 @@ def _follow_up_mistakes(given: object, personas: Sequence[str]) -> list[str]:
         known = stop_names()
         if isinstance(one.get("after"), str) and one["after"] not in known:
             mistakes.append(
-                f"follow_ups.{number}.after: {name_unknown('stop rule', one['on'], known)}"
+                f"follow_ups.{number}.after: {name_unknown('stop rule', one['after'], known)}"
             )
         who = one.get("persona")
         if isinstance(who, str) and who not in personas:

@@ -10,11 +10,12 @@ from parley.bus.contracts.panel import Panel
 from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
+from parley.connection import new_id
 from parley.console.archive.reader import Recorded
 from parley.console.runtime.follow import Audience
 from parley.console.runtime.gc import gc_tuned
 from parley.console.runtime.inputs import Material, upload
-from parley.console.runtime.plan import ScriptFile, new_id
+from parley.console.runtime.plan import ScriptFile
 from parley.console.runtime.submit import submit_one
 from parley.console.runtime.system import follow
 from parley.console.terminal.views import Silence

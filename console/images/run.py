@@ -14,6 +14,7 @@ from parley.bus.contracts.panel import DebateInput
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings
+from parley.connection import new_id
 from parley.console.archive.logs import log_of
 from parley.console.images.check import Photo, check
 from parley.console.images.desk import ImageReporter
@@ -21,7 +22,6 @@ from parley.console.images.files import Job
 from parley.console.runtime.brains import BrainChoice
 from parley.console.runtime.follow import follow_to_the_end
 from parley.console.runtime.host import host_with_agents
-from parley.console.runtime.plan import new_id
 from parley.console.runtime.seats import models_at, suited
 from parley.console.runtime.submit import DebateRequest, refuse_taken, submit_one
 from parley.console.terminal.views import Silence, view_for

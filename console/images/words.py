@@ -7,7 +7,7 @@ from parley.agents.forensic.argue import Case, case_in
 from parley.bus.contracts.panel import PanelBase
 from parley.bus.contracts.verdicts.content import Region
 from parley.console.transcript.plain import spoken
-from parley.console.transcript.verdicts import PRESENTATION, labels_of
+from parley.console.transcript.verdicts import labels_of, place_finder, tones_of, why
 from parley.coordinator.protocols.verdicts.result import VerdictResult
 
 _DEGREES = ((0.85, "very probably"), (0.65, "probably"), (0.5, "more likely than not"))
@@ -33,15 +33,21 @@ def explain(result: VerdictResult, panel: PanelBase) -> Explanation:
         headline=_headline(result, means),
         grounds=tuple(f"{roles[agent]}: {_ground(case, means)}" for agent, case in cases.items()),
         how_it_ended=_ended(result),
-        regions=_regions(result),
+        regions=_regions(result, panel, cases),
         undetermined=tuple(dict.fromkeys(_undetermined(result, cases, roles))),
     )
 
 
-def _regions(result: VerdictResult) -> tuple[Region, ...]:
-    """Of whoever was asked where, once the verdict was that something is to be found."""
+def _regions(result: VerdictResult, panel: PanelBase, cases: dict[str, Case]) -> tuple[Region, ...]:
+    """Of whoever was asked where; or else, under a grave verdict, of whoever saw it first."""
     answers = (one.answer for one in result.follow_ups)
-    return tuple(box for answer in answers if answer is not None for box in answer.regions)
+    asked = tuple(box for answer in answers if answer is not None for box in answer.regions)
+    if asked or tones_of(panel).get(result.final_verdict or "") != "bad":
+        return asked
+    found = {agent: case.regions for agent, case in cases.items() if case.regions}
+    scores = {agent: max(box.score for box in boxes) for agent, boxes in found.items()}
+    finder = place_finder(result, scores)
+    return found[finder] if finder is not None else ()
 
 
 def lines_of(explanation: Explanation) -> Iterator[str]:
@@ -91,15 +97,15 @@ def _named(label: str, means: dict[str, str]) -> str:
 def _ended(result: VerdictResult) -> str:
     rounds = "1 round" if result.total_rounds == 1 else f"{result.total_rounds} rounds"
     reason = result.termination_reason
-    why = PRESENTATION.why(reason) if reason else "it was broken off"
+    words = why(reason) if reason else "it was broken off"
     if result.final_verdict is None or result.opening_vote is None:
-        return f"The debate ended after {rounds}: {why}."
+        return f"The debate ended after {rounds}: {words}."
     vote = (
         f"a vote before it would have said {result.opening_vote}"
         if result.changed_by_debate
         else "a vote before it would have said the same"
     )
-    return f"The debate ended after {rounds}: {why}; {vote}."
+    return f"The debate ended after {rounds}: {words}; {vote}."
 
 
 def _undetermined(

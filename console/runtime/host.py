@@ -15,14 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from parley.bus.contracts.panel import Panel
 from parley.bus.journal import Journal
 from parley.configs.settings import Settings
+from parley.connection import private_server
 from parley.console.runtime.brains import BrainChoice, open_brain
-from parley.console.runtime.system import (
-    Seats,
-    open_journal,
-    private_server,
-    somebody_coordinates,
-    staffed,
-)
+from parley.console.runtime.system import Seats, open_journal, somebody_coordinates, staffed
 
 if TYPE_CHECKING:
     from parley.agents.worker import Worker

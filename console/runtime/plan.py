@@ -1,7 +1,5 @@
 """What a debate is made of before it is submitted: its panel, its script, its id."""
 
-import secrets
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,11 +23,6 @@ from parley.configs.panels import (
     resolve,
 )
 from parley.console.inputs.kind import input_of
-
-# Without letters that are mistaken for digits; in ASCII order, so that ids sort by time.
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-_TIME_DIGITS = 8
-_RANDOM_DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +49,6 @@ class ScriptFile:
     path: Path
     content: Script
     data: bytes
-
-
-def new_id() -> str:
-    """
-    Short, readable, sortable by time: eight digits of seconds, then four of chance.
-
-    About a million ids fit into one second; one that is taken is refused when it is submitted.
-    """
-    return _base32(int(time.time()), _TIME_DIGITS) + _base32(
-        secrets.randbelow(len(_ALPHABET) ** _RANDOM_DIGITS), _RANDOM_DIGITS
-    )
 
 
 def read_script(path: Path, panels_dir: Path | None = None) -> ScriptFile:
@@ -157,8 +139,3 @@ def _with_file(mistakes: str, path: Path) -> str:
     return "\n".join(
         line if line.startswith(named) else f"{path}: {line}" for line in mistakes.splitlines()
     )
-
-
-def _base32(number: int, digits: int) -> str:
-    base = len(_ALPHABET)
-    return "".join(_ALPHABET[number // base**place % base] for place in reversed(range(digits)))

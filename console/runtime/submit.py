@@ -11,11 +11,12 @@ from parley.bus.jetstream.bus import JetStreamBus
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.panels import Resolution, panel_path, read_panel
+from parley.connection import new_id
 from parley.console.inputs.kind import input_of, refusal_of
 from parley.console.runtime.brains import AUTO, MODEL, SCRIPT, BrainChoice, with_patience
 from parley.console.runtime.budgets import UNLIMITED, Limits
 from parley.console.runtime.inputs import Material, upload
-from parley.console.runtime.plan import ScriptFile, Wishes, new_id, scripted_panel, wished_panel
+from parley.console.runtime.plan import ScriptFile, Wishes, scripted_panel, wished_panel
 from parley.console.runtime.retention import refuse_long_debates
 from parley.console.runtime.seats import models_at, suited
 from parley.console.transcript.text import is_token

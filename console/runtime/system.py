@@ -12,21 +12,14 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import quote, urlsplit, urlunsplit
 
 import anyio
 
-from parley.bus.embedded import embedded_server
-from parley.bus.errors import Denied, Unsuitable
-from parley.bus.jetstream.bus import JetStreamBus, open_bus
-from parley.bus.jetstream.connection import Server
-from parley.bus.jetstream.infra import Keep, Layout, refuse_foreign
+from parley import connection
 from parley.bus.journal import Journal
 from parley.bus.port import Record
-from parley.bus.subjects import Subjects
-from parley.configs.settings import NatsSettings, Settings
+from parley.configs.settings import Settings
 from parley.console.cli.exits import warn
 from parley.coordinator.service.membership import BEAT_S
 
@@ -38,10 +31,6 @@ if TYPE_CHECKING:
     from parley.coordinator.service.coordinator import Coordinator
 
 Outcome = TypeVar("Outcome")
-
-USUAL_URL = "nats://127.0.0.1:4222"
-DAY_S = 86_400
-MIB = 1 << 20
 
 # (panel, persona) of each agent to run.
 Seats = Sequence[tuple[str, str]]
@@ -64,36 +53,10 @@ def run_async(main: Callable[[], Awaitable[Outcome]]) -> Outcome:
 
 
 @asynccontextmanager
-async def private_server(
-    settings: Settings, *, port: int | None = None, store: Path | None = None
-) -> AsyncIterator[Settings]:
-    """The settings, pointed at a server of our own that lives as long as the context."""
-    embedded = settings.embedded
-    async with embedded_server(
-        port=port, store=store or embedded.store, binary=embedded.binary
-    ) as url:
-        nats = settings.nats.model_copy(update={"url": url, "user": None, "password": None})
-        yield settings.model_copy(update={"nats": nats})
-
-
-@asynccontextmanager
 async def open_journal(settings: Settings, *, create: bool) -> AsyncIterator[Journal]:
-    """
-    The log of the server that the settings name.
-
-    `create` makes the stream where there is none; without it a missing stream means that nobody
-    runs Parley there. A stream that exists is never changed, only compared.
-    """
-    async with open_server(settings) as bus:
-        await _prepare(bus, create=create)
-        yield Journal(bus, Subjects(settings.nats.prefix))
-
-
-@asynccontextmanager
-async def open_server(settings: Settings) -> AsyncIterator[JetStreamBus]:
-    """The server that the settings name, whatever there is on it."""
-    async with open_bus(_server(settings.nats), layout_of(settings)) as bus:
-        yield bus
+    """The log of the server that the settings name; what differs there is told on stderr."""
+    async with connection.open_journal(settings, create=create, warn=warn) as journal:
+        yield journal
 
 
 @asynccontextmanager
@@ -174,60 +137,3 @@ async def follow(
                 if await see(record):
                     tasks.cancel_scope.cancel()
                     return
-
-
-async def _prepare(bus: JetStreamBus, *, create: bool) -> None:
-    try:
-        differences = await (bus.plan() if create else bus.plan_essentials())
-    except Denied:
-        # A persona's login sees its own queue and nothing else: `parley infra apply` made the rest.
-        return
-    refuse_foreign(differences)
-    missing = [one for one in differences if one.found is None]
-    if missing and not create:
-        raise Unsuitable(
-            f"nobody runs Parley on this server yet (no {missing[0].resource}):"
-            " start `parley up` or `parley coordinator`"
-        )
-    if missing:
-        await bus.create_missing()
-    warn(f"the server differs from the settings: {one}" for one in differences if one.found)
-
-
-def _server(nats: NatsSettings) -> Server:
-    return Server(
-        urls=tuple(_with_user(url.strip(), nats) for url in (nats.url or USUAL_URL).split(",")),
-        credentials=nats.creds_file,
-        nkey_seed=nats.nkey_seed_file,
-        tls_ca=nats.tls_ca_file,
-        tls_cert=nats.tls_cert_file,
-        tls_key=nats.tls_key_file,
-    )
-
-
-def _with_user(url: str, nats: NatsSettings) -> str:
-    if nats.user is None:
-        return url
-    parts = urlsplit(url)
-    secret = f":{quote(nats.password.get_secret_value(), safe='')}" if nats.password else ""
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=f"{quote(nats.user, safe='')}{secret}@{host}"))
-
-
-def layout_of(settings: Settings) -> Layout:
-    nats, kept = settings.nats, settings.retention
-    return Layout(
-        stream=nats.stream,
-        prefix=nats.prefix,
-        replicas=nats.replicas,
-        keep_log=_keep(kept.log_days, kept.log_mib),
-        keep_blobs=_keep(kept.blob_days, kept.blob_mib),
-        keep_dead=_keep(kept.dead_days, kept.dead_mib),
-        keep_purse=_keep(kept.purse_days, kept.purse_mib),
-        keep_answers=_keep(kept.answer_days, kept.answer_mib),
-        accept_below=kept.accept_below,
-    )
-
-
-def _keep(days: float | None, mib: int | None) -> Keep:
-    return Keep(age_s=(days or 0.0) * DAY_S, size_bytes=(mib or 0) * MIB)

@@ -49,7 +49,13 @@ TONES: dict[str, Tone] = {
     "unknown": "calm",
 }
 
-_SIGNS = {"positive": "+", "negative": "-", "neutral": "0", "mixed": "±", "unknown": "?"}
+_SIGNS = {
+    "positive": "+",
+    "negative": "\N{MINUS SIGN}",
+    "neutral": "0",
+    "mixed": "±",
+    "unknown": "?",
+}
 
 
 def _setting(panel: PanelBase) -> str:
@@ -236,7 +242,7 @@ PRESENTATION = Presentation(
     answer="moderated",
     outcome=_outcome,
     names=_names,
-    choices={"lang": ("ko", "en")},
+    languages=("ko", "en"),
     ending=_ending,
     board=later("parley.console.terminal.absa:board"),
     view=later("parley.console.web.views.absa:view"),

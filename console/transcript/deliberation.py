@@ -23,7 +23,7 @@ from parley.bus.contracts.deliberation.content import (
     conclusion_text,
 )
 from parley.bus.contracts.deliberation.panel import DeliberationPanel
-from parley.bus.contracts.deliberation.regimes import TRULY_SATURATED, Theta
+from parley.bus.contracts.deliberation.regimes import TRULY_SATURATED
 from parley.bus.contracts.facts import Asked, Decided, Finding, TurnTaken
 from parley.bus.contracts.panel import PanelBase
 from parley.console.transcript import plain
@@ -40,6 +40,8 @@ REASONS: dict[str, str] = {
     RegimeReason.VERIFICATION_PASS: "the best candidate passes every check",
     RegimeReason.DECISION_SUFFICIENCY: "there are grounds enough to decide",
     RegimeReason.MAX_ITERATIONS: "the last iteration is over with checks unmet",
+}
+_RULES = {
     "truly_saturated": "nothing new is left to be found",
     "perspective_forcing": "a perspective was forced",
     "d_floor": "the dimension is never lowered below its floor",
@@ -202,10 +204,9 @@ PRESENTATION = Presentation(
     finding=_finding,
     declared=declared,
     reasons=REASONS,
+    rules=_RULES,
     answer="decided",
     outcome=_outcome,
-    input="question",
-    choices={"regime": tuple(theta.value for theta in Theta)},
     board=later("parley.console.terminal.deliberation:board"),
     view=later("parley.console.web.views.deliberation:view"),
     blocks=later("parley.console.reports.deliberation:blocks"),

@@ -66,8 +66,9 @@ class Presentation:
     finding: Callable[[Finding, DebateState], Told] = plain.finding
     # A declaration on one line.
     declared: Callable[[TerminationDeclaration], str] = plain.declared
-    # Why debates end, and the rules of declarations, in words.
+    # Why debates end, in words; and rules that a declaration names without being an end.
     reasons: Mapping[str, str] = field(default_factory=dict)
+    rules: Mapping[str, str] = field(default_factory=dict)
     # The words that its verdicts are made of, gravest first, with their colours.
     labels: Callable[[PanelBase], tuple[Label, ...]] = plain.labels
     # The type of the finding that answers what was asked; None: the last that says anything.
@@ -75,9 +76,8 @@ class Presentation:
     outcome: Callable[[Finding], Outcome | None] = plain.outcome
     # By which the debated input is known to people: for gold labels, and across variants.
     names: Callable[[PanelBase], tuple[str, ...]] = plain.names
-    # What a debate starts from in a form: text, image or question; and what else may be chosen.
-    input: str = "text"
-    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # Those it can be told to expect; it finds out by itself otherwise.
+    languages: tuple[str, ...] = ()
     # What a demonstration says at the end of a debate.
     ending: "Callable[[DebateRef, DebateState], list[str]] | None" = None
     board: "Callable[[DebateRef, DebateState], RenderableType]" = _BOARD
@@ -97,8 +97,8 @@ class Presentation:
         return self.answer in {None, finding_type}
 
     def why(self, reason: str) -> str:
-        """A reason in plain words; where there are none, its own word."""
-        return self.reasons.get(reason) or _REASONS.get(reason) or plain.spoken(reason)
+        """A reason or a rule in plain words; empty where there are none but its name."""
+        return self.reasons.get(reason) or self.rules.get(reason) or _REASONS.get(reason, "")
 
 
 # What ends a debate of any protocol.

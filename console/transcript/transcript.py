@@ -73,7 +73,9 @@ def declared_in(ordinal: int, declaration: TerminationDeclaration, protocol: str
         status=declaration.termination_status,
         type=declaration.termination_type,
         rule=details.rule,
-        rule_words=f"{spoken(details.rule)} is not met yet" if unmet else told.why(details.rule),
+        rule_words=f"{spoken(details.rule)} is not met yet"
+        if unmet
+        else told.why(details.rule) or spoken(details.rule),
         justification=one_line(declaration.justification),
         summary=told.declared(declaration),
         checks=_checks(declaration),
@@ -147,7 +149,7 @@ def _of_any_protocol(walked: Walked, fact: Fact, told: Presentation) -> Told:  #
         case CancelRequested():
             return Told(f"cancelled: {one_line(fact.why) or 'no reason given'}")
         case Terminated():
-            return Told(f"over: {fact.reason}, {told.why(fact.reason)}")
+            return Told(", ".join(filter(None, (f"over: {fact.reason}", told.why(fact.reason)))))
         case Closed():
             reason = f"{fact.reason}: {fact.detail}" if fact.detail else fact.reason
             return Told(f"closed: {fact.status.value} ({one_line(reason, TOPIC_WIDTH)})")
@@ -169,12 +171,14 @@ def _checks(declaration: TerminationDeclaration) -> tuple[Check, ...]:
             )
             for one in details.checks
         )
-    return (
-        *(Check(name=_named(name), value=shown(one)) for name, one in details.values.items()),
-        *(
-            Check(name=_named(name), value="", threshold=shown(one))
-            for name, one in details.thresholds.items()
-        ),
+    names = dict.fromkeys((*details.values, *details.thresholds))
+    return tuple(
+        Check(
+            name=_named(name),
+            value=shown(details.values[name]) if name in details.values else "",
+            threshold=shown(details.thresholds[name]) if name in details.thresholds else "",
+        )
+        for name in names
     )
 
 

@@ -1,5 +1,6 @@
 """Debates of verdicts, told: who holds what, what a turn changed, what was decided."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from parley.bus.contracts.declaration import TerminationDeclaration
@@ -9,9 +10,12 @@ from parley.bus.contracts.verdicts.content import (
     Challenge,
     FollowUp,
     Localization,
+    LocalizeRequest,
     ManagerDecision,
+    OpeningRequest,
     Reply,
     Report,
+    ReportRequest,
     RoundRequest,
     Statement,
     TerminationReason,
@@ -26,15 +30,8 @@ from parley.console.transcript.text import one_line
 from parley.coordinator.core.accounting import declarations_of
 from parley.coordinator.core.reducer import Walked
 from parley.coordinator.core.state import DebateState
-from parley.coordinator.protocols.verdicts.board import (
-    AFTERWARDS,
-    LOCALIZE,
-    OPENING,
-    REPORT,
-    Stand,
-    board_of,
-)
-from parley.coordinator.protocols.verdicts.result import result_of
+from parley.coordinator.protocols.verdicts.board import AFTERWARDS, Stand, board_of
+from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
 from parley.coordinator.protocols.verdicts.turns import DebateTurn, turns_of
 
 REASONS: dict[str, str] = {
@@ -43,7 +40,6 @@ REASONS: dict[str, str] = {
     TerminationReason.HIGH_CONFIDENCE_DEADLOCK: "two sides are both very sure, of different things",
     TerminationReason.MAX_ROUNDS_REACHED: "the last round is over without agreement",
     TerminationReason.NO_PROGRESS: "every round is over and nobody ever changed their mind",
-    "single_verdict": "one verdict is all that is asked for",
     "unanimity": "everybody says the same",
     "stable": "positions and confidences stand still",
 }
@@ -69,23 +65,22 @@ def _setting(panel: PanelBase) -> str:
     return f"preset {panel.preset}" if isinstance(panel, VerdictPanel) else ""
 
 
-def _ask(asked: Asked, _state: DebateState) -> Told:
+def _ask(asked: Asked, state: DebateState) -> Told:
     who = ", ".join(asked.personas)
-    request = asked.request
-    match asked.step:
-        case step if step == OPENING:
+    match asked.request:
+        case OpeningRequest():
             return Told("opening statements")
-        case step if step == LOCALIZE:
+        case RoundRequest() as request:
+            return Told(f"round {request.round}", points=_challenged(request.challenges))
+        case LocalizeRequest():
             return Told(f"follow-up: {who} is asked for the suspect region")
-        case step if step == REPORT:
+        case ReportRequest():
             return Told(f"report: {who} is asked to put the decision into words")
-        case step:
-            points: tuple[str, ...] = ()
-            if isinstance(request, RoundRequest):
-                points = _challenged(request.challenges)
-            elif isinstance(request, RequestByReference):
-                points = (f"(a long request, {request.blob.size} bytes)",)
-            return Told(step.replace("-", " "), points=points)
+        case RequestByReference() as request:
+            long = f"(a long request, {request.blob.size} bytes)"
+            return Told(plain.spoken(asked.step.replace("-", " ")), points=(long,))
+        case _:
+            return plain.ask(asked, state)
 
 
 def _challenged(challenges: tuple[Challenge, ...]) -> tuple[str, ...]:
@@ -209,11 +204,24 @@ def _ending(ref: DebateRef, state: DebateState) -> list[str]:
     rounds = "1 round" if result.total_rounds == 1 else f"{result.total_rounds} rounds"
     return [
         f"Verdict: {verdict_words(decision)}.",
-        f"Why it ended after {rounds}: {PRESENTATION.why(result.termination_reason)}.",
+        f"Why it ended after {rounds}: {why(result.termination_reason)}.",
         f"A vote at the start would have said {vote}."
         if result.changed_by_debate
         else f"A vote at the start would have said the same ({vote}).",
     ]
+
+
+def why(reason: str) -> str:
+    return PRESENTATION.why(reason) or plain.spoken(reason)
+
+
+def place_finder(result: VerdictResult, scores: Mapping[str, float]) -> str | None:
+    """
+    Whose place to show where nobody was asked for one: of those who held the final verdict from the
+    start, or else of all, the surest. `scores` are those of the places that they found.
+    """
+    held = {one.agent: one.verdict == result.final_verdict for one in result.opening_statements}
+    return max(scores, key=lambda agent: (held.get(agent, False), scores[agent]), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,13 +246,14 @@ class Readout:
 
 def read_out(state: DebateState) -> Readout:
     now = so_far(state)
-    board = board_of(now)
-    standing = {one.position.agent: one for one in board.standing}
-    turns = {turn.agent: turn for turn in turns_of(now) if turn.round == board.round}
+    standing = {one.position.agent: one for one in board_of(now).standing}
+    rounds = [step for step in state.steps if step.name not in AFTERWARDS and not step.abandoned]
+    number = len(rounds) - 1
+    turns = {turn.agent: turn for turn in turns_of(now) if turn.round == number}
     asked = [step for step in state.steps if step.name not in AFTERWARDS or not step.is_over]
     step = asked[-1] if asked else None
     return Readout(
-        round=board.round,
+        round=number,
         seats=tuple(
             Seat(agent, mark_of(step, agent), standing.get(agent), turns.get(agent))
             for agent in state.running_panel.roster
@@ -258,6 +267,8 @@ def so_far(state: DebateState) -> DebateState:
     step = state.open_step
     if step is None or step.name in AFTERWARDS:
         return state
+    if not step.heard:
+        return state._replace(steps=state.steps[:-1])
     heard = tuple(one.said.persona for one in step.heard)
     ask = step.ask.model_copy(update={"personas": heard})
     return state._replace(steps=(*state.steps[:-1], step._replace(ask=ask)))
@@ -276,10 +287,10 @@ PRESENTATION = Presentation(
     finding=_finding,
     declared=_declared,
     reasons=REASONS,
+    rules={"single_verdict": "one verdict is all that is asked for"},
     labels=labels_of,
     answer="decided",
     outcome=_outcome,
-    input="image",
     ending=_ending,
     board=later("parley.console.terminal.verdicts:board"),
     view=later("parley.console.web.views.verdicts:view"),

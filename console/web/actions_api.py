@@ -13,6 +13,7 @@ from parley.bus.errors import BadInput, Conflict
 from parley.configs.panels import PanelFile, panel_paths, read_panel
 from parley.console.inputs.kind import input_of
 from parley.console.operations.dead_letters import letter, redrive
+from parley.console.transcript.presentation import presentation_of
 from parley.console.web.access import COOKIE, SESSION_S, UNAUTHORIZED, Role, Tokens
 from parley.console.web.hub import Hub
 from parley.console.web.presence import PresenceBoard
@@ -57,7 +58,7 @@ class PersonaInfo(Contract):
 
 
 class PanelInfo(Contract):
-    """`input` is what the panel debates: an image, a text or a question."""
+    """`input` is what the panel debates: image, text, both or question."""
 
     name: str
     title: str
@@ -66,6 +67,9 @@ class PanelInfo(Contract):
     personas: tuple[PersonaInfo, ...]
     presets: tuple[str, ...]
     regimes: tuple[str, ...]
+    languages: tuple[str, ...]
+    # Why its debates end, beside what ends debates of any panel.
+    reasons: tuple[str, ...]
 
 
 class PanelList(Contract):
@@ -146,7 +150,7 @@ class Operating:
 
 
 def _described(content: PanelFile) -> PanelInfo:
-    kind = input_of(content)
+    kind, told = input_of(content), presentation_of(content.protocol)
     return PanelInfo(
         name=content.name,
         title=content.title,
@@ -159,4 +163,6 @@ def _described(content: PanelFile) -> PanelInfo:
         ),
         presets=content.preset_names,
         regimes=kind.regimes,
+        languages=told.languages,
+        reasons=tuple(told.reasons),
     )

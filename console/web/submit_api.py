@@ -18,10 +18,11 @@ from starlette.responses import Response
 from parley.bus.contracts.base import Contract, Token
 from parley.bus.errors import BadInput
 from parley.configs.panels import panel_path
+from parley.connection import new_id
 from parley.console.cli.options import language_of
 from parley.console.inputs.kind import Form, input_of
 from parley.console.runtime.inputs import LONGEST_TEXT, Material
-from parley.console.runtime.plan import Wishes, new_id, wished_panel
+from parley.console.runtime.plan import Wishes, wished_panel
 from parley.console.runtime.submit import DebateRequest, Plan, check_answerable, planned, submit
 from parley.console.transcript.text import one_line
 from parley.console.web.hub import Hub

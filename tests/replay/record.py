@@ -1,7 +1,7 @@
 """
 Record the debates of this folder from a real bus: `python -m tests.replay.record NAME…`.
 
-A recording is made once and kept for ever; make a new one when there is a new way to end.
+A recording is made once per version of the rules; make a new one when there is a new way to end.
 """
 
 import subprocess

@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from itertools import product
@@ -11,7 +13,9 @@ from typing import Any, NamedTuple
 import pytest
 from typer.main import get_command
 
+import parley
 from parley.bus.errors import BadInput
+from parley.configs.panels import resolve
 from parley.configs.settings import Settings
 from parley.console.cli.main import app
 from parley.console.cli.settings_page import page, settings_of
@@ -193,6 +197,86 @@ def _resolved(words: list[str]) -> tuple[Any, list[str]]:
 def _command(name: str) -> Any:
     group: Any = get_command(app)
     return group.get_command(None, name)
+
+
+PANELS = [
+    (document, fence.text)
+    for document in DOCUMENTS
+    for fence in fences(document)
+    if fence.language == "yaml" and "\nprotocol:" in fence.text
+]
+
+
+@pytest.mark.parametrize(("document", "text"), PANELS, ids=lambda one: getattr(one, "name", ""))
+def test_panels_in_documents_can_be_debated_on(document: Path, text: str, tmp_path: Path) -> None:
+    del document
+    (tmp_path / "merge-review.yaml").write_text(text, encoding="utf-8")
+    assert resolve("merge-review", panels_dir=tmp_path).warnings == ()
+
+
+def test_the_recipes_work_together(tmp_path: Path) -> None:
+    """The panel, the script, the brain and the rules of docs/extending.md, as files of a user."""
+    named = re.compile(r"# (\S+\.(?:yaml|py))\n")
+    for fence in fences(ROOT / "docs" / "extending.md"):
+        if found := named.match(fence.text):
+            path = tmp_path / found[1]
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(fence.text, encoding="utf-8")
+    (rules,) = (
+        one.text for one in fences(ROOT / "docs" / "extending.md") if one.text.startswith("stop:")
+    )
+    panel = (tmp_path / "panels" / "merge-review.yaml").read_text(encoding="utf-8")
+    head = panel.partition("\nstop:")[0]
+    (tmp_path / "panels" / "strict-review.yaml").write_text(f"{head}\n{rules}", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", RECIPES], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+RECIPES = """
+from pathlib import Path
+import anyio
+import merge_brains, merge_rules
+from parley.agents.brain import Task
+from parley.bus.contracts.panel import DebateInput
+from parley.bus.contracts.verdicts.content import OpeningRequest
+from parley.bus.subjects import DebateRef
+from parley.configs.panels import resolve
+from parley.console.cli.main import call
+
+panel = resolve("strict-review", panels_dir=Path("panels")).panel
+assert [one.rule for one in panel.stop] == ["own", "rounds"]
+said = [("security", "reject", 0.96), ("maintainer", "approve", 0.6)]
+assert merge_rules.veto.function([said], panel.stop[0].params)
+assert merge_rules.last_word.function([said], panel.trust, {}) == ("reject", None)
+
+def task(lines):
+    about = DebateInput(text="x\\n" * lines)
+    ref = DebateRef("merge-review", "one")
+    return Task(ref, "size", "opening", OpeningRequest(), about, None)
+
+speak = merge_brains.LineCounter().speak
+assert anyio.run(speak, task(500)).content.verdict == "reject"
+assert anyio.run(speak, task(5)).content.verdict == "approve"
+assert call(["simulate", "lines.yaml", "--panels", "panels"]) == 0
+"""
+
+
+def test_every_group_of_entry_points_is_documented() -> None:
+    """And none that is not there."""
+    groups = re.compile(r"""(?:Plugins|OwnRules)\(\s*"(parley\.\w+)\"""")
+    folders = ("agents", "bus", "configs", "console", "coordinator", "src/parley")
+    modules = (one for name in folders for one in (ROOT / name).rglob("*.py"))
+    there = {group for one in modules for group in groups.findall(text_of(one))}
+    table = text_of(ROOT / "docs" / "architecture.md").partition("## The registry")[2]
+    rows = [line for line in table.partition("\n## ")[0].splitlines() if line.startswith("| `p")]
+    assert {group for line in rows for group in re.findall(r"`(parley\.\w+)`", line)} == there
+
+
+def test_the_public_names_are_documented() -> None:
+    table = text_of(ROOT / "docs" / "interfaces.md").partition("## Command line")[0]
+    assert [one for one in parley.__all__ if not re.search(rf"`{one}\b", table)] == []
 
 
 @pytest.mark.parametrize("name", ["README.md", "README.ko.md"])

@@ -16,7 +16,7 @@ from parley.console.web.server import web_server
 from tests.web.client import Client
 
 REPLAY = Path(__file__).parents[1] / "replay"
-RECORDINGS = sorted(REPLAY.rglob("*.jsonl"))
+RECORDINGS = sorted([*REPLAY.glob("*.jsonl"), *REPLAY.glob("absa/*.jsonl")])
 READ, OPERATE = "a-token-to-look-at", "a-token-to-operate"
 
 NOTHING_SET: Mapping[str, str] = MappingProxyType({})

@@ -35,6 +35,7 @@ ROLES = (
     "persona",
     "opening",
     "round",
+    "ruling",
     "localize",
     "unseen",
     "reporting",

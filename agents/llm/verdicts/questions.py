@@ -106,7 +106,8 @@ class VerdictQuestions(Questions):
         unseen = "" if uris else prompts.text("unseen")
         material = _material(task, image, measured, unseen)
         debate = _debate(request, task.persona)
-        told = Section("TASK", prompts.text(request.kind))
+        rules = isinstance(request, RoundRequest) and request.decides
+        told = Section("TASK", prompts.text("ruling" if rules else request.kind))
         said = [Section("DEBATE", debate)] if debate else []
         user = render(f"[MATERIAL]\n{material}", [told, *said])
         asked = Prompt(prompts.system(), user, uris)

@@ -14,6 +14,7 @@ from parley.configs.files import read_mapping
 from parley.configs.mistakes import explain
 from parley.configs.panels import BUILT_IN
 from parley.configs.settings import Settings, load
+from parley.connection import new_id
 from parley.console.archive.logs import log_of
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import example
@@ -22,7 +23,7 @@ from parley.console.runtime.brains import AUTO, BrainChoice
 from parley.console.runtime.follow import follow_to_the_end
 from parley.console.runtime.host import Host, at_work, open_host
 from parley.console.runtime.inputs import Material, upload
-from parley.console.runtime.plan import Wishes, new_id, read_script, scripted_panel, wished_panel
+from parley.console.runtime.plan import Wishes, read_script, scripted_panel, wished_panel
 from parley.console.runtime.submit import panel_for, submit_one
 from parley.console.runtime.system import run_async
 from parley.console.terminal.views import view_for

@@ -6,6 +6,7 @@ import typer
 from parley.bus.journal import Journal
 from parley.bus.subjects import Subjects
 from parley.configs.settings import Settings, load
+from parley.connection import open_server
 from parley.console.cli.commands.infra import Rosters, queues_of, rosters_of
 from parley.console.cli.exits import FAILED
 from parley.console.cli.logs import keep_quiet
@@ -13,7 +14,7 @@ from parley.console.cli.options import Config, Json, Nats, Panels, example
 from parley.console.cli.output import print_line
 from parley.console.operations.doctor import Examination, Finding, State, examine, findings
 from parley.console.operations.model_check import model_findings
-from parley.console.runtime.system import open_server, run_async
+from parley.console.runtime.system import run_async
 from parley.console.transcript.text import one_line
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)

@@ -11,6 +11,7 @@ from parley.bus.contracts.absa.findings import Overridden
 from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.errors import BadInput
 from parley.configs.settings import Settings, load
+from parley.connection import private_server
 from parley.console.batch.pure import Speed, Stopwatch, cores, played, sentences_per_s
 from parley.console.batch.runner import Job, debate_all
 from parley.console.batch.scores import Ledger, Score, Tuple, lines, placed
@@ -20,7 +21,7 @@ from parley.console.cli.output import print_line
 from parley.console.runtime.brains import AUTO, BrainChoice, make_brain
 from parley.console.runtime.plan import Wishes, wished_panel
 from parley.console.runtime.submit import panel_for
-from parley.console.runtime.system import open_journal, private_server, run_async, staffed
+from parley.console.runtime.system import open_journal, run_async, staffed
 from parley.console.terminal.progress import progress_of
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.absa.sample import Reading

@@ -14,12 +14,13 @@ from parley.bus.port import Queue
 from parley.bus.subjects import Subjects
 from parley.configs.panels import panel_path, panel_paths, read_panel
 from parley.configs.settings import Settings, load
+from parley.connection import layout_of, open_server
 from parley.console.cli.exits import DONE, FAILED, warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Nats, Panels, example
 from parley.console.cli.output import print_line
 from parley.console.runtime.retention import refuse_short_log
-from parley.console.runtime.system import Seats, layout_of, open_server, run_async, worker_options
+from parley.console.runtime.system import Seats, run_async, worker_options
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, help="Make what Parley needs on a NATS server."

@@ -9,6 +9,7 @@ from parley.bus.contracts.facts import Status
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
+from parley.connection import new_id
 from parley.console.cli.exits import DONE, FAILED, warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import (
@@ -41,7 +42,7 @@ from parley.console.runtime.brains import BrainChoice, parse_brain
 from parley.console.runtime.budgets import limits_of
 from parley.console.runtime.follow import follow_to_the_end
 from parley.console.runtime.host import host_with_agents
-from parley.console.runtime.plan import Wishes, new_id, wished_panel
+from parley.console.runtime.plan import Wishes, wished_panel
 from parley.console.runtime.submit import (
     Plan,
     check_answerable,

@@ -3,6 +3,7 @@ import json
 import typer
 
 from parley.configs.settings import Settings, load
+from parley.connection import new_id
 from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import (
@@ -31,7 +32,7 @@ from parley.console.cli.output import print_line
 from parley.console.images.files import debates_images, usable_photos
 from parley.console.runtime.brains import parse_brain
 from parley.console.runtime.budgets import limits_of
-from parley.console.runtime.plan import Wishes, new_id, wished_panel
+from parley.console.runtime.plan import Wishes, wished_panel
 from parley.console.runtime.retention import log_kept_s, refuse_long_debates
 from parley.console.runtime.submit import Plan, for_those_seated, plan
 from parley.console.runtime.submit import submit as submit_all

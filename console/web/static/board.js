@@ -15,7 +15,7 @@ export function Outcome({ view }) {
     return html`
       <section class=${`card outcome tone-${view.status ? tone(view.status) : 'accent'}`} aria-label="Where it stands">
         <div class="row"><span class=${`label ${view.moment.length > LONG_LABEL ? 'long' : ''}`}>${capital(spoken(view.moment))}</span><span class="muted">${waits}</span></div>
-        ${view.reason && html`<p class="muted">Over by ${spoken(view.reason)}: ${view.reason_words}.</p>`}
+        ${view.reason && html`<p class="muted">Over by ${because(view)}.</p>`}
         ${view.errors.length > 0 && html`<${Missed} errors=${view.errors} />`}
       </section>`;
   }
@@ -24,7 +24,7 @@ export function Outcome({ view }) {
       <div class="row">
         <span class=${`label ${outcome.label.length > LONG_LABEL ? 'long' : ''}`}>${capital(spoken(outcome.label))}</span>
         ${outcome.confidence !== null && html`<${Share} value=${outcome.confidence} as=${outcome.tone ?? tone(outcome.label)} />`}
-        <span class="end muted small">${view.reason && `${spoken(view.reason)}: ${view.reason_words}`}</span>
+        <span class="end muted small">${view.reason && because(view)}</span>
       </div>
       ${outcome.report && html`<p class="report">${outcome.report}</p>`}
       ${outcome.quotes.length > 0 && html`<ul class="small muted" aria-label="Key evidence">${outcome.quotes.map((quote) => html`<li>“${quote}”</li>`)}</ul>`}
@@ -33,6 +33,8 @@ export function Outcome({ view }) {
       ${view.errors.length > 0 && html`<${Missed} errors=${view.errors} />`}
     </section>`;
 }
+
+const because = (view) => [spoken(view.reason), view.reason_words].filter(Boolean).join(': ');
 
 // The first sentence says it; the others are there for whoever wants them.
 function Rationale({ text }) {

@@ -5,7 +5,7 @@ import { Costs, Declarations, Matrix, Outcome } from './board.js';
 import { Charts } from './charts.js';
 import { DeliberationHero, DeliberationSide } from './deliberation.js';
 import { Fact } from './fact.js';
-import { ForensicHero, ForensicSide } from './forensic.js';
+import { VerdictHero, VerdictSide } from './verdicts.js';
 import { Cancel } from './list.js';
 import { Moments } from './moments.js';
 import { Chip, Problem } from './parts.js';
@@ -14,8 +14,8 @@ import { Transcript } from './transcript.js';
 import { date, span, useLabels, voices } from './words.js';
 
 // What stands above the transcript, and beside it, where a protocol has more than the plain form.
-const HEROES = { verdicts: ForensicHero, absa: AbsaHero, deliberation: DeliberationHero };
-const SIDES = { verdicts: ForensicSide, absa: AbsaSide, deliberation: DeliberationSide };
+const HEROES = { verdicts: VerdictHero, absa: AbsaHero, deliberation: DeliberationHero };
+const SIDES = { verdicts: VerdictSide, absa: AbsaSide, deliberation: DeliberationSide };
 const Nothing = () => null;
 const LONG_TOPIC = 90;
 

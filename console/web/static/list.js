@@ -7,11 +7,8 @@ import { Start } from './start.js';
 import { age, count, many, short, spoken, span } from './words.js';
 
 const STATES = [['', 'All'], ['open', 'Open'], ['completed', 'Completed'], ['failed', 'Failed'], ['cancelled', 'Cancelled']];
-const REASONS = [
-  'consensus_reached', 'stalemate', 'high_confidence_deadlock', 'no_progress', 'max_rounds', 'quorum_lost',
-  'budget_exhausted', 'cancelled', 'debate_disabled', 'answer_convergence', 'verification_pass',
-  'decision_sufficiency', 'max_iterations',
-];
+// What ends debates of any panel; each panel names its own reasons.
+const REASONS = ['quorum_lost', 'budget_exhausted', 'cancelled', 'debate_disabled'];
 const TYPING_MS = 250;
 const SPARE_ROWS = 10;
 const NARROW = '(max-width: 640px)';
@@ -61,6 +58,7 @@ function Filters({ filter, panels, change }) {
   };
   const names = panels.map((panel) => panel.name);
   if (filter.panel && !names.includes(filter.panel)) names.push(filter.panel);
+  const reasons = [...new Set([...panels.flatMap((panel) => panel.reasons), ...REASONS, ...(filter.reason ? [filter.reason] : [])])];
   return html`
     <form class="filters" role="search" onSubmit=${(event) => event.preventDefault()}>
       <label class="field wide"><span>Search topic or id</span>
@@ -81,13 +79,13 @@ function Filters({ filter, panels, change }) {
       <label class="field"><span>Ended because of</span>
         <select value=${filter.reason} onChange=${(event) => change({ reason: event.target.value })}>
           <option value="">Any reason</option>
-          ${REASONS.map((reason) => html`<option key=${reason} value=${reason}>${spoken(reason)}</option>`)}
+          ${reasons.map((reason) => html`<option key=${reason} value=${reason}>${spoken(reason)}</option>`)}
         </select></label>
     </form>`;
 }
 
 const HEADS = [
-  ['State', 'c-state'], ['Topic', ''], ['Panel', 'c-panel'], ['Phase', 'c-round'], ['Verdict', 'verdict'],
+  ['State', 'c-state'], ['Topic', ''], ['Panel', 'c-panel'], ['Phase', 'c-round'], ['Outcome', 'verdict'],
   ['Tokens', 'c-tokens number'], ['Age', 'c-age number'], ['', 'act'],
 ];
 

@@ -32,6 +32,9 @@ evidence:
 `,
 };
 
+const LANGUAGES = new Intl.DisplayNames(['en'], { type: 'language' });
+const withImage = (panel) => panel.input === 'image' || panel.input === 'both';
+
 export function Start({ panels }) {
   const [chosen, setChosen] = useState('');
   const [busy, setBusy] = useState(false);
@@ -74,7 +77,7 @@ export function Start({ panels }) {
 
 function Material({ panel }) {
   const [text, setText] = useState('');
-  if (panel.input === 'image') return html`<${Picture} />`;
+  if (withImage(panel)) return html`<${Picture} needed=${panel.input === 'image'} />`;
   const question = panel.input === 'question';
   return html`
     <label class="field"><span>${question ? 'The question' : 'The text'}</span>
@@ -84,7 +87,7 @@ function Material({ panel }) {
     <div><button class="button tiny" type="button" onClick=${() => setText(EXAMPLES[panel.input] ?? '')}>Fill in an example</button></div>`;
 }
 
-function Picture() {
+function Picture({ needed }) {
   const [over, setOver] = useState(false);
   const [seen, setSeen] = useState(null);
   useEffect(() => () => seen && URL.revokeObjectURL(seen), [seen]);
@@ -93,9 +96,11 @@ function Picture() {
     <label class=${`drop ${over ? 'over' : ''}`} onDragOver=${() => setOver(true)} onDragLeave=${() => setOver(false)} onDrop=${() => setOver(false)}>
       ${seen && html`<img src=${seen} alt="The chosen image" height="72" />`}
       <span class="field"><span>The image (JPEG, PNG or WEBP, up to 20 MB)</span>
-        <input type="file" name="image" accept="image/jpeg,image/png,image/webp" required onChange=${look} /></span>
+        <input type="file" name="image" accept="image/jpeg,image/png,image/webp" required=${needed} onChange=${look} /></span>
     </label>
-    <label class="field"><span>A caption for the list (optional)</span><input type="text" name="text" maxlength="200" /></label>`;
+    ${needed
+      ? html`<label class="field"><span>A caption for the list (optional)</span><input type="text" name="text" maxlength="200" /></label>`
+      : html`<label class="field"><span>The text</span><textarea name="text" rows="3"></textarea></label>`}`;
 }
 
 function Settings({ panel }) {
@@ -106,9 +111,9 @@ function Settings({ panel }) {
     ${panel.regimes.length > 0 && html`
       <label class="field"><span>Regime</span><select name="regime"><option value="">as the panel says</option>
         ${panel.regimes.map((one) => html`<option value=${one}>${one}</option>`)}</select></label>`}
-    ${panel.protocol === 'absa' && html`
+    ${panel.languages.length > 0 && html`
       <label class="field"><span>Language</span><select name="lang"><option value="">recognise it</option>
-        <option value="ko">Korean</option><option value="en">English</option></select></label>`}
+        ${panel.languages.map((one) => html`<option value=${one}>${LANGUAGES.of(one)}</option>`)}</select></label>`}
     <label class="field"><span>Parameters (name=value, separated by spaces)</span>
       <input type="text" name="set" placeholder="max_rounds=5" /></label>`;
 }
@@ -116,7 +121,7 @@ function Settings({ panel }) {
 function send(panel, form) {
   const sets = String(form.get('set') ?? '').split(/\s+/).filter(Boolean);
   form.delete('set');
-  if (panel.input === 'image') {
+  if (withImage(panel)) {
     for (const one of sets) form.append('set', one);
     return postForm('/debates', form);
   }

@@ -5,9 +5,9 @@ from pydantic import ConfigDict, Field, ValidationError
 from parley.bus.contracts.base import Contract, Share
 from parley.bus.contracts.facts import TurnTaken
 from parley.bus.contracts.verdicts.content import Localization, Region
+from parley.console.transcript.verdicts import place_finder
 from parley.console.web.views.common import cleaned
 from parley.coordinator.core.state import DebateState
-from parley.coordinator.protocols.verdicts.board import LOCALIZE
 from parley.coordinator.protocols.verdicts.result import VerdictResult
 
 
@@ -78,19 +78,14 @@ def evidence_of(result: VerdictResult) -> tuple[Evidence, ...]:
 
 
 def regions_of(
-    state: DebateState, evidence: tuple[Evidence, ...]
+    state: DebateState, result: VerdictResult, evidence: tuple[Evidence, ...]
 ) -> tuple[tuple[Region, ...], str]:
-    localize = state.step(LOCALIZE)
-    for heard in localize.heard if localize else ():
+    """Of whoever was asked where, and where nobody was, of an opening statement; and whose it is."""
+    for heard in (one for step in state.steps for one in step.heard):
         content = heard.said.content if isinstance(heard.said, TurnTaken) else None
         if isinstance(content, Localization) and content.regions:
             return content.regions, f"{heard.said.persona}, asked after the debate"
-    # Where nobody was asked, whoever is surest of a place.
-    found = max(evidence, key=_surest_place, default=None)
-    if found is None or not found.regions:
-        return (), ""
-    return found.regions, f"{found.agent}, in its opening statement"
-
-
-def _surest_place(one: Evidence) -> float:
-    return max((region.score for region in one.regions), default=-1.0)
+    found = {one.agent: one.regions for one in evidence if one.regions}
+    scores = {agent: max(box.score for box in boxes) for agent, boxes in found.items()}
+    finder = place_finder(result, scores)
+    return (found[finder], f"{finder}, in its opening statement") if finder else ((), "")

@@ -44,7 +44,7 @@ def view(scene: Scene) -> VerdictView:
     state = scene.state
     result = result_of(scene.ref, state)
     found = evidence_of(result)
-    regions, about = regions_of(state, found)
+    regions, about = regions_of(state, result, found)
     return VerdictView(
         **scene.shared(),
         moment=_moment(scene, result),

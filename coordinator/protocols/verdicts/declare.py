@@ -93,7 +93,7 @@ def _justification(evaluation: Evaluation) -> str:
     if evaluation.terminate:
         why = ", ".join(in_words(one) for one in evaluation.decisive if one.held)
         return f"Stopped by {evaluation.rule} after {moment}: {why}."
-    why = ", ".join(map(in_words, evaluation.checks))
+    why = ", ".join(map(in_words, evaluation.checks)) or "none is asked before the first round"
     return f"Decision after {moment}: {evaluation.rule}. No rule ends the debate: {why}."
 
 

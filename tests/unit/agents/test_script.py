@@ -1,8 +1,11 @@
 import pytest
 
+from parley.agents.absa.script import AbsaScript
 from parley.agents.brain import BrainFailure
+from parley.agents.deliberation.script import DeliberationScript
 from parley.agents.forensic.labels import Verdict
-from parley.agents.script import parse_script, recite
+from parley.agents.script import StepScript, parse_script, recite
+from parley.agents.verdicts.script import VerdictScript
 from parley.bus.contracts.verdicts.content import (
     Challenge,
     OpeningRequest,
@@ -13,6 +16,7 @@ from parley.bus.contracts.verdicts.content import (
     Statement,
 )
 from parley.bus.errors import BadInput
+from parley.configs.panels import resolve
 
 
 def a_round(number: int, challenged: str | None = None) -> RoundRequest:
@@ -102,3 +106,73 @@ def test_all_mistakes_are_reported_at_once():
         "rounds.1.spatial.confidence",
     ):
         assert where in str(caught.value)
+
+
+BY_STEPS = """
+    panel: forensic
+    text: a photograph
+    steps:
+      opening:
+        noise: {kind: statement, verdict: authentic, confidence: 0.9, delay_s: 0.5}
+        spatial: {silent: true}
+        frequency: {fail: the spectrum is empty}
+"""
+
+
+def test_any_protocol_can_be_played_by_steps():
+    script = parse_script(BY_STEPS, protocol="verdicts")
+    assert isinstance(script, StepScript)
+    assert script.about == "a photograph"
+    assert script.agents() == {"noise", "spatial", "frequency"}
+    said = script.recite("opening", OpeningRequest(), "noise")
+    assert said == Statement(verdict="authentic", confidence=0.9)
+    cues = {one: script.cue("opening", OpeningRequest(), one) for one in sorted(script.agents())}
+    assert cues["noise"] is not None
+    assert cues["noise"].delay_s == 0.5
+    assert cues["spatial"] is not None
+    assert cues["spatial"].silent
+    with pytest.raises(BrainFailure, match="the spectrum is empty"):
+        script.recite("opening", OpeningRequest(), "frequency")
+    with pytest.raises(BrainFailure, match="no line for watermark in opening"):
+        script.recite("opening", OpeningRequest(), "watermark")
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("{verdict: authentic}", "steps.opening.noise.content"),
+        ("{kind: sonnet}", "steps.opening.noise.content"),
+        ("{kind: statement, verdict: authentic, confidence: 7}", "confidence"),
+        ("[authentic, 0.9]", "steps.opening.noise"),
+    ],
+)
+def test_mistakes_in_steps_are_named(line, says):
+    with pytest.raises(BadInput, match=says):
+        parse_script(f"panel: forensic\nsteps: {{opening: {{noise: {line}}}}}", protocol="verdicts")
+
+
+@pytest.mark.parametrize(
+    ("text", "protocol", "kind"),
+    [
+        ("rounds: [{noise: [authentic, 0.9]}]", None, VerdictScript),
+        ("iterations: [{}]", None, DeliberationScript),
+        ("steps: {}", None, AbsaScript),
+        ("{panel: reviews, steps: {}}", "absa", AbsaScript),
+        ("{panel: lots, steps: {}}", "auction", StepScript),
+        ("{panel: lots, steps: {}}", "unheard-of", StepScript),
+    ],
+)
+def test_a_script_is_known_by_its_protocol_and_its_lines(text, protocol, kind):
+    assert type(parse_script(text, protocol=protocol)) is kind
+
+
+def test_true_and_false_may_be_labels():
+    script = parse_script("panel: factcheck\nrounds: [{skeptic: [false, 0.6]}]")
+    assert recite(script, OpeningRequest(), "skeptic") == Statement(verdict="false", confidence=0.6)
+
+
+def test_a_verdict_of_another_panel_is_a_mistake():
+    review = resolve("review").panel
+    script = parse_script("panel: review\nrounds: [{tests: [authentic, 0.6]}]")
+    (mistake,) = script.mistakes(review)
+    assert mistake.startswith("rounds.0.tests.verdict: unknown verdict 'authentic'")

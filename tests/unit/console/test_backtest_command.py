@@ -101,7 +101,7 @@ def test_every_mistake_is_named_at_once(parley: Call, file: Path) -> None:
     lines = called.err.splitlines()
     assert "--set consensus=0.2: unknown key 'consensus'" in lines[0]
     assert "did you mean 'consensus_threshold'" in lines[0]
-    assert "--set quorum=5: 5 of 4 personas can never speak" in lines[1]
+    assert "--set quorum=5: quorum: 5 of 4 personas can never speak" in lines[1]
     assert "--set max_rounds=0: params.max_rounds" in lines[2]
     assert "--set trust.noise=9: trust.noise" in lines[3]
     assert len(lines) == 4

@@ -65,7 +65,7 @@ def test_a_panel_may_bring_its_budget(tmp_path, protocol):
     built_in = resolve(protocol).panel
     source = panel_path(protocol).read_text()
     (tmp_path / f"{protocol}.yaml").write_text(
-        source + "\nbudget: {calls: 40}\nbatch: {name: month, budget: {cost: 5}}\n"
+        source + "\nreplaces: true\nbudget: {calls: 40}\nbatch: {name: month, budget: {cost: 5}}\n"
     )
     chosen = resolve(protocol, panels_dir=tmp_path).panel
     assert chosen.budget == Budget(calls=40)

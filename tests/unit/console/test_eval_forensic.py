@@ -34,7 +34,7 @@ def test_debates_end_by_the_panels_rules_and_trust() -> None:
     agreed = row(*[(AI, 0.8)] * 4)
     settled = rules([split, agreed], {})
     assert settled is not None
-    assert settled[0] is AI
+    assert settled[0] == AI
     assert settled[1] == pytest.approx(0.8)
     assert rules.reasons == {"stalemate": 1, "consensus_reached": 1}
     sets = ["trust.watermark=0", "trust.spatial=0"]

@@ -111,7 +111,7 @@ def test_config_check_tells_files_apart_and_reports_all_of_them(
 
 def test_the_demo_is_well_formed(parley: Call) -> None:
     scripts = sorted(BUILT_IN.with_name("demo").glob("[!t]*.yaml"))
-    assert len(scripts) == 3
+    assert len(scripts) == 5
     assert parley("config", "check", *scripts).code == 0
     for script in scripts:
         result = json.loads(parley("simulate", script, "--json").out)

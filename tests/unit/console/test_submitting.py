@@ -5,9 +5,10 @@ import pytest
 from parley.bus.contracts.panel import Panel
 from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import BadInput
+from parley.connection import new_id
 from parley.console.runtime.brains import BrainChoice, parse_brain
 from parley.console.runtime.inputs import Material, read_material
-from parley.console.runtime.plan import Wishes, new_id
+from parley.console.runtime.plan import Wishes
 from parley.console.runtime.submit import check_answerable, plan
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -48,7 +49,8 @@ def test_the_command_line_wins_over_the_script(script: str) -> None:
 
 def test_trust_is_complete(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(
-        "protocol: verdicts\npersonas: [{name: noise}, {name: stranger}]\ntrust: {noise: .1}"
+        "protocol: verdicts\nlabels: [{name: stop}, {name: go}]\n"
+        "personas: [{name: noise}, {name: stranger}]\ntrust: {noise: .1}"
     )
     wanted = plan("own", ["a text"], BrainChoice("script"), Wishes(panels_dir=tmp_path), None)
     assert verdict_panel(wanted.panel).trust == {"noise": 0.1, "stranger": 0.5}

@@ -31,8 +31,9 @@ from parley.bus.contracts.facts import (
     Terminated,
     TurnTaken,
 )
-from parley.bus.contracts.panel import DebateInput
+from parley.bus.contracts.panel import DebateInput, Persona
 from parley.bus.contracts.verdicts.content import PanelLabel, Statement
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import NotFound
 from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
@@ -162,7 +163,8 @@ REVIEW = (
 
 
 def test_labels_of_any_panel_have_colours_of_their_own():
-    chosen = debates.panel().model_copy(update={"labels": REVIEW, "undecided": "unsure"})
+    personas = (Persona(name="security"), Persona(name="maintainer"))
+    chosen = VerdictPanel(name="review", personas=personas, labels=REVIEW, undecided="unsure")
     submitted = Submitted(panel=chosen, input=DebateInput(text="a change"))
     opened = Opened(decided_at=1)
     view = view_of(REF, logged([submitted, opened]))

@@ -37,6 +37,11 @@ FORMS = {
     ("deliberation", "judge"): deliberation_forms.SummaryForm,
     ("verdicts", "opening"): verdict_forms.OpeningForm,
     ("verdicts", "round"): verdict_forms.RoundForm,
+    ("verdicts", "ruling"): verdict_forms.RoundForm,
+    ("forensic", "opening"): verdict_forms.OpeningForm,
+    ("forensic", "round"): verdict_forms.RoundForm,
+    ("forensic", "localize"): verdict_forms.LocalizeForm,
+    ("forensic", "report"): report.ReportForm,
     ("verdicts", "localize"): verdict_forms.LocalizeForm,
     ("verdicts", "report"): report.ReportForm,
 }

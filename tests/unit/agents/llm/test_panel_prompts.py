@@ -197,6 +197,10 @@ async def test_a_round_and_a_report_know_the_labels():
     round_ = await asked(RoundRequest(brief=given, round=1, standing=standing, challenges=()))
     assert '"verdict":"reject"' in round_.prompt.user
     assert "a hole" not in round_.prompt.system
+    last = RoundRequest(brief=given, round=2, standing=standing, challenges=(), decides=True)
+    ruling = await asked(last, persona="maintainer")
+    assert "the panel leaves the verdict to you" in ruling.prompt.user
+    assert "A round of the debate is open" not in ruling.prompt.user
     decision = ManagerDecision(
         final_verdict="reject", confidence=0.8, termination_reason="consensus_reached", rationale=""
     )

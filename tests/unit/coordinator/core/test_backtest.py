@@ -46,7 +46,8 @@ from tests.unit.agents.deliberation.test_properties import iterations
 from tests.unit.coordinator.protocols.absa.flow.test_properties import TEXT, scripts
 from tests.vectors_c import VECTORS, Vector
 
-REPLAY = sorted((Path(__file__).parents[3] / "replay").rglob("*.jsonl"))
+RECORDED = Path(__file__).parents[3] / "replay"
+REPLAY = sorted([*RECORDED.glob("*.jsonl"), *RECORDED.glob("absa/*.jsonl")])
 ABOUT = DebateInput(text="a photograph")
 
 

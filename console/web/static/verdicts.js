@@ -7,9 +7,9 @@ import { glyph, share, spoken, tone } from './words.js';
 const ANALYSED_PIXELS = 2_000_000;
 const NO_PLACE = new Set(['spectrum']);
 
-export const ForensicHero = ({ view, path }) => view.image && html`<${Evidence} view=${view} path=${path} />`;
+export const VerdictHero = ({ view, path }) => view.image && html`<${Evidence} view=${view} path=${path} />`;
 
-export const ForensicSide = ({ view }) =>
+export const VerdictSide = ({ view }) =>
   view.evidence.some((one) => Object.keys(one.belief).length) && html`<${Beliefs} view=${view} />`;
 
 function Evidence({ view, path }) {
