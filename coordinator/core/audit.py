@@ -93,8 +93,9 @@ def audit(facts: Sequence[Fact], protocols: Mapping[str, Protocol] = PROTOCOLS) 
 
 def _why_unverified(facts: Sequence[Fact], protocols: Mapping[str, Protocol]) -> str | None:
     """Read off the submission and the opening alone; None where the rules are this program's."""
-    submitted = next((fact for fact in facts if isinstance(fact, Submitted)), None)
-    opened = next((fact for fact in facts if isinstance(fact, Opened)), None)
+    rest = iter(facts)
+    submitted = next((fact for fact in rest if isinstance(fact, Submitted)), None)
+    opened = next((fact for fact in rest if isinstance(fact, Opened)), None)
     if submitted is None or opened is None:
         return None
     protocol = protocols[submitted.panel.protocol]
