@@ -217,13 +217,11 @@ class Register(Protocol):
     async def newest(self, key: str) -> Record | None: ...
 
 
-class Bus(Protocol):
+class Log(Protocol):
+    """One log with guards."""
+
     @property
     def link(self) -> Link: ...
-
-    async def ensure_queue(self, queue: Queue) -> None:
-        """Idempotent."""
-        ...
 
     async def append(self, *entries: Entry) -> int:
         """
@@ -263,23 +261,6 @@ class Bus(Protocol):
         """
         ...
 
-    async def work(
-        self,
-        queue: str,
-        slots: int,
-        handle: Callable[[Delivery], Awaitable[None]],
-        *,
-        stop: anyio.Event | None = None,
-    ) -> None:
-        """
-        Hand out the queue's records, at most `slots` at a time; until cancelled or drained.
-
-        Once `stop` is set nothing more is asked for. What the server had handed out by then is
-        finished, so that nobody gets it a second time; what found no free slot is given back at
-        once. Then `work` returns. How long that may take is the caller's to limit.
-        """
-        ...
-
     async def read(self, filter_subject: str, *, start: int = 1) -> list[Record]:
         """Every matching record stored before this call."""
         ...
@@ -300,9 +281,46 @@ class Bus(Protocol):
         """Of the whole log; 0 when it is empty."""
         ...
 
+    async def shortage(self) -> str:
+        """Why nothing new should be begun in the log, which is nearly full; empty while it is not."""
+        ...
+
+
+class Queues(Protocol):
+    """Durable readers of the log, which hand out its records."""
+
+    async def ensure_queue(self, queue: Queue) -> None:
+        """Idempotent."""
+        ...
+
+    async def work(
+        self,
+        queue: str,
+        slots: int,
+        handle: Callable[[Delivery], Awaitable[None]],
+        *,
+        stop: anyio.Event | None = None,
+    ) -> None:
+        """
+        Hand out the queue's records, at most `slots` at a time; until cancelled or drained.
+
+        Once `stop` is set nothing more is asked for. What the server had handed out by then is
+        finished, so that nobody gets it a second time; what found no free slot is given back at
+        once. Then `work` returns. How long that may take is the caller's to limit.
+        """
+        ...
+
+    async def waiting_in(self, queue: str) -> int:
+        """How many records the queue has not handed out yet."""
+        ...
+
     async def undeliverable(self, on: Callable[[str, int], None]) -> None:
         """(queue, sequence) of every record whose deliveries are used up; best effort."""
         ...
+
+
+class DeadLetters(Protocol):
+    """What was given up."""
 
     async def bury(self, sequence: int, reason: str, trace: Trace | None = None) -> None:
         """
@@ -313,14 +331,6 @@ class Bus(Protocol):
 
     async def take_out(self, sequence: int) -> None:
         """Delete a record of the log for good; idempotent. Raises Denied where only others may."""
-        ...
-
-    async def shortage(self) -> str:
-        """Why nothing new should be begun in the log, which is nearly full; empty while it is not."""
-        ...
-
-    async def waiting_in(self, queue: str) -> int:
-        """How many records the queue has not handed out yet."""
         ...
 
     async def count_dead(self) -> int: ...
@@ -338,6 +348,10 @@ class Bus(Protocol):
         """Idempotent. The record itself stays in the log."""
         ...
 
+
+class Signals(Protocol):
+    """What is said to whoever listens, and not stored."""
+
     async def announce(self, describe: Callable[[], Presence]) -> None:
         """Answer every roll call; until cancelled."""
         ...
@@ -354,6 +368,10 @@ class Bus(Protocol):
         """(subject, data) of every signal; until cancelled."""
         ...
 
+
+class Stores(Protocol):
+    """What stands beside the log."""
+
     def shelf(self, name: str, limit: int) -> Shelf:
         """Holds at most `limit` records; made when it is first used."""
         ...
@@ -362,6 +380,10 @@ class Bus(Protocol):
         """One of those that every server of Parley has; see `subjects.REGISTERS`."""
         ...
 
+
+class Blobs(Protocol):
+    """Contents by the name of their hash."""
+
     async def put_blob(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
         """Idempotent: the same content has the same name. One that is damaged is whole again."""
         ...
@@ -369,3 +391,7 @@ class Bus(Protocol):
     async def get_blob(self, ref: BlobRef) -> bytes:
         """Raises NotFound, also when the content has not the size and the hash of the reference."""
         ...
+
+
+class Bus(Log, Queues, DeadLetters, Signals, Stores, Blobs, Protocol):
+    """All of it, as a server offers it; whoever needs one part asks for that."""

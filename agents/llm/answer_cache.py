@@ -16,7 +16,7 @@ from parley.agents.llm.question import AnyQuestion, Form
 from parley.agents.llm.schema import schema_of
 from parley.bus.contracts.facts import Content
 from parley.bus.errors import BusError
-from parley.bus.port import Bus, Guard, Register
+from parley.bus.port import Guard, Register, Stores
 from parley.bus.subjects import ANSWERS, answer_key
 from parley.configs.model import ModelChoice, ModelSettings
 
@@ -28,7 +28,7 @@ log = structlog.get_logger()
 class Answers:
     """`bus` is None where nobody shares."""
 
-    def __init__(self, settings: ModelSettings, bus: Bus | None) -> None:
+    def __init__(self, settings: ModelSettings, bus: Stores | None) -> None:
         self._room = settings.cached_answers
         shared = settings.shared_answers and bus is not None
         self._register: Register | None = bus.register(ANSWERS) if shared and bus else None

@@ -25,7 +25,7 @@ from parley.agents.llm.budget_arithmetic import Account, Balance, Ruling, attemp
 from parley.bus.contracts.base import NOTHING_USED, Usage
 from parley.bus.contracts.budget import Budget
 from parley.bus.errors import BusError, Conflict, ParleyError
-from parley.bus.port import Bus, Guard, Register
+from parley.bus.port import Guard, Register, Stores
 from parley.bus.subjects import PURSE, batch_purse, debate_purse
 
 # How long somebody waits before looking again whether others used less than they held.
@@ -211,7 +211,7 @@ class SharedBudget:
 class BudgetLedger:
     """The purses this process draws on; those used longest ago are read anew when they are needed."""
 
-    def __init__(self, bus: Bus, now_ns: Now = time.time_ns) -> None:
+    def __init__(self, bus: Stores, now_ns: Now = time.time_ns) -> None:
         self._register = bus.register(PURSE)
         self._now_ns = now_ns
         self._open: OrderedDict[tuple[str, str, tuple[str, ...]], SharedBudget] = OrderedDict()

@@ -12,7 +12,7 @@ from parley.agents.files import check_file_size
 from parley.agents.script import SCRIPT_BLOB
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import BadInput
-from parley.bus.port import Bus
+from parley.bus.port import Blobs
 from parley.console.transcript.text import one_line
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def read_lines() -> list[Material]:
     return [Material(text=line) for line in whole.text.splitlines() if line.strip()]
 
 
-async def upload(bus: Bus, material: Material, script: "ScriptFile | None") -> DebateInput:
+async def upload(bus: Blobs, material: Material, script: "ScriptFile | None") -> DebateInput:
     blobs = {}
     if material.image is not None:
         blobs[IMAGE_BLOB] = await bus.put_blob(material.image, material.media_type)

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from parley.bus.contracts.base import BlobRef
 from parley.bus.errors import NotFound
-from parley.bus.port import Bus
+from parley.bus.port import Blobs
 from parley.console.web.map_form import Drawn, DrawnMap
 
 WORKER = "parley.console.web.map_worker"
@@ -22,7 +22,7 @@ MOST_KEPT_BYTES = 48 << 20
 
 
 class Maps:
-    def __init__(self, bus: Bus) -> None:
+    def __init__(self, bus: Blobs) -> None:
         self._bus = bus
         # One at a time: the analysis keeps a processor busy for a second or two.
         self._drawing = anyio.Lock()

@@ -92,10 +92,7 @@ def audit(facts: Sequence[Fact], protocols: Mapping[str, Protocol] = PROTOCOLS) 
 
 
 def _why_unverified(facts: Sequence[Fact], protocols: Mapping[str, Protocol]) -> str | None:
-    """
-    Read off the submission and the opening that follows it, since what stands before a submission
-    counts for nothing; None where the rules are this program's.
-    """
+    """Read off the submission and the opening alone; None where the rules are this program's."""
     rest = iter(facts)
     submitted = next((fact for fact in rest if isinstance(fact, Submitted)), None)
     opened = next((fact for fact in rest if isinstance(fact, Opened)), None)

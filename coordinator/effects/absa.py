@@ -13,7 +13,7 @@ from parley.bus.contracts.absa.memory import Episode, Recollection
 from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.facts import Finding
 from parley.bus.errors import BusError
-from parley.bus.port import Bus, Record, Shelf
+from parley.bus.port import Record, Shelf, Stores
 from parley.bus.subjects import DebateRef
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.effects.effect import Effect
@@ -35,7 +35,7 @@ _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 log = structlog.get_logger()
 
 
-def memory_of(bus: Bus) -> "EpisodicMemory":
+def memory_of(bus: Stores) -> "EpisodicMemory":
     return EpisodicMemory(bus.shelf(MEMORY_SHELF, STORE_LIMIT))
 
 

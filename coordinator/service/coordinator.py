@@ -192,7 +192,7 @@ class Coordinator:
         except Exception:
             log.exception("debate_failed", debate=str(ref))
         self._debates.pop(ref, None)
-        state, tracked.state = tracked.state, None
+        state = tracked.let_go()
         if state is not None and state.phase not in OVER:
             self._decisions.give_up(ref, tracked, state)
         return False
@@ -214,7 +214,8 @@ class Coordinator:
         tracked = self._debates.get(ref)
         if tracked is None and tail == SUBMITTED:
             tracked = self._watch(ref)
-            tracked.state = DebateState() if tracked.mine else None
+            if tracked.mine:
+                tracked.begin()
         if tracked is None:
             self._look_up(ref, record, tail)
             return None
@@ -253,7 +254,7 @@ class Coordinator:
         if tail.startswith(ASKS):
             tracked.see_ask(record.sequence, self._now)
         if tracked.loading:
-            tracked.arrived.append(record)
+            tracked.wait_for_load(record)
             return False
         tracked.move_to(record.sequence, tail)
         if tracked.state is not None:
@@ -310,7 +311,7 @@ class Coordinator:
         refuse_forged(record)
         sent = tracked.sent and tracked.sent.draft
         if sent is not None and sent.subject == record.subject and sent.data == record.data:
-            tracked.sent = None
+            tracked.came_back()
             count(self.metrics, ref.panel, sent.fact)
             return sent.fact
         return decode(tail, record.data)
@@ -318,7 +319,7 @@ class Coordinator:
     def _load(
         self, ref: DebateRef, tracked: TrackedDebate, limit: anyio.CapacityLimiter | None = None
     ) -> None:
-        tracked.loading = True
+        tracked.start_loading()
         self._tasks.start_soon(self._read_back, ref, tracked, limit or self._reads)
 
     async def _read_back(
@@ -329,17 +330,13 @@ class Coordinator:
                 records = await self._journal.bus.read(self._subjects.debate(ref))
         except Unavailable as error:
             log.warning("read_back_failed", debate=str(ref), reason=str(error))
-            tracked.loading, tracked.state, tracked.looked_into = False, None, -1
-            tracked.arrived.clear()
+            tracked.loading_failed()
             return
         self._alone(ref, tracked, partial(self._fold, ref, tracked, records))
 
     def _fold(self, ref: DebateRef, tracked: TrackedDebate, records: Sequence[Record]) -> None:
         self._now = anyio.current_time()
-        every = (*records, *tracked.arrived)
-        tracked.sequence, tracked.loading = 0, False
-        tracked.acting_after = tracked.answered_after = None
-        tracked.arrived.clear()
+        every = (*records, *tracked.loaded())
         state = DebateState()
         try:
             for record in every:
@@ -377,16 +374,14 @@ class Coordinator:
         elif is_neglected(tracked, self._now):
             self._deadlines.fire(ref, tracked, state, self._now)
         else:
-            tracked.state = None
+            tracked.let_go()
 
     def _share_out(self) -> None:
         log.info("coordinators", living=self._membership.living)
         for ref, tracked in list(self._debates.items()):
-            had, tracked.mine = tracked.mine, self._membership.mine(ref)
+            tracked.hand_over(mine=self._membership.mine(ref))
             if tracked.mine and tracked.state is None and not tracked.loading:
                 self._load(ref, tracked)
-            elif had and not tracked.mine:
-                tracked.state = None
 
     async def _sweep(self) -> None:
         while True:
@@ -410,7 +405,7 @@ class Coordinator:
         silent = self._is_silent(tracked) and tracked.looked_into != tracked.sequence
         if silent or is_neglected(tracked, self._now):
             log.info("looking_into_stalled", debate=str(ref))
-            tracked.looked_into = tracked.sequence
+            tracked.start_looking_into()
             self._load(ref, tracked)
 
     def _is_silent(self, tracked: TrackedDebate) -> bool:

@@ -54,15 +54,15 @@ class Decisions:
         due = due_in(tracked.state, self._protocols)
         if due is None:
             return False
-        tracked.acting_after = tracked.control
+        after = tracked.start_writing()
         if isinstance(due.fact, Finding) and due.fact.observed:
-            after = tracked.control
             self._tasks.start_soon(self._look_up, ref, tracked, tracked.state, due.fact, after)
             return True
         draft = self._draft(ref, due)
-        tracked.sent = Sent(draft, tracked.control, now)
-        if not self._journal.offer(ref, draft, after=tracked.control):
-            self._insist(ref, tracked, tracked.sent)
+        sent = Sent(draft, after, now)
+        tracked.wrote(sent)
+        if not self._journal.offer(ref, draft, after=after):
+            self._insist(ref, tracked, sent)
         return True
 
     def _draft(self, ref: DebateRef, due: Due) -> Draft:
@@ -73,9 +73,9 @@ class Decisions:
         """Close a debate as failed whose state is the last one that could be arrived at."""
         if tracked.is_writing or self._closed:
             return
-        tracked.acting_after = tracked.control
+        after = tracked.start_writing()
         draft = self._draft(ref, closing(state, Impasse.UNDECIDABLE))
-        self._insist(ref, tracked, Sent(draft, tracked.control))
+        self._insist(ref, tracked, Sent(draft, after))
 
     def look_after(self, debates: Mapping[DebateRef, TrackedDebate], now: float) -> None:
         """Insist on what was offered and is in doubt."""
@@ -89,7 +89,7 @@ class Decisions:
                 self._insist(ref, tracked, sent)
 
     def _insist(self, ref: DebateRef, tracked: TrackedDebate, sent: Sent) -> None:
-        tracked.sent = sent._replace(offered=None)
+        tracked.wrote(sent._replace(offered=None))
         self._tasks.start_soon(self._write, ref, tracked, sent.draft, sent.after)
 
     async def _look_up(
@@ -104,7 +104,7 @@ class Decisions:
             found = await self._effects.carry_out(ref, state, fact)
         if tracked.control == after:
             draft = self._draft(ref, writable(state, found))
-            tracked.sent = Sent(draft, after)
+            tracked.wrote(Sent(draft, after))
             await self._write(ref, tracked, draft, after)
 
     async def _write(
@@ -126,7 +126,7 @@ class Decisions:
                 log.error("control_write_refused", debate=str(ref), reason=str(error))  # noqa: TRY400
             except Exception:
                 log.exception("control_write_failed", debate=str(ref))
-            tracked.answered_after = after
+            tracked.answered(after)
             return
 
 

@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 
 from parley.bus.errors import ParleyError
 from parley.bus.metrics import QUARANTINED, Metrics
-from parley.bus.port import Bus, Record, Trace, trace_of
+from parley.bus.port import DeadLetters, Record, Trace, trace_of
 from parley.bus.subjects import Subjects
 
 # Dead letters on their way at the same time.
@@ -23,7 +23,7 @@ log = structlog.get_logger()
 
 
 class Quarantine:
-    def __init__(self, bus: Bus, subjects: Subjects, metrics: Metrics) -> None:
+    def __init__(self, bus: DeadLetters, subjects: Subjects, metrics: Metrics) -> None:
         self._bus = bus
         self._subjects = subjects
         self._metrics = metrics

@@ -53,6 +53,60 @@ class TrackedDebate:
         if tail.startswith(CONTROL):
             self.control = sequence
 
+    def begin(self) -> None:
+        """From its submission on, which is about to be folded."""
+        self.state = DebateState()
+
+    def let_go(self) -> DebateState | None:
+        """No longer folded here; the state that it had."""
+        state, self.state = self.state, None
+        return state
+
+    def start_loading(self) -> None:
+        """Until the whole log is read, what arrives is kept for later."""
+        self.loading = True
+
+    def wait_for_load(self, record: Record) -> None:
+        self.arrived.append(record)
+
+    def loaded(self) -> list[Record]:
+        """Read anew from its first record on; what arrived meanwhile."""
+        arrived, self.arrived = self.arrived, []
+        self.sequence, self.loading = 0, False
+        self.acting_after = self.answered_after = None
+        return arrived
+
+    def loading_failed(self) -> None:
+        """Nothing is known of it, so that it is looked into again."""
+        self.loading, self.state, self.looked_into = False, None, -1
+        self.arrived.clear()
+
+    def start_looking_into(self) -> None:
+        """Once for each record that is followed by silence."""
+        self.looked_into = self.sequence
+
+    def hand_over(self, *, mine: bool) -> None:
+        """To this replica or to another, as the members share the debates out."""
+        if self.mine and not mine:
+            self.state = None
+        self.mine = mine
+
+    def start_writing(self) -> int:
+        """The control sequence after which a decision is being made."""
+        self.acting_after = self.control
+        return self.control
+
+    def wrote(self, sent: Sent) -> None:
+        self.sent = sent
+
+    def came_back(self) -> None:
+        """What was written stands in the log."""
+        self.sent = None
+
+    def answered(self, after: int) -> None:
+        """The server has said what became of the write after this control sequence."""
+        self.answered_after = after
+
     def see_ask(self, sequence: int, now: float) -> float:
         """When the latest ask was first seen: reading it back later does not begin its time anew."""
         if sequence > self.asked[0]:
