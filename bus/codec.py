@@ -5,7 +5,8 @@ from typing import TypeVar, cast
 
 from pydantic import ValidationError
 
-from parley.bus.contracts.facts import CORE_FACTS, Ask, Fact, FactBase
+from parley.bus.contracts.facts import CORE_FACTS, Ask, Fact, FactBase, Submitted
+from parley.bus.contracts.panel import DebateInput, PanelBase
 from parley.bus.contracts.registry import finding_types
 from parley.bus.errors import DecodeError, NotInstalled
 from parley.bus.subjects import CONTROL, ask_tail, tail_of
@@ -17,6 +18,12 @@ F = TypeVar("F", bound=FactBase)
 ASKS_KEPT = 64
 # All debates of a panel have the same few.
 TAILS_KEPT = 1024
+# Panels as they were submitted, by the bytes that hold them; most debates have one of a few.
+PANELS_KEPT = 256
+LARGEST_PANEL_KEPT = 32 * 1024
+SUBMITTED = "submitted"
+_INPUT = b',"input":{'
+_PANELS: dict[bytes, PanelBase] = {}
 
 # How the subject of a fact begins, where that is not the name of its type.
 _HEADS = {
@@ -34,13 +41,51 @@ def encode(fact: Fact) -> bytes:
 
 def decode(tail: str, data: bytes) -> Fact:
     """Raises DecodeError with a reason that is fit for a quarantine record."""
+    if tail == SUBMITTED and (known := _resubmitted(data)) is not None:
+        return known
     model = _model_of(tail)
     if model is None:
         kind = NotInstalled if tail.startswith(CONTROL) else DecodeError
         raise kind(f"no fact is known for subject …{tail}")
     fact = cast("Fact", _validated(model, data))
     _check(tail, tail_of(fact))
+    if isinstance(fact, Submitted):
+        _keep_panel(data, fact)
     return fact
+
+
+def _resubmitted(data: bytes) -> Submitted | None:
+    """A submission of a panel that was read before: debates of one panel share its object."""
+    head, given = _before_input(data)
+    panel = _PANELS.get(head)
+    if panel is None:
+        return None
+    try:
+        about = DebateInput.__pydantic_validator__.validate_json(given)
+    except ValidationError:
+        return None
+    return Submitted.model_construct(panel=panel, input=about)
+
+
+def _keep_panel(data: bytes, fact: Submitted) -> None:
+    """Only where the input is really what follows: a key of that name may stand elsewhere."""
+    head, given = _before_input(data)
+    try:
+        if DebateInput.__pydantic_validator__.validate_json(given) != fact.input:
+            return
+    except ValidationError:
+        return
+    if len(head) > LARGEST_PANEL_KEPT:
+        return
+    _PANELS[head] = fact.panel
+    if len(_PANELS) > PANELS_KEPT:
+        del _PANELS[next(iter(_PANELS))]
+
+
+def _before_input(data: bytes) -> tuple[bytes, bytes]:
+    """What comes before the last `input` of a submission, and the input; empty where there is none."""
+    cut = data.rfind(_INPUT)
+    return (data[:cut], data[cut + len(_INPUT) - 1 : -1]) if cut > 0 else (b"", b"")
 
 
 @lru_cache(maxsize=TAILS_KEPT)

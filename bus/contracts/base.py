@@ -99,7 +99,10 @@ Figures = Annotated[
 
 
 # One number or name that a rule of ours compared.
-Figure = str | float | int | bool | None
+Figure = Annotated[
+    str | bool | Annotated[int, Field(ge=-MOST, le=MOST)] | Real | None,
+    GetPydanticSchema(_written_as_it_is),
+]
 
 
 class Word(StrEnum):

@@ -21,7 +21,6 @@ from parley.bus.contracts.base import BlobRef, ContentBase
 from parley.bus.contracts.facts import FailureReason
 from parley.bus.contracts.panel import PanelBase
 from parley.bus.contracts.verdicts.content import (
-    Brief,
     OpeningRequest,
     PanelLabel,
     Reply,
@@ -193,7 +192,7 @@ def _ask(task: Task) -> Ask:
         raise BrainFailure(
             FailureReason.UNSUPPORTED_REQUEST, f"a function answers no {request.kind}"
         )
-    brief = Brief.model_validate(request.brief)
+    brief = request.briefed()
     turn = request if isinstance(request, RoundRequest) else None
     challenges = turn.challenges if turn else ()
     return Ask(

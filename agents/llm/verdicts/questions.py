@@ -94,7 +94,7 @@ class VerdictQuestions(Questions):
     async def ask(self, task: Task, abilities: Abilities) -> AnyQuestion:
         request = task.request
         assert isinstance(request, VerdictRequest), "only what it knows is asked"
-        brief = Brief.model_validate(request.brief)
+        brief = request.briefed()
         known = {one.name: one for one in brief.personas}
         persona = known.get(task.persona, Persona(name=task.persona))
         prompts = PanelPrompts(self._prompts, task.ref.panel, abilities.language, brief, persona)

@@ -1,6 +1,7 @@
 """What is said in a panel of verdicts: statements, replies, challenges."""
 
 import re
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
@@ -11,7 +12,6 @@ from parley.bus.contracts.base import (
     ContentBase,
     Contract,
     Evidence,
-    Figures,
     RequestBase,
     Share,
     Text,
@@ -156,11 +156,24 @@ class Brief(Contract):
     undecided: Label = "uncertain"
     personas: tuple[Persona, ...] = ()
 
+    def text(self) -> str:
+        """As requests carry it."""
+        return self.model_dump_json(exclude_none=True)
+
 
 class VerdictRequest(RequestBase):
-    """`brief` is a Brief in plain form: most brains do not read it, and none need pay for it."""
+    """`brief` is a Brief as JSON text: most brains do not read it, and pay nothing for it then."""
 
-    brief: Figures = {}
+    brief: str = ""
+
+    def briefed(self) -> Brief:
+        return brief_in(self.brief)
+
+
+@lru_cache(maxsize=64)
+def brief_in(text: str) -> Brief:
+    """Of an ask without one nothing is known: any label will do."""
+    return Brief.model_validate_json(text) if text else Brief()
 
 
 class OpeningRequest(VerdictRequest):

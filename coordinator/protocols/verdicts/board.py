@@ -122,7 +122,8 @@ def board_of(state: DebateState) -> Board:
     for step in reversed(state.steps):
         if not _is_finished_round(step):
             continue
-        read = _BOARDS.kept(step.heard)
+        # All empty tuples are one object.
+        read = _BOARDS.kept(step.heard) if step.heard else None
         if read is not None:
             board = read
             break
@@ -131,7 +132,8 @@ def board_of(state: DebateState) -> Board:
     roster, verdicts = panel.roster, panel.verdicts
     for step in reversed(unread):
         board = _with_round(board, step, roster, verdicts)
-        _BOARDS.keep((step.heard,), board)
+        if step.heard:
+            _BOARDS.keep((step.heard,), board)
     return board
 
 

@@ -2,7 +2,8 @@ import pytest
 
 from parley.agents.forensic.labels import Verdict
 from parley.bus.codec import decode, encode
-from parley.bus.contracts.facts import DeadlineFired, TurnTaken
+from parley.bus.contracts.facts import DeadlineFired, Submitted, TurnTaken
+from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts.content import Statement
 from parley.bus.errors import DecodeError
 from parley.bus.subjects import DebateRef, Subjects, tail_of
@@ -79,3 +80,24 @@ def test_subjects_are_read_as_they_are_spelled():
 )
 def test_a_debate_cannot_be_named_so_that_it_reaches_into_others(subject):
     assert Subjects().parse(subject) is None
+
+
+def test_debates_of_one_panel_share_its_object_and_nothing_else() -> None:
+    first = encode(Submitted(panel=panel(), input=DebateInput(text="one")))
+    other = encode(Submitted(panel=panel(), input=DebateInput(text='two ,"input":{')))
+    read = [decode("submitted", data) for data in (first, other, first)]
+    assert [encode(one) for one in read] == [first, other, first]
+    assert all(isinstance(one, Submitted) for one in read)
+    assert read[0].panel is read[1].panel is read[2].panel  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("tail", [b'{"text":7,"blobs":{}}}', b'{"text":"x"', b"{}} "])
+def test_a_known_panel_excuses_no_bad_input(tail: bytes) -> None:
+    good = encode(Submitted(panel=panel(), input=DebateInput(text="one")))
+    decode("submitted", good)
+    bad = good[: good.rindex(b"{", 0, good.rindex(b'"text"') + 1)] + tail
+    if tail.startswith(b"{}"):
+        assert decode("submitted", bad).input == DebateInput()  # type: ignore[union-attr]
+    else:
+        with pytest.raises(DecodeError):
+            decode("submitted", bad)

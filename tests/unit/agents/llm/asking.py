@@ -30,7 +30,7 @@ BRIEF = Brief(
     labels=FORENSIC.labels,
     undecided=FORENSIC.undecided,
     personas=FORENSIC.personas,
-).model_dump(mode="json", exclude_none=True)
+).text()
 OPENING = OpeningRequest(brief=BRIEF)
 ROUND = RoundRequest(
     brief=BRIEF,

@@ -42,7 +42,7 @@ def brief(name="review"):
 
 
 def plain(given):
-    return given.model_dump(mode="json", exclude_none=True)
+    return given.text()
 
 
 def asked(request, persona="security", panel="review", language="en", prompts=None, **more):

@@ -13,11 +13,11 @@ def test_every_request_carries_the_brief() -> None:
     assert [one.kind for one in requests] == ["opening", "round", "localize", "report"]
     for request in requests:
         assert isinstance(request, VerdictRequest)
-        brief = Brief.model_validate(request.brief)
+        brief = request.briefed()
         assert brief == Brief(
             question=panel.title,
             labels=panel.labels,
             undecided=panel.undecided,
             personas=panel.personas,
         )
-        assert request.brief == brief.model_dump(mode="json", exclude_none=True)
+        assert request.brief == brief.text()
