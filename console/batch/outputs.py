@@ -42,14 +42,18 @@ from parley.configs.absa_thresholds import warning_thresholds
 from parley.console.archive.lines import DEBATES, fact_lines
 from parley.console.batch.runner import Debated
 from parley.coordinator.core.accounting import declarations_of
-from parley.coordinator.protocols.absa.gate_debug import SampleGate, debug_records, debug_summary
-from parley.coordinator.protocols.absa.integrity import (
+from parley.coordinator.protocols.absa.output.gate_debug import (
+    SampleGate,
+    debug_records,
+    debug_summary,
+)
+from parley.coordinator.protocols.absa.output.integrity import (
     RecordView,
     S3Result,
     check_record,
     check_run,
 )
-from parley.coordinator.protocols.absa.metrics import (
+from parley.coordinator.protocols.absa.output.metrics import (
     AdoptionMetrics,
     DebateMetrics,
     DebateScorecard,

@@ -26,7 +26,7 @@ from parley.console.transcript.absa import TONES, adoption_words, gate_words
 from parley.console.transcript.absa_marks import marks_of
 from parley.console.transcript.text import clean
 from parley.coordinator.core.state import DebateState
-from parley.coordinator.protocols.absa.metrics import (
+from parley.coordinator.protocols.absa.output.metrics import (
     AdoptionMetrics,
     DebateMetrics,
     Warned,

@@ -27,7 +27,7 @@ from parley.console.transcript.text import one_line
 from parley.console.transcript.verdicts import REASONS
 from parley.coordinator.core.reducer import Walked
 from parley.coordinator.core.state import DebateState, Step
-from parley.coordinator.protocols.absa.polarity import canonical
+from parley.coordinator.protocols.absa.rules.polarity import canonical
 from parley.coordinator.protocols.absa.sample import Reading
 from parley.coordinator.protocols.absa.steps import (
     AGAIN,

@@ -17,13 +17,13 @@ from parley.bus.port import Record, Shelf, Stores
 from parley.bus.subjects import DebateRef
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.effects.effect import Effect
-from parley.coordinator.protocols.absa.episodes import (
+from parley.coordinator.protocols.absa.memory.episodes import (
     STORE_LIMIT,
     ForbiddenMemory,
     refuse_forbidden,
     store_reason,
 )
-from parley.coordinator.protocols.absa.memory import recall, words_of
+from parley.coordinator.protocols.absa.memory.recollection import recall, words_of
 
 MEMORY_SHELF = "memory"
 UNREACHABLE = "store_unreachable"

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from parley.bus.contracts.absa.params import LanguagePatterns
-from parley.coordinator.protocols.absa.language import has_contrast
-from parley.coordinator.protocols.absa.memory import words_of
+from parley.coordinator.protocols.absa.memory.recollection import words_of
+from parley.coordinator.protocols.absa.rules.language import has_contrast
 
 LONGEST_TEXT = "a" * 199_999 + "!"
 

@@ -14,7 +14,7 @@ from parley.bus.subjects import DebateRef
 from parley.coordinator.core.results import result_of
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.effects.absa import memory_of
-from parley.coordinator.protocols.absa.integrity import RecordView, check_record
+from parley.coordinator.protocols.absa.output.integrity import RecordView, check_record
 from parley.coordinator.protocols.absa.result import AbsaResult
 from tests.absa_debates import panel, with_lines
 from tests.absa_scenarios import BASE, SCENARIOS, TEXT, Scenario, at, edit, turn

@@ -12,8 +12,8 @@ from parley.configs.protocols.verdicts import VerdictPanelFile
 from parley.console.cli.exits import BAD_INPUT
 from parley.console.cli.filters import Answer, filter_lines, rule
 from parley.console.cli.options import example
-from parley.coordinator.protocols.absa import integrity
 from parley.coordinator.protocols.absa import rules_io as absa
+from parley.coordinator.protocols.absa.output import integrity
 from parley.coordinator.protocols.deliberation import rules_io as regimes
 from parley.coordinator.protocols.verdicts import rules_io as verdicts
 

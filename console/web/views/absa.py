@@ -35,7 +35,7 @@ from parley.console.web.views.settlement import (
 )
 from parley.coordinator.core.accounting import declarations_of
 from parley.coordinator.core.state import DebateState
-from parley.coordinator.protocols.absa.implied import Implied, implied_tuples, pairs
+from parley.coordinator.protocols.absa.rules.implied import Implied, implied_tuples, pairs
 from parley.coordinator.protocols.absa.sample import Reading
 from parley.coordinator.protocols.absa.steps import S2, is_turn, turn_step
 

@@ -21,8 +21,8 @@ from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.coordinator.core.checks import check
 from parley.coordinator.core.tolerance import above
 from parley.coordinator.protocols.absa.history import HeardTurn
-from parley.coordinator.protocols.absa.implied import Implied, implied_tuples, pairs
-from parley.coordinator.protocols.absa.mapping import AspectIndex
+from parley.coordinator.protocols.absa.rules.implied import Implied, implied_tuples, pairs
+from parley.coordinator.protocols.absa.rules.mapping import AspectIndex
 
 REGIME = "absa"
 CAPPED = frozenset({TerminationReason.MAX_ROUNDS_REACHED, TerminationReason.NO_PROGRESS})

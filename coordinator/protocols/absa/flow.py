@@ -31,16 +31,16 @@ from parley.coordinator.core.budget import exhausted
 from parley.coordinator.core.flow import ask
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.absa.declare import declare_round, declare_stopped, judge_outcome
-from parley.coordinator.protocols.absa.final import PolarityContractViolation
 from parley.coordinator.protocols.absa.history import HeardTurn
-from parley.coordinator.protocols.absa.pipeline import Settlement, shared_context
-from parley.coordinator.protocols.absa.recall import (
+from parley.coordinator.protocols.absa.memory.recall import (
     debate_meta,
     episode_left,
     recall_before_review,
     recall_before_speech,
     slot_for,
 )
+from parley.coordinator.protocols.absa.pipeline import Settlement, shared_context
+from parley.coordinator.protocols.absa.rules.final import PolarityContractViolation
 from parley.coordinator.protocols.absa.sample import Reading
 from parley.coordinator.protocols.absa.steps import (
     AGAIN,

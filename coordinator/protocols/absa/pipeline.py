@@ -26,20 +26,20 @@ from parley.bus.contracts.absa.sentiment import (
     Polarity,
     ValidatorOutput,
 )
-from parley.coordinator.protocols.absa.adopt import AdoptInput, adopt, adopt_ungated
-from parley.coordinator.protocols.absa.aggregate import sentence_label, span_label
-from parley.coordinator.protocols.absa.final import kept_sentiments
-from parley.coordinator.protocols.absa.gate import disabled_gate, idle_gate
-from parley.coordinator.protocols.absa.hints import review_context
 from parley.coordinator.protocols.absa.history import HeardTurn
-from parley.coordinator.protocols.absa.mapping import AspectIndex, aspect_index
-from parley.coordinator.protocols.absa.moderator import moderate, unmoderated, validator_view
-from parley.coordinator.protocols.absa.postprocess import (
+from parley.coordinator.protocols.absa.rules.adopt import AdoptInput, adopt, adopt_ungated
+from parley.coordinator.protocols.absa.rules.aggregate import sentence_label, span_label
+from parley.coordinator.protocols.absa.rules.final import kept_sentiments
+from parley.coordinator.protocols.absa.rules.gate import disabled_gate, idle_gate
+from parley.coordinator.protocols.absa.rules.hints import review_context
+from parley.coordinator.protocols.absa.rules.mapping import AspectIndex, aspect_index
+from parley.coordinator.protocols.absa.rules.moderator import moderate, unmoderated, validator_view
+from parley.coordinator.protocols.absa.rules.postprocess import (
     backfill_sentiments,
     clean_aspects,
     clean_validation,
 )
-from parley.coordinator.protocols.absa.reviews import (
+from parley.coordinator.protocols.absa.rules.reviews import (
     OverrideRules,
     Patched,
     ReviewInput,

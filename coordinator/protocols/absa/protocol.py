@@ -6,9 +6,9 @@ from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.panel import PanelBase
 from parley.coordinator.core.protocol import Answer, Course, Extent, Parts, Protocol
 from parley.coordinator.core.state import DebateState
-from parley.coordinator.protocols.absa.final import build_tuples
 from parley.coordinator.protocols.absa.flow import advance, cancel, stop
 from parley.coordinator.protocols.absa.result import result_of
+from parley.coordinator.protocols.absa.rules.final import build_tuples
 from parley.coordinator.protocols.absa.sample import Reading
 from parley.coordinator.protocols.absa.steps import is_turn
 

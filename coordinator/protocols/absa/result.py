@@ -15,7 +15,7 @@ from parley.coordinator.core.accounting import (
     usage_of,
 )
 from parley.coordinator.core.state import DebateState
-from parley.coordinator.protocols.absa.record import final_output
+from parley.coordinator.protocols.absa.output.record import final_output
 from parley.coordinator.protocols.absa.sample import Reading
 
 # Why a debate closed whose record is incomplete.

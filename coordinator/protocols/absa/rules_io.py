@@ -38,13 +38,13 @@ from parley.bus.contracts.absa.sentiment import (
 from parley.bus.contracts.base import Contract, Share
 from parley.configs.absa_thresholds import override_thresholds
 from parley.configs.languages import language_patterns
-from parley.coordinator.protocols.absa.adopt import AdoptInput, adopt, adopt_ungated
-from parley.coordinator.protocols.absa.final import build_final_aspects
-from parley.coordinator.protocols.absa.gate import GateInput, disabled_gate, run_gate
-from parley.coordinator.protocols.absa.hints import review_context
-from parley.coordinator.protocols.absa.integrity import RecordView, check_record
-from parley.coordinator.protocols.absa.mapping import aspect_index
-from parley.coordinator.protocols.absa.moderator import moderate
+from parley.coordinator.protocols.absa.output.integrity import RecordView, check_record
+from parley.coordinator.protocols.absa.rules.adopt import AdoptInput, adopt, adopt_ungated
+from parley.coordinator.protocols.absa.rules.final import build_final_aspects
+from parley.coordinator.protocols.absa.rules.gate import GateInput, disabled_gate, run_gate
+from parley.coordinator.protocols.absa.rules.hints import review_context
+from parley.coordinator.protocols.absa.rules.mapping import aspect_index
+from parley.coordinator.protocols.absa.rules.moderator import moderate
 
 Line = TypeVar("Line", bound=BaseModel)
 Answer = TypeVar("Answer", bound=BaseModel)

@@ -13,7 +13,7 @@ from parley.bus.contracts.absa.sentiment import Polarity
 from parley.coordinator.core.memo import Memo
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.absa.history import HeardTurn
-from parley.coordinator.protocols.absa.observe import stage2_gate
+from parley.coordinator.protocols.absa.memory.observe import stage2_gate
 from parley.coordinator.protocols.absa.pipeline import (
     Debate,
     Sample,

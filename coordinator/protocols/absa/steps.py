@@ -25,7 +25,7 @@ from parley.bus.contracts.facts import Abstained, Failure, TurnTaken
 from parley.coordinator.core.state import DebateState, Heard, Step
 from parley.coordinator.protocols.absa.history import HeardTurn, completed
 from parley.coordinator.protocols.absa.pipeline import Said, Stage2
-from parley.coordinator.protocols.absa.reviews import structure_error
+from parley.coordinator.protocols.absa.rules.reviews import structure_error
 
 ATE, ATSA, VALIDATOR, JUDGE = "ate", "atsa", "validator", "judge"
 S1_ATE, S1_ATSA, S1_VALIDATOR = "s1-ate", "s1-atsa", "s1-validator"

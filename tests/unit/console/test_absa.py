@@ -13,7 +13,7 @@ import pytest
 from parley.console.archive.lines import DEBATES
 from parley.console.archive.reader import read_archive
 from parley.coordinator.core.audit import audit
-from parley.coordinator.protocols.absa.integrity import RecordView, check_record
+from parley.coordinator.protocols.absa.output.integrity import RecordView, check_record
 from tests.unit.console.calling import Called
 
 SCRIPT = """

@@ -15,7 +15,7 @@ from parley.bus.contracts.facts import Status
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.subjects import DebateRef
 from parley.console.runtime.rehearsal import play_with
-from parley.coordinator.protocols.absa.integrity import RecordView, check_record
+from parley.coordinator.protocols.absa.output.integrity import RecordView, check_record
 from parley.coordinator.protocols.absa.result import record_of
 from tests.absa_debates import panel
 from tests.unit.agents.absa.conversation import first_stage, talk

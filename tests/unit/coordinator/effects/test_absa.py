@@ -12,7 +12,7 @@ from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.effects.absa import UNUSABLE, EpisodicMemory
-from parley.coordinator.protocols.absa.memory import signature
+from parley.coordinator.protocols.absa.memory.recollection import signature
 from tests.absa_debates import panel as absa_panel
 
 

@@ -25,7 +25,7 @@ from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.results import result_of
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.effects.absa import EpisodicMemory, memory_of
-from parley.coordinator.protocols.absa.episodes import ForbiddenMemory
+from parley.coordinator.protocols.absa.memory.episodes import ForbiddenMemory
 from parley.coordinator.protocols.absa.result import AbsaResult
 from tests.absa_debates import FLIP, REF, panel, play, with_lines
 

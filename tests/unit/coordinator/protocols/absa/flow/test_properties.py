@@ -38,7 +38,7 @@ from parley.bus.contracts.facts import Closed, Status, Terminated
 from parley.bus.subjects import tail_of
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.results import result_of
-from parley.coordinator.protocols.absa.integrity import RecordView, check_record
+from parley.coordinator.protocols.absa.output.integrity import RecordView, check_record
 from parley.coordinator.protocols.absa.result import AbsaResult
 from tests.absa_debates import REF, panel, play
 

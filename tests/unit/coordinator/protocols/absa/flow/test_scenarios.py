@@ -3,7 +3,7 @@ import json
 import pytest
 
 from parley.coordinator.core.results import result_of
-from parley.coordinator.protocols.absa.integrity import RecordView, check_record
+from parley.coordinator.protocols.absa.output.integrity import RecordView, check_record
 from tests.absa_debates import REF, panel, play
 from tests.absa_scenarios import SCENARIOS, Scenario, at
 

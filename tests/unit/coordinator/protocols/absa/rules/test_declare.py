@@ -19,8 +19,8 @@ from parley.coordinator.protocols.absa.declare import (
     judge_outcome,
 )
 from parley.coordinator.protocols.absa.history import HeardTurn
-from parley.coordinator.protocols.absa.implied import ImpliedTuple, implied_tuples
-from parley.coordinator.protocols.absa.mapping import aspect_index
+from parley.coordinator.protocols.absa.rules.implied import ImpliedTuple, implied_tuples
+from parley.coordinator.protocols.absa.rules.mapping import aspect_index
 
 KO = language_patterns("ko")
 POS, NEG, NEU = Polarity.POSITIVE, Polarity.NEGATIVE, Polarity.NEUTRAL

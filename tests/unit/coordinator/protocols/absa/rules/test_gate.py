@@ -23,7 +23,7 @@ from parley.bus.contracts.absa.sentiment import (
 )
 from parley.configs.absa_thresholds import override_thresholds
 from parley.coordinator.core.tolerance import EPS
-from parley.coordinator.protocols.absa.gate import (
+from parley.coordinator.protocols.absa.rules.gate import (
     GateInput,
     disabled_gate,
     representative_skip,

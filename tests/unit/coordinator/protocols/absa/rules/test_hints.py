@@ -15,12 +15,12 @@ from parley.bus.contracts.absa.review import (
 )
 from parley.bus.contracts.absa.sentiment import AspectItem, AspectSentiment, Polarity, Span
 from parley.configs.languages import language_patterns
-from parley.coordinator.protocols.absa.edits import DropMode
-from parley.coordinator.protocols.absa.hints import review_context
-from parley.coordinator.protocols.absa.mapping import aspect_index
-from parley.coordinator.protocols.absa.metrics import DebateScorecard, debate_metrics
-from parley.coordinator.protocols.absa.postprocess import clean_aspects
-from parley.coordinator.protocols.absa.scores import score_hints
+from parley.coordinator.protocols.absa.output.metrics import DebateScorecard, debate_metrics
+from parley.coordinator.protocols.absa.output.scores import score_hints
+from parley.coordinator.protocols.absa.rules.edits import DropMode
+from parley.coordinator.protocols.absa.rules.hints import review_context
+from parley.coordinator.protocols.absa.rules.mapping import aspect_index
+from parley.coordinator.protocols.absa.rules.postprocess import clean_aspects
 
 KO = language_patterns("ko")
 NEG, POS, NEU = Polarity.NEGATIVE, Polarity.POSITIVE, Polarity.NEUTRAL

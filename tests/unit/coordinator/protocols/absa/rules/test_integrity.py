@@ -3,7 +3,7 @@
 import pytest
 
 from parley.bus.contracts.absa.debate import DebateSummary, SentimentTuple
-from parley.coordinator.protocols.absa.integrity import (
+from parley.coordinator.protocols.absa.output.integrity import (
     AspectView,
     MetaView,
     RecordView,

@@ -22,21 +22,12 @@ from parley.bus.contracts.absa.sentiment import (
     StructuralRisk,
 )
 from parley.configs.languages import language_patterns
-from parley.coordinator.protocols.absa.episodes import (
+from parley.coordinator.protocols.absa.memory.episodes import (
     ForbiddenMemory,
     refuse_forbidden,
     store_reason,
 )
-from parley.coordinator.protocols.absa.mapping import aspect_index
-from parley.coordinator.protocols.absa.memory import (
-    memory_meta,
-    recall,
-    retrieve,
-    signature,
-    visible_slot,
-    words_of,
-)
-from parley.coordinator.protocols.absa.observe import (
+from parley.coordinator.protocols.absa.memory.observe import (
     JUDGE,
     Moment,
     Observations,
@@ -47,6 +38,15 @@ from parley.coordinator.protocols.absa.observe import (
     stage2_gate,
     trigger_before_debate,
 )
+from parley.coordinator.protocols.absa.memory.recollection import (
+    memory_meta,
+    recall,
+    retrieve,
+    signature,
+    visible_slot,
+    words_of,
+)
+from parley.coordinator.protocols.absa.rules.mapping import aspect_index
 
 KO = language_patterns("ko")
 TEXT = "가격은 싸지 않지만 배송은 빨라요"

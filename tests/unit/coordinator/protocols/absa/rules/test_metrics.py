@@ -5,7 +5,7 @@ import pytest
 from parley.bus.contracts.absa.record import OverrideStats
 from parley.bus.contracts.absa.review import MappingFailReasons, MappingStats
 from parley.configs.absa_thresholds import warning_thresholds
-from parley.coordinator.protocols.absa.metrics import (
+from parley.coordinator.protocols.absa.output.metrics import (
     DebateMetrics,
     DebateScorecard,
     debate_metrics,

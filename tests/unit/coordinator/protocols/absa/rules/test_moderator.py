@@ -23,8 +23,8 @@ from parley.bus.contracts.absa.sentiment import (
     ValidatorOutput,
 )
 from parley.coordinator.core.tolerance import EPS
-from parley.coordinator.protocols.absa.aggregate import sentence_label, span_label
-from parley.coordinator.protocols.absa.moderator import (
+from parley.coordinator.protocols.absa.rules.aggregate import sentence_label, span_label
+from parley.coordinator.protocols.absa.rules.moderator import (
     moderate,
     span_iou,
     unmoderated,

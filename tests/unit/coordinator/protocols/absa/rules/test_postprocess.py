@@ -14,13 +14,13 @@ from parley.bus.contracts.absa.sentiment import (
     ValidatorOutput,
 )
 from parley.configs.languages import language_patterns
-from parley.coordinator.protocols.absa.language import (
+from parley.coordinator.protocols.absa.rules.language import (
     has_contrast,
     has_negation,
     norm,
     strip_particle,
 )
-from parley.coordinator.protocols.absa.postprocess import (
+from parley.coordinator.protocols.absa.rules.postprocess import (
     backfill_sentiments,
     clean_aspects,
     clean_validation,

@@ -45,12 +45,12 @@ from parley.bus.contracts.absa.sentiment import (
     ValidatorOutput,
 )
 from parley.configs.languages import language_patterns
-from parley.coordinator.protocols.absa.gate import GateInput, run_gate
 from parley.coordinator.protocols.absa.history import HeardTurn
-from parley.coordinator.protocols.absa.integrity import RecordView, check_record
-from parley.coordinator.protocols.absa.moderator import moderate
+from parley.coordinator.protocols.absa.output.integrity import RecordView, check_record
+from parley.coordinator.protocols.absa.output.record import final_output
 from parley.coordinator.protocols.absa.pipeline import Debate, Said, Sample, Stage2, settle, stage1
-from parley.coordinator.protocols.absa.record import final_output
+from parley.coordinator.protocols.absa.rules.gate import GateInput, run_gate
+from parley.coordinator.protocols.absa.rules.moderator import moderate
 
 TEXT = "맛은 좋은데 가격은 비싸지 않고 배송이 느려요"
 ASPECTS = ("맛", "가격", "배송", "좋은데", "비용", "포장", "")

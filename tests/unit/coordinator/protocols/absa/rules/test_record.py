@@ -34,16 +34,21 @@ from parley.bus.contracts.absa.sentiment import (
 )
 from parley.configs.absa_thresholds import override_thresholds
 from parley.configs.languages import language_patterns
-from parley.coordinator.protocols.absa.episodes import episode_of, refuse_forbidden, store_reason
-from parley.coordinator.protocols.absa.gate_debug import (
+from parley.coordinator.protocols.absa.history import HeardTurn, completed
+from parley.coordinator.protocols.absa.memory.episodes import (
+    episode_of,
+    refuse_forbidden,
+    store_reason,
+)
+from parley.coordinator.protocols.absa.memory.recollection import signature
+from parley.coordinator.protocols.absa.output.gate_debug import (
     SampleGate,
     debug_records,
     debug_summary,
     quantile,
 )
-from parley.coordinator.protocols.absa.history import HeardTurn, completed
-from parley.coordinator.protocols.absa.memory import signature
-from parley.coordinator.protocols.absa.metrics import adoption_metrics, scorecard
+from parley.coordinator.protocols.absa.output.metrics import adoption_metrics, scorecard
+from parley.coordinator.protocols.absa.output.record import final_output
 from parley.coordinator.protocols.absa.pipeline import (
     Debate,
     Said,
@@ -53,7 +58,6 @@ from parley.coordinator.protocols.absa.pipeline import (
     shared_context,
     stage1,
 )
-from parley.coordinator.protocols.absa.record import final_output
 
 TEXT = "피부톤은 맑아졌는데 가격은 비싸요"
 KO = language_patterns("ko")

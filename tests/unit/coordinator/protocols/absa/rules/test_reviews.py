@@ -22,7 +22,7 @@ from parley.bus.contracts.absa.sentiment import (
     Span,
     ValidatorOutput,
 )
-from parley.coordinator.protocols.absa.reviews import (
+from parley.coordinator.protocols.absa.rules.reviews import (
     OverrideRules,
     Patched,
     ReviewInput,

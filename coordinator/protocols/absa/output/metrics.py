@@ -12,7 +12,7 @@ from parley.bus.contracts.absa.record import FinalOutput, OverrideStats
 from parley.bus.contracts.absa.review import MappingFailReasons, MappingStats
 from parley.bus.contracts.base import Contract
 from parley.coordinator.core.tolerance import above, below
-from parley.coordinator.protocols.absa.adopt import EV_BELOW_THRESHOLD, validator_resolved
+from parley.coordinator.protocols.absa.rules.adopt import EV_BELOW_THRESHOLD, validator_resolved
 
 RARE_OVERRIDES = 0.5
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from parley.bus.contracts.absa.debate import DebateTurn, ProposedEdit, Protocol
 from parley.bus.contracts.absa.sentiment import Polarity
-from parley.coordinator.protocols.absa.edits import EditReader
-from parley.coordinator.protocols.absa.hints import spoken_words, stance_of
-from parley.coordinator.protocols.absa.mapping import AspectIndex
-from parley.coordinator.protocols.absa.polarity import canonical
+from parley.coordinator.protocols.absa.rules.edits import EditReader
+from parley.coordinator.protocols.absa.rules.hints import spoken_words, stance_of
+from parley.coordinator.protocols.absa.rules.mapping import AspectIndex
+from parley.coordinator.protocols.absa.rules.polarity import canonical
 
 UNSTATED_CONFIDENCE = 0.5
 

@@ -23,14 +23,22 @@ from parley.bus.contracts.absa.sentiment import (
     Polarity,
     ValidatorOutput,
 )
-from parley.coordinator.protocols.absa.corrections import (
+from parley.coordinator.protocols.absa.rules.corrections import (
     apply_aspect_review,
     apply_proposal,
     apply_sentiment_review,
 )
-from parley.coordinator.protocols.absa.gate import GateInput, disabled_gate, idle_gate, run_gate
-from parley.coordinator.protocols.absa.override import Draft
-from parley.coordinator.protocols.absa.postprocess import DROPPED_UNANCHORED, neutral_placeholder
+from parley.coordinator.protocols.absa.rules.gate import (
+    GateInput,
+    disabled_gate,
+    idle_gate,
+    run_gate,
+)
+from parley.coordinator.protocols.absa.rules.override import Draft
+from parley.coordinator.protocols.absa.rules.postprocess import (
+    DROPPED_UNANCHORED,
+    neutral_placeholder,
+)
 
 STRUCTURE_ERROR = "stage2_structure_error"
 PLACEHOLDER_REASON = "stage2_placeholder_no_sentiments"

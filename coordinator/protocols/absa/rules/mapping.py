@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from parley.bus.contracts.absa.params import LanguagePatterns
 from parley.bus.contracts.absa.sentiment import AspectItem, AspectSentiment, Polarity
-from parley.coordinator.protocols.absa.language import norm
+from parley.coordinator.protocols.absa.rules.language import norm
 
 
 @dataclass(frozen=True, slots=True)

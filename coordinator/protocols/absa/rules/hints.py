@@ -21,9 +21,9 @@ from parley.bus.contracts.absa.review import (
     ReviewContext,
 )
 from parley.bus.contracts.absa.sentiment import AspectSentiment
-from parley.coordinator.protocols.absa.aggregate import strongest
-from parley.coordinator.protocols.absa.edits import DropMode, EditReader, Voice
-from parley.coordinator.protocols.absa.mapping import AspectIndex
+from parley.coordinator.protocols.absa.rules.aggregate import strongest
+from parley.coordinator.protocols.absa.rules.edits import DropMode, EditReader, Voice
+from parley.coordinator.protocols.absa.rules.mapping import AspectIndex
 
 STANCE_WEIGHTS = {"neutral": 0.6, "pro": 1.0, "con": 1.0}
 OTHER_STANCE_WEIGHT = 0.8

@@ -2,7 +2,7 @@
 
 from parley.bus.contracts.absa.debate import DebateSummary
 from parley.bus.contracts.absa.moderator import SentenceLabel
-from parley.coordinator.protocols.absa.polarity import canonical
+from parley.coordinator.protocols.absa.rules.polarity import canonical
 
 # Looked for in this order: the first group with a hit decides.
 KEYWORDS: tuple[tuple[SentenceLabel, tuple[str, ...]], ...] = (

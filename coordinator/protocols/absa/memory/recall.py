@@ -5,10 +5,9 @@ from typing import Literal
 
 from parley.bus.contracts.absa.findings import Recalled
 from parley.bus.contracts.absa.memory import AdvisoryBundle, Episode, MemoryMeta
-from parley.coordinator.protocols.absa.episodes import episode_of
 from parley.coordinator.protocols.absa.history import HeardTurn
-from parley.coordinator.protocols.absa.memory import memory_meta, signature, visible_slot
-from parley.coordinator.protocols.absa.observe import (
+from parley.coordinator.protocols.absa.memory.episodes import episode_of
+from parley.coordinator.protocols.absa.memory.observe import (
     Moment,
     advisory_gate,
     injection_trigger,
@@ -16,7 +15,12 @@ from parley.coordinator.protocols.absa.observe import (
     sees_slot,
     trigger_before_debate,
 )
-from parley.coordinator.protocols.absa.record import final_output
+from parley.coordinator.protocols.absa.memory.recollection import (
+    memory_meta,
+    signature,
+    visible_slot,
+)
+from parley.coordinator.protocols.absa.output.record import final_output
 from parley.coordinator.protocols.absa.sample import Reading
 
 

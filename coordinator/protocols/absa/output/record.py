@@ -15,10 +15,10 @@ from parley.bus.contracts.absa.record import (
     RecordMeta,
     TraceEntry,
 )
-from parley.coordinator.protocols.absa.aggregate import sentence_label, span_label
-from parley.coordinator.protocols.absa.final import build_final_aspects, build_tuples
 from parley.coordinator.protocols.absa.history import debate_output
 from parley.coordinator.protocols.absa.pipeline import Sample, Settlement
+from parley.coordinator.protocols.absa.rules.aggregate import sentence_label, span_label
+from parley.coordinator.protocols.absa.rules.final import build_final_aspects, build_tuples
 
 
 def final_output(sample: Sample, settled: Settlement) -> FinalOutput:

@@ -19,16 +19,16 @@ from parley.bus.contracts.absa.gate import (
 from parley.bus.contracts.absa.review import CorrectionLogEntry
 from parley.bus.contracts.absa.sentiment import AspectSentiment, Polarity, StructuralRisk
 from parley.coordinator.core.tolerance import below
-from parley.coordinator.protocols.absa.corrections import RESOLVING
-from parley.coordinator.protocols.absa.ev import ev_components, ev_score, mean_confidence
-from parley.coordinator.protocols.absa.final import (
+from parley.coordinator.protocols.absa.rules.corrections import RESOLVING
+from parley.coordinator.protocols.absa.rules.ev import ev_components, ev_score, mean_confidence
+from parley.coordinator.protocols.absa.rules.final import (
     Alignment,
     align_to_debate,
     build_final_tuples,
     tuple_key,
 )
-from parley.coordinator.protocols.absa.gate import representative_skip
-from parley.coordinator.protocols.absa.polarity import canonical
+from parley.coordinator.protocols.absa.rules.gate import representative_skip
+from parley.coordinator.protocols.absa.rules.polarity import canonical
 
 LOW_SIGNAL = "low_signal"
 RISK_RESOLVED = "risk_resolved"

@@ -5,8 +5,8 @@ from typing import Literal
 
 from parley.bus.contracts.absa.debate import DebateTurn, ProposedEdit
 from parley.bus.contracts.absa.sentiment import Polarity
-from parley.coordinator.protocols.absa.mapping import AspectIndex
-from parley.coordinator.protocols.absa.polarity import canonical
+from parley.coordinator.protocols.absa.rules.mapping import AspectIndex
+from parley.coordinator.protocols.absa.rules.polarity import canonical
 
 DropMode = Literal["opposite", "negative"]
 # Who proposes: a persona in its turn, or the judge in the final patch.

@@ -12,8 +12,8 @@ from parley.bus.contracts.absa.sentiment import (
     term_text,
 )
 from parley.bus.errors import ProtocolError
-from parley.coordinator.protocols.absa.override import located
-from parley.coordinator.protocols.absa.polarity import canonical
+from parley.coordinator.protocols.absa.rules.override import located
+from parley.coordinator.protocols.absa.rules.polarity import canonical
 
 ALIGNED_CONFIDENCE = 0.7
 ALIGNED_SHARE = 0.9

@@ -15,8 +15,8 @@ from parley.bus.contracts.absa.sentiment import (
     Span,
     Term,
 )
-from parley.coordinator.protocols.absa.override import Draft
-from parley.coordinator.protocols.absa.postprocess import NOT_SUBSTRING
+from parley.coordinator.protocols.absa.rules.override import Draft
+from parley.coordinator.protocols.absa.rules.postprocess import NOT_SUBSTRING
 
 FLIP_POLARITY = "FLIP_POLARITY"
 DROP_ASPECT = "DROP_ASPECT"

@@ -14,11 +14,11 @@ from parley.bus.contracts.absa.sentiment import (
     StructuralRisk,
 )
 from parley.coordinator.core.tolerance import above, below
-from parley.coordinator.protocols.absa.edits import EditReader
-from parley.coordinator.protocols.absa.hints import review_context
-from parley.coordinator.protocols.absa.mapping import AspectIndex
-from parley.coordinator.protocols.absa.polarity import canonical
-from parley.coordinator.protocols.absa.scores import score_hints
+from parley.coordinator.protocols.absa.output.scores import score_hints
+from parley.coordinator.protocols.absa.rules.edits import EditReader
+from parley.coordinator.protocols.absa.rules.hints import review_context
+from parley.coordinator.protocols.absa.rules.mapping import AspectIndex
+from parley.coordinator.protocols.absa.rules.polarity import canonical
 
 JUDGE = "judge"
 NEEDED_OBSERVATIONS = 2

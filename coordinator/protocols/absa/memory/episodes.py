@@ -15,11 +15,11 @@ from parley.bus.contracts.absa.memory import (
 from parley.bus.contracts.absa.record import FinalOutput
 from parley.bus.contracts.absa.sentiment import Severity, StructuralRisk
 from parley.bus.errors import BadInput
-from parley.coordinator.protocols.absa.adopt import CONFLICT_BLOCKED
-from parley.coordinator.protocols.absa.gate import L3_TYPES
-from parley.coordinator.protocols.absa.override import PROPOSAL_TYPE
-from parley.coordinator.protocols.absa.polarity import canonical
-from parley.coordinator.protocols.absa.postprocess import risk_type
+from parley.coordinator.protocols.absa.rules.adopt import CONFLICT_BLOCKED
+from parley.coordinator.protocols.absa.rules.gate import L3_TYPES
+from parley.coordinator.protocols.absa.rules.override import PROPOSAL_TYPE
+from parley.coordinator.protocols.absa.rules.polarity import canonical
+from parley.coordinator.protocols.absa.rules.postprocess import risk_type
 
 STORE_LIMIT = 5_000
 NOVELTY_WINDOW = 200

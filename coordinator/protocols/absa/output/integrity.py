@@ -15,9 +15,9 @@ from parley.bus.contracts.absa.memory import MemoryMeta
 from parley.bus.contracts.absa.review import ReviewContext
 from parley.bus.contracts.absa.sentiment import AspectItem
 from parley.bus.contracts.base import Contract
-from parley.coordinator.protocols.absa.adopt import GATE_OFF
-from parley.coordinator.protocols.absa.final import tuple_key
-from parley.coordinator.protocols.absa.polarity import canonical
+from parley.coordinator.protocols.absa.rules.adopt import GATE_OFF
+from parley.coordinator.protocols.absa.rules.final import tuple_key
+from parley.coordinator.protocols.absa.rules.polarity import canonical
 
 EV_VIOLATION: Final = "ev_decision_or_reason_violation"
 UNKNOWN_ASPECT: Final = "tuple_aspect_ref_not_in_final_aspects"

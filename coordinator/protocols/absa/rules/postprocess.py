@@ -15,7 +15,7 @@ from parley.bus.contracts.absa.sentiment import (
     Term,
     ValidatorOutput,
 )
-from parley.coordinator.protocols.absa.language import (
+from parley.coordinator.protocols.absa.rules.language import (
     first_marker_end,
     has_contrast,
     has_negation,

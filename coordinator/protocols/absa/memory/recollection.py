@@ -28,7 +28,7 @@ from parley.bus.contracts.absa.memory import (
 from parley.bus.contracts.absa.params import LanguagePatterns
 from parley.bus.contracts.absa.sentiment import Polarity
 from parley.coordinator.core.tolerance import at_least
-from parley.coordinator.protocols.absa.language import has_contrast, has_negation, norm
+from parley.coordinator.protocols.absa.rules.language import has_contrast, has_negation, norm
 
 TOP_K = 3
 MAX_WARNINGS = 5

@@ -8,7 +8,7 @@ from parley.bus.contracts.absa.gate import HintSample
 from parley.bus.contracts.absa.review import AspectHint
 from parley.bus.contracts.absa.sentiment import Polarity
 from parley.coordinator.core.tolerance import above
-from parley.coordinator.protocols.absa.polarity import Reading, ReadPolarity, read_polarity
+from parley.coordinator.protocols.absa.rules.polarity import Reading, ReadPolarity, read_polarity
 
 SAMPLED_HINTS = 5
 # Few are written in more than a dozen ways.

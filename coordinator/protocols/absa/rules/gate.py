@@ -28,19 +28,19 @@ from parley.bus.contracts.absa.sentiment import (
     StructuralRisk,
 )
 from parley.coordinator.core.tolerance import below
-from parley.coordinator.protocols.absa.evidence import (
+from parley.coordinator.protocols.absa.output.scores import Scores, score_hints
+from parley.coordinator.protocols.absa.rules.evidence import (
     Actionable,
     evidence_span,
     has_actionable_evidence,
 )
-from parley.coordinator.protocols.absa.override import (
+from parley.coordinator.protocols.absa.rules.override import (
     Draft,
     add_sentiment,
     already_confident,
     flip_sentiments,
 )
-from parley.coordinator.protocols.absa.postprocess import risk_type
-from parley.coordinator.protocols.absa.scores import Scores, score_hints
+from parley.coordinator.protocols.absa.rules.postprocess import risk_type
 
 L3_TYPES = frozenset(
     {"NEGATION_SCOPE", "CONTRAST_SCOPE", "POLARITY_MISMATCH", "NEGATION", "CONTRAST", "IRONY"}

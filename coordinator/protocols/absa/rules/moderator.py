@@ -18,8 +18,8 @@ from parley.bus.contracts.absa.moderator import (
 )
 from parley.bus.contracts.absa.sentiment import Span, ValidatorOutput
 from parley.coordinator.core.tolerance import at_least, below
-from parley.coordinator.protocols.absa.consensus import inferred_label
-from parley.coordinator.protocols.absa.postprocess import risk_type
+from parley.coordinator.protocols.absa.rules.consensus import inferred_label
+from parley.coordinator.protocols.absa.rules.postprocess import risk_type
 
 DROP_LIMIT = 0.2
 ALIGNED_IOU = 0.8
