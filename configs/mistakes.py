@@ -56,6 +56,8 @@ def _problem(message: str, value: object, field: FieldInfo | None) -> str:
         shown = repr(value)
         short = shown if len(shown) <= _SHOWN_LENGTH else shown[:_SHOWN_LENGTH] + "…"
         text = f"{text} (got {short})"
+    if isinstance(value, bool) and "string" in text:
+        text = f"{text}: YAML takes yes, no, on and off for true or false; put the word in quotes"
     return text
 
 

@@ -218,3 +218,13 @@ def test_a_panel_file_names_its_manager(tmp_path: Path) -> None:
     path.write_text(SMALL + "manager: left\n")
     with pytest.raises(BadInput, match="the manager 'left' debates"):
         read_panel(path)
+
+
+def test_a_label_that_yaml_takes_for_a_truth_value_is_told_how_to_be_written(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "own.yaml").write_text(
+        "protocol: verdicts\nlabels: [{name: no}, {name: maybe}]\npersonas: [{name: me}]\n"
+    )
+    with pytest.raises(BadInput, match=r"labels\.0\.name: .*put the word in quotes"):
+        resolve("own", panels_dir=tmp_path)
