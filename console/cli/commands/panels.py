@@ -4,7 +4,9 @@ from typing import Annotated
 
 import typer
 
+from parley.bus.contracts.base import Contract
 from parley.bus.contracts.deliberation.regimes import Theta
+from parley.bus.contracts.verdicts.panel import briefs_list
 from parley.bus.errors import BadInput
 from parley.configs.panels import PanelFile, panel_path, panel_paths, read_panel
 from parley.configs.protocols.deliberation import DeliberationFile
@@ -87,9 +89,32 @@ def _described(content: PanelFile) -> list[str]:
         lines.append(f"  {persona.name:<{width}}  {mark:>{room}}  {persona.speciality}{absent}")
     if isinstance(content, VerdictPanelFile) and content.manager is not None:
         lines += ["", _described_manager(content.manager, content.manager_sits)]
+    if isinstance(content, VerdictPanelFile):
+        lines += ["", *_described_rules(content)]
     lines += ["", f"a round waits {content.deadline_s:g} s", "", f"parameters by {choice}:"]
     lines += _presets_table(content)
     return lines
+
+
+def _described_rules(content: VerdictPanelFile) -> Iterator[str]:
+    """What the personas choose from, when it stops, and how it is decided then."""
+    labels = [f"{one.name} ({one.means})" if one.means else one.name for one in content.labels]
+    yield f"labels, gravest first: {', '.join(labels)}; who cannot tell: {content.undecided}"
+    yield f"input: {content.input}; visibility: {content.visibility}"
+    stop = content.stop or briefs_list(content.params)
+    yield f"stops by: {', '.join(map(_rule, stop))}"
+    decide = [f"{reason}: {_rule(rule)}" for reason, rule in content.decide.items()]
+    yield f"decides by: {'; '.join(decide) or 'trust_weighted'}"
+    for one in content.follow_ups:
+        yield f"after {one.after}: {one.persona} is asked to {one.task}"
+
+
+def _rule(rule: Contract) -> str:
+    given = rule.model_dump(mode="json", exclude_none=True)
+    name = given.pop("rule")
+    short = {key: value for key, value in given.items() if not isinstance(value, str | list | dict)}
+    inside = ", ".join(f"{key} {_shown(value)}" for key, value in short.items())
+    return f"{name} ({inside})" if inside else name
 
 
 def _described_manager(name: str, sits: str) -> str:
