@@ -44,8 +44,10 @@ async def unasked_turns(journal: Journal) -> list[Record]:
     """
     Those that came while no coordinator ran, for a step or a debate that does not exist.
 
+    Turns are looked up first: what asked for them stands before them in the log, and is found after.
     A debate that grows old loses its submission and asks before its turns: those stay.
     """
+    turns = await journal.bus.subjects(journal.subjects.turns())
     begun = await _refs(journal, journal.subjects.submissions())
     known = {**begun, **await _refs(journal, journal.subjects.every_control())}
     asked = set[tuple[DebateRef, str]]()
@@ -54,7 +56,7 @@ async def unasked_turns(journal: Journal) -> list[Record]:
         if address is not None:
             asked.add((address[0], _step_of(address[1].removeprefix(ASKS))))
     found: list[Record] = []
-    for subject in await journal.bus.subjects(journal.subjects.turns()):
+    for subject in turns:
         address = journal.subjects.parse(subject)
         if address is not None:
             ref, step = address[0], _step_of(address[1].removeprefix(TURN))

@@ -114,7 +114,7 @@ def test_a_budget_of_cost_needs_prices(
     samples = tmp_path / "s.jsonl"
     samples.write_text('{"text": "good food"}\n')
     source = panel_path("absa").read_text()
-    (tmp_path / "absa.yaml").write_text(source + "\nbudget: {cost: 0.5}\n")
+    (tmp_path / "absa.yaml").write_text(source + "\nreplaces: true\nbudget: {cost: 0.5}\n")
     own = ("--panels", tmp_path)
     commands: list[tuple[object, ...]] = [
         ("run", "absa", "good food", "--budget", "cost=0.5"),

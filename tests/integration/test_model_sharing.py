@@ -49,7 +49,7 @@ async def replicas(
     server: NatsServer, url: str, count: int, **options: Any
 ) -> AsyncIterator[Journal]:
     """A coordinator, and three personas on a model in so many processes: each its own connection."""
-    chosen = settings(url, **options)
+    chosen = settings(url, **{"timeout_s": 20, **options})
     seats = [("forensic", name) for name in THREE]
     async with AsyncExitStack() as stack, anyio.create_task_group() as tasks:
         journal = await stack.enter_async_context(open_journal(server.url))

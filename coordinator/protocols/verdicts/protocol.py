@@ -5,7 +5,7 @@ from parley.bus.contracts.panel import PanelBase
 from parley.bus.contracts.verdicts.content import ManagerDecision
 from parley.bus.contracts.verdicts.own_rules import OWN_DECIDE_RULES, OWN_STOP_RULES
 from parley.bus.contracts.verdicts.panel import VerdictPanel
-from parley.bus.contracts.verdicts.rules import AllOf, OwnDecide, OwnStop
+from parley.bus.contracts.verdicts.rules import AllOf, Judge, OwnDecide, OwnStop
 from parley.coordinator.core.protocol import Answer, Course, Extent, Protocol
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.board import (
@@ -18,8 +18,8 @@ from parley.coordinator.protocols.verdicts.flow import advance, cancel
 from parley.coordinator.protocols.verdicts.manager import majority_vote
 from parley.coordinator.protocols.verdicts.result import result_of
 
-# Beside the rounds: the opening, the judge's ruling, the follow-up and the manager's report.
-STEPS_BESIDE_ROUNDS = 4
+# Beside the rounds: the opening, the follow-up and the manager's report; a judge's ruling is one more.
+STEPS_BESIDE_ROUNDS = 3
 
 
 def course_of(state: DebateState) -> Course:
@@ -39,7 +39,8 @@ def course_of(state: DebateState) -> Course:
 def extent_of(panel: PanelBase) -> Extent:
     assert isinstance(panel, VerdictPanel)
     rounds = panel.max_rounds
-    return Extent(rounds + STEPS_BESIDE_ROUNDS, rounds, len(panel.personas))
+    rulings = any(isinstance(rule, Judge) for rule in panel.decide.values())
+    return Extent(rounds + STEPS_BESIDE_ROUNDS + rulings, rounds, len(panel.personas))
 
 
 def refusal(panel: PanelBase, turn: TurnTaken) -> str | None:

@@ -29,11 +29,11 @@ from parley.agents.llm.verdicts.forms import (
 )
 from parley.agents.llm.verdicts.questions import verdicts_of
 from parley.bus.contracts.facts import Failure
-from parley.bus.contracts.verdicts.content import Brief, Reply, ResponseType, Statement
+from parley.bus.contracts.verdicts.content import Reply, ResponseType, Statement, brief_in
 from tests.model_server import GOOD, Body, model_server
 from tests.unit.agents.llm.asking import BRIEF, ROUND, answer
 
-NOTHING = Given("", saw_image=False, verdicts=verdicts_of(Brief.model_validate(BRIEF)))
+NOTHING = Given("", saw_image=False, verdicts=verdicts_of(brief_in(BRIEF)))
 
 
 def opening(**fields):
