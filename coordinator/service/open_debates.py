@@ -44,10 +44,8 @@ async def unasked_turns(journal: Journal) -> list[Record]:
     """
     Those that came while no coordinator ran, for a step or a debate that does not exist.
 
-    Turns are looked up first: what asked for them stands before them in the log, and is found after.
     A debate that grows old loses its submission and asks before its turns: those stay.
     """
-    turns = await journal.bus.subjects(journal.subjects.turns())
     begun = await _refs(journal, journal.subjects.submissions())
     known = {**begun, **await _refs(journal, journal.subjects.every_control())}
     asked = set[tuple[DebateRef, str]]()
@@ -56,14 +54,24 @@ async def unasked_turns(journal: Journal) -> list[Record]:
         if address is not None:
             asked.add((address[0], _step_of(address[1].removeprefix(ASKS))))
     found: list[Record] = []
-    for subject in turns:
+    for subject in await journal.bus.subjects(journal.subjects.turns()):
         address = journal.subjects.parse(subject)
-        if address is not None:
-            ref, step = address[0], _step_of(address[1].removeprefix(TURN))
-            if (ref, step) in asked or (ref in known and ref not in begun):
-                continue
-        found += await journal.bus.read(subject)
+        if address is None:
+            found += await journal.bus.read(subject)
+            continue
+        ref, step = address[0], _step_of(address[1].removeprefix(TURN))
+        if (ref, step) not in asked and (ref in begun or ref not in known):
+            found += await _before_their_ask(journal, ref, step, subject)
     return found
+
+
+async def _before_their_ask(
+    journal: Journal, ref: DebateRef, step: str, subject: str
+) -> list[Record]:
+    """The step may have been asked and answered since one began to look."""
+    turns = await journal.bus.read(subject)
+    asks = await journal.bus.read(journal.subjects.at(ref, f"{ASKS}{step}.*"))
+    return [one for one in turns if not asks or one.sequence < asks[0].sequence]
 
 
 def _step_of(tail: str) -> str:
