@@ -6,14 +6,17 @@ that stays the same in all debates of a persona. What others wrote never stands 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 from parley.agents.llm.untrusted import plain
 from parley.bus.contracts.panel import Persona
-from parley.bus.contracts.verdicts.content import Brief
+from parley.bus.contracts.verdicts.content import Brief, brief_in
 from parley.prompts import PromptFolders, Section, fill, render
 
 PROTOCOL = "verdicts"
+# Personas of panels, in their languages.
+PROMPTS_KEPT = 256
 PLACEHOLDERS = (
     "persona",
     "role",
@@ -44,7 +47,17 @@ ROLES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@lru_cache(maxsize=PROMPTS_KEPT)
+def prompts_for(
+    folders: PromptFolders, panel: str, language: str, brief: str, persona: str
+) -> "PanelPrompts":
+    """Filled in once for all debates of a panel; `brief` as requests carry it."""
+    told = brief_in(brief)
+    known = {one.name: one for one in told.personas}
+    return PanelPrompts(folders, panel, language, told, known.get(persona, Persona(name=persona)))
+
+
+@dataclass(frozen=True, eq=False)
 class PanelPrompts:
     """In one language, for one persona of one panel."""
 
@@ -53,11 +66,21 @@ class PanelPrompts:
     language: str
     brief: Brief
     persona: Persona
+    _texts: dict[str, str] = field(default_factory=dict)
+    _systems: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def text(self, role: str) -> str:
-        return fill(self.folders.read(self.panel, role, self.language), self._values)
+        if role not in self._texts:
+            read = self.folders.read(self.panel, role, self.language)
+            self._texts[role] = fill(read, self._values)
+        return self._texts[role]
 
     def system(self, rules: str = "rules", usual: str = "persona") -> str:
+        if (rules, usual) not in self._systems:
+            self._systems[rules, usual] = self._system(rules, usual)
+        return self._systems[rules, usual]
+
+    def _system(self, rules: str, usual: str) -> str:
         """`usual` is the prompt of whoever has neither one of their own nor a speciality."""
         about = self.text("about" if self.brief.labels else "about_any")
         card = self.text("card")
@@ -73,7 +96,7 @@ class PanelPrompts:
         described = bool(self.persona.role or self.persona.speciality)
         return "" if described else self.text(usual)
 
-    @property
+    @cached_property
     def _values(self) -> Mapping[str, str]:
         labels, persona = self.brief.labels, self.persona
         return {

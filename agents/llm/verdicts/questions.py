@@ -27,10 +27,15 @@ from parley.agents.llm.verdicts.forms import (
     read_reply,
     round_form,
 )
-from parley.agents.llm.verdicts.prompts import PLACEHOLDERS, PROTOCOL, ROLES, PanelPrompts
+from parley.agents.llm.verdicts.prompts import (
+    PLACEHOLDERS,
+    PROTOCOL,
+    ROLES,
+    PanelPrompts,
+    prompts_for,
+)
 from parley.agents.llm.verdicts.report import about_decision, read_report, report_form
 from parley.bus.contracts.facts import Request
-from parley.bus.contracts.panel import Persona
 from parley.bus.contracts.verdicts.content import (
     Brief,
     LocalizeRequest,
@@ -94,10 +99,9 @@ class VerdictQuestions(Questions):
     async def ask(self, task: Task, abilities: Abilities) -> AnyQuestion:
         request = task.request
         assert isinstance(request, VerdictRequest), "only what it knows is asked"
-        brief = request.briefed()
-        known = {one.name: one for one in brief.personas}
-        persona = known.get(task.persona, Persona(name=task.persona))
-        prompts = PanelPrompts(self._prompts, task.ref.panel, abilities.language, brief, persona)
+        prompts = prompts_for(
+            self._prompts, task.ref.panel, abilities.language, request.brief, task.persona
+        )
         if isinstance(request, ReportRequest):
             return _about_the_decision(task, request, prompts)
         image = await _image_of(task)
@@ -111,7 +115,7 @@ class VerdictQuestions(Questions):
         said = [Section("DEBATE", debate)] if debate else []
         user = render(f"[MATERIAL]\n{material}", [told, *said])
         asked = Prompt(prompts.system(), user, uris)
-        verdicts = verdicts_of(brief)
+        verdicts = verdicts_of(prompts.brief)
         given = Given(
             f"{material}\n{debate}", saw_image=bool(uris), told=told.content, verdicts=verdicts
         )

@@ -7,7 +7,7 @@ import pytest
 
 from parley.agents.llm.brain import open_model_brain
 from parley.agents.llm.question import Abilities
-from parley.agents.llm.verdicts.prompts import PLACEHOLDERS, PROTOCOL, ROLES
+from parley.agents.llm.verdicts.prompts import PLACEHOLDERS, PROTOCOL, ROLES, prompts_for
 from parley.agents.llm.verdicts.questions import VerdictQuestions
 from parley.bus.contracts.facts import Failure
 from parley.bus.contracts.verdicts.content import (
@@ -227,6 +227,8 @@ async def test_prompts_beside_the_panel_win(tmp_path):
     korean = (await asked(opening(), language="ko", prompts=prompts)).prompt.system
     assert korean.startswith("Be brief.")
     own(tmp_path, "rules", "짧게 쓰십시오.", "ko")
+    # As another process, which reads its prompts anew.
+    prompts_for.cache_clear()
     korean = (await asked(opening(), language="ko", prompts=prompts)).prompt.system
     assert korean.startswith("짧게 쓰십시오.")
     other = (await asked(opening(), persona="tests", prompts=prompts)).prompt.system
