@@ -92,6 +92,8 @@ class Verification:
     problems: tuple[Discrepancy, ...] = ()
     # Records that have no place in the debate and change nothing in it.
     foreign: tuple[Discrepancy, ...] = ()
+    # Why this program cannot recompute the decisions: they were made by other rules.
+    unverified: str | None = None
 
 
 class Debate:
@@ -175,7 +177,9 @@ class Debate:
 
     async def verify(self) -> Verification:
         found = audit(await self.facts())
-        return Verification(found.holds, found.checked, found.discrepancies, found.foreign)
+        return Verification(
+            found.holds, found.checked, found.discrepancies, found.foreign, found.unverified
+        )
 
 
 class Client:

@@ -84,7 +84,7 @@ async def test_a_debate_from_the_first_line_to_its_proof() -> None:
             "reject", Status.COMPLETED, "consensus_reached",
         )  # fmt: skip
         found = await debate.verify()
-        assert (found.holds, found.problems) == (True, ())
+        assert (found.holds, found.problems, found.unverified) == (True, (), None)
         assert [one.id for one in await client.debates()] == ["first"]
         with pytest.raises(BadInput, match="'first' is taken"):
             await client.submit(panel, "again", id="first")
