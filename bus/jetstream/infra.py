@@ -110,7 +110,7 @@ def essentials(layout: Layout) -> list[Resource]:
         layout,
         layout.stream,
         layout.keep_log,
-        subjects=[f"{layout.prefix}.>", Subjects(layout.prefix).redrives()],
+        subjects=Subjects(layout.prefix).stored(),
         discard="new",
         duplicate_window=DUPLICATE_WINDOW_S * 10**9,
         republish={"src": f"{layout.prefix}.>", "dest": f"{LIVE}.{layout.prefix}.>"},

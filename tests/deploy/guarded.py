@@ -21,7 +21,7 @@ from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.jetstream.infra import Layout
 from parley.bus.journal import Journal
-from parley.bus.subjects import DebateRef, Subjects
+from parley.bus.subjects import DebateRef, Subjects, partition_of
 from parley.configs.panels import panel_path, read_panel
 from parley.configs.settings import load
 from parley.console.runtime.system import open_journal, staffed
@@ -42,6 +42,11 @@ _numbers = itertools.count(1)
 
 def new_debate() -> DebateRef:
     return DebateRef("forensic", f"n{next(_numbers)}")
+
+
+def root_of(ref: DebateRef) -> str:
+    """What the subjects of a debate begin with, without the last dot."""
+    return f"debate.{partition_of(ref.id)}.{ref.panel}.{ref.id}"
 
 
 def start(home: Path) -> NatsServer:
