@@ -119,7 +119,7 @@ async def test_a_refused_permission_is_said_at_once(guarded_server: NatsServer) 
     async with open_bus(agent) as bus:
         with anyio.fail_after(1):
             assert await bus.append(entry("debate.0.p.d.turn.1.noise", "mine")) == 1
-            with pytest.raises(Unsuitable, match=r"publish to debate\.p\.d\.ctl\.opened"):
+            with pytest.raises(Unsuitable, match=r"publish to debate\.0\.p\.d\.ctl\.opened"):
                 await bus.append(entry("debate.0.p.d.ctl.opened", "forged"))
             with pytest.raises(Unsuitable, match="not permitted"):
                 await bus.ensure_queue(QUEUE)

@@ -68,7 +68,7 @@ def statement(persona: str) -> TurnTaken:
 
 
 async def tails(journal: Journal) -> list[str]:
-    return [record.subject.split(".", 3)[3] for record in await journal.bus.read("debate.>")]
+    return [record.subject.split(".", 4)[4] for record in await journal.bus.read("debate.>")]
 
 
 class InBatches(MemoryBus):
