@@ -163,7 +163,7 @@ async def submit(journal: Journal, wanted: Plan) -> None:
 
 async def refuse_taken(journal: Journal, ref: DebateRef) -> None:
     """An id stands for one debate, whatever its panel. Raises BadInput."""
-    if await journal.submissions(debate=ref.id):
+    if await journal.find(debate=ref.id):
         raise BadInput(f"the id {ref.id!r} is taken")
 
 
