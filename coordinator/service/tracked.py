@@ -39,6 +39,8 @@ class TrackedDebate:
     sent: Sent | None = None
     # The last ask, and when we first saw it by our own clock.
     asked: tuple[int, float] = (0, 0.0)
+    # When people were asked, by step: told by our own clock, as the log's shows it.
+    people_asked: dict[str, float] = field(default_factory=dict)
     deadline: float | None = None
     looked_into: int = -1
 
