@@ -64,8 +64,8 @@ class Deadlines:
         """`state` is what the debate amounts to with it."""
         tracked.see_ask(record.sequence, now)
         if ask.people:
-            tracked.people_asked[ask.step] = now - self._journal.bus.age_s(record.time_ns)
-        tracked.deadline = next_deadline(tracked, state)
+            tracked.see_people_asked(ask.step, now - self._journal.bus.age_s(record.time_ns))
+        tracked.arm(next_deadline(tracked, state))
 
     def fire(self, ref: DebateRef, tracked: TrackedDebate, state: DebateState, now: float) -> None:
         """Write down those that have passed, and look at the next one when it is due."""
@@ -76,7 +76,7 @@ class Deadlines:
                 moment = now + OVERDUE_S
                 self._write_soon(ref, DeadlineFired(step=one.step, persona=one.persona))
             moments.append(moment)
-        tracked.deadline = min(moments, default=None)
+        tracked.arm(min(moments, default=None))
 
     def _write_soon(self, ref: DebateRef, fact: DeadlineFired) -> None:
         if (ref, fact) not in self._writing:
