@@ -294,6 +294,13 @@ class Log(Protocol):
         """
         ...
 
+    def age_s(self, time_ns: int) -> float:
+        """
+        How long ago a record of this time was stored, by the log's own clock as it was last measured
+        (`last_sequence` does so); 0 before that.
+        """
+        ...
+
     async def shortage(self) -> str:
         """Why nothing new should be begun in the log, which is nearly full; empty while it is not."""
         ...
