@@ -5,6 +5,7 @@ The only place where a subject is spelled.
     {prefix}.{p}.{panel}.{id}.cancel                      a person, once
     {prefix}.{p}.{panel}.{id}.turn.{step}.{persona}       an agent, once ever
     {prefix}.{p}.{panel}.{id}.fired.{step}                the coordinator, when the deadline passed
+                             .fired.{step}.{persona}      (a person's own)
     {prefix}.{p}.{panel}.{id}.ctl.opened                  the coordinator; all of `ctl` under one guard
                              .ctl.ask.{step}.{persona}    (`all` for several personas, listed inside)
                              .ctl.abstained.{step}.{persona}
@@ -15,6 +16,8 @@ The only place where a subject is spelled.
     purse.{prefix}.{panel}.debate.{id}.{persona}          a persona: what it took out of a budget
     purse.{prefix}.{panel}.batch.{name}.{persona}
     answers.{prefix}.{panel}.{persona}.{hash}             a persona: what its model answered a prompt
+
+    archive.{prefix}.{p}.{panel}.{id}                     the coordinator: a closed debate as one record
 
     redrive.{prefix}.{p}.doctor                           `parley doctor`: whether the log stores
 
@@ -58,6 +61,8 @@ ASKS = "ctl.ask."
 CLOSED = "ctl.closed"
 TURN = "turn."
 PARTIAL = "partial"
+# A stream of its own, with one record for each debate that left the log.
+ARCHIVE = "archive"
 # Registers: streams of their own, in which only the newest of each subject is kept.
 PURSE = "purse"
 ANSWERS = "answers"
@@ -104,7 +109,7 @@ def tail_of(fact: Fact) -> str:
         case Submitted() | CancelRequested():
             return fact.type
         case DeadlineFired():
-            return f"fired.{fact.step}"
+            return f"fired.{fact.step}" + (f".{fact.persona}" if fact.persona else "")
         case Abstained():
             return f"ctl.abstained.{fact.step}.{fact.persona}"
         case _:
@@ -236,6 +241,18 @@ class Subjects:
             return self.parse(subject)
         address = self.parse(subject.removeprefix(f"{REDRIVE}."))
         return address and (address[0], f"{ASKS}{address[1]}")
+
+    def archive(self, ref: DebateRef) -> str:
+        """Where the whole of a closed debate stands; a `*` in place of a panel or an id finds all."""
+        return f"{ARCHIVE}.{self.debate(ref).removesuffix('.>')}"
+
+    def archives(self) -> str:
+        return f"{ARCHIVE}.{self.everything()}"
+
+    def parse_archive(self, subject: str) -> DebateRef | None:
+        """The debate that stands there; None if the subject is not one of those."""
+        address = self.parse(f"{subject.removeprefix(f'{ARCHIVE}.')}.{CLOSED}")
+        return address[0] if address is not None and address[1] == CLOSED else None
 
     def register(self, name: str, key: str) -> str:
         return f"{name}.{self.prefix}.{key}"

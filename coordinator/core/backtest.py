@@ -217,6 +217,8 @@ def _was_answered(step: Step) -> bool:
 def _replayed(asked: Asked, step: Step) -> Iterator[Fact]:
     """The deadline passed before anybody was written down for missing it."""
     yield asked
+    for name in step.overdue:
+        yield DeadlineFired(step=step.name, persona=name)
     fired = not step.fired
     for number, heard in enumerate(step.heard, start=1):
         if not fired and (isinstance(heard.said, Abstained) or number == len(step.heard)):

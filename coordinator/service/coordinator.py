@@ -26,7 +26,13 @@ from parley.coordinator.core.protocol import PROTOCOLS, Protocol
 from parley.coordinator.core.reducer import take
 from parley.coordinator.core.state import DebateState, Phase
 from parley.coordinator.service.abstentions import abstain_for
-from parley.coordinator.service.deadlines import Deadlines, has_passed, is_neglected
+from parley.coordinator.service.deadlines import (
+    TICK_S,
+    Deadlines,
+    has_passed,
+    is_neglected,
+    next_deadline,
+)
 from parley.coordinator.service.decisions import Decisions
 from parley.coordinator.service.heartbeat import Heartbeat
 from parley.coordinator.service.metrics import count, presence
@@ -41,9 +47,6 @@ from parley.coordinator.service.tracked import News, TrackedDebate
 
 # A debate of somebody else's that shows no decision for this long after a fact is looked into.
 STALL_S = 5.0
-# How often deadlines are looked at: one passes at most this much too late. Replicas use their own
-# clocks, from when they saw the step open, so that it does not matter what the clocks show.
-TICK_S = 0.25
 # Control facts that wait for an answer at the same time; those that are offered wait for none.
 WRITES_AT_ONCE = 256
 # Debates read back from the log at the same time.
@@ -272,7 +275,7 @@ class Coordinator:
         if reason is not None:
             self._quarantine.put(record, reason)
         if isinstance(fact, Asked):
-            tracked.arm(record.sequence, self._now, fact.deadline_s + TICK_S)
+            self._deadlines.see_ask(tracked, after, fact, record, self._now)
         return after
 
     def _fact(
@@ -337,6 +340,7 @@ class Coordinator:
             self._leave_broken(ref, tracked, state, every)
             raise
         tracked.reach(state)
+        tracked.arm(next_deadline(tracked, state))
         self._settle(ref, tracked, state)
 
     def _leave_broken(

@@ -39,6 +39,8 @@ class TrackedDebate:
     sent: Sent | None = None
     # The last ask, and when we first saw it by our own clock.
     asked: tuple[int, float] = (0, 0.0)
+    # When people were asked, by step: told by our own clock, as the log's shows it.
+    people_asked: dict[str, float] = field(default_factory=dict)
     deadline: float | None = None
     looked_into: int = -1
 
@@ -59,7 +61,7 @@ class TrackedDebate:
             return False
         self.touched = now
         if tail.startswith(ASKS):
-            self._see_ask(record.sequence, now)
+            self.see_ask(record.sequence, now)
         if self.loading:
             self.arrived.append(record)
             return False
@@ -120,21 +122,17 @@ class TrackedDebate:
         """The server has said what became of the write after this control sequence."""
         self.answered_after = after
 
-    def arm(self, sequence: int, now: float, within_s: float) -> None:
-        """The deadline of an ask; reading the ask back later does not begin its time anew."""
-        self._see_ask(sequence, now)
-        self.deadline = self.asked[1] + within_s
-
-    def disarm(self) -> None:
-        self.deadline = None
-
-    def fire_again_at(self, when: float) -> None:
-        """The deadline is being written; by then the log shows it, or it is written again."""
-        self.deadline = when
-
-    def _see_ask(self, sequence: int, now: float) -> None:
+    def see_ask(self, sequence: int, now: float) -> None:
+        """Reading the latest ask back later does not begin its time anew."""
         if sequence > self.asked[0]:
             self.asked = (sequence, now)
+
+    def see_people_asked(self, step: str, when: float) -> None:
+        self.people_asked[step] = when
+
+    def arm(self, deadline: float | None) -> None:
+        """When somebody's time is up next, or a deadline that is being written is looked for again."""
+        self.deadline = deadline
 
 
 class News(NamedTuple):
