@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nats
 import pytest
+from nats import connect
 from nats.js.api import ConsumerConfig, StreamConfig
 
 from parley.agents.worker import WorkerOptions, queue_of
@@ -46,7 +46,7 @@ OLD_FILTERS = [
 
 
 async def old_log(url: str) -> None:
-    client = await nats.connect(url)
+    client = await connect(url)
     js = client.jetstream()
     await js.add_stream(StreamConfig(name="PARLEY", subjects=["debate.>", "redrive.debate.>"]))
     await js.publish("debate.review.d1.submitted", b"{}")
