@@ -22,8 +22,9 @@ from parley.configs.names import name_unknown
 from parley.configs.panels import resolve
 from parley.configs.settings import Settings, load
 from parley.connection import new_id, open_journal, private_server
+from parley.coordinator.core.reducer import take
 from parley.coordinator.core.state import DebateState
-from parley.debate import Debate, Event, Step, applied
+from parley.debate import Debate, Event, Step
 from parley.following import Following
 from parley.panel import Panel
 
@@ -114,7 +115,7 @@ class Client:
         async with aclosing(following.facts(self._tasks)) as facts:
             async for one in facts:
                 before = await self._before(states, one)
-                state = applied(before, one.fact)
+                state = take(before, one.fact).after
                 states[one.ref] = state
                 if state is not before:
                     yield Step(one.sequence, one.fact, before, state).event(one.ref)
@@ -128,7 +129,7 @@ class Client:
         state = DebateState()
         for earlier in (await self._journal.read(one.ref))[0]:
             if earlier.sequence < one.sequence:
-                state = applied(state, earlier.fact)
+                state = take(state, earlier.fact).after
         return state
 
     @asynccontextmanager

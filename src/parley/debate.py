@@ -17,13 +17,13 @@ from anyio.abc import TaskGroup
 
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import CancelRequested, Fact, Status
-from parley.bus.errors import BadInput, Conflict, NotFound, ProtocolError
+from parley.bus.errors import BadInput, Conflict, NotFound
 from parley.bus.journal import Journal
 from parley.bus.plugins import Plugins
 from parley.bus.subjects import DebateRef
 from parley.coordinator.core.audit import Discrepancy, audit
 from parley.coordinator.core.protocol import PROTOCOLS, protocol_of
-from parley.coordinator.core.reducer import apply, pass_over
+from parley.coordinator.core.reducer import take
 from parley.coordinator.core.results import result_of
 from parley.coordinator.core.state import DebateState
 from parley.following import Following
@@ -136,7 +136,7 @@ class Debate:
         state = DebateState()
         async with aclosing(Following(self._journal, filters, 1).facts(self._tasks)) as facts:
             async for one in facts:
-                before, state = state, applied(state, one.fact)
+                before, state = state, take(state, one.fact).after
                 if state is not before:
                     yield Step(one.sequence, one.fact, before, state)
                 if state.closed is not None:
@@ -183,13 +183,6 @@ class Debate:
             await anyio.Path(path).write_text(text, encoding="utf-8", newline="\n")
         except OSError as error:
             raise BadInput(f"{path}: cannot be written: {error.strerror}") from error
-
-
-def applied(state: DebateState, fact: Fact) -> DebateState:
-    try:
-        return apply(state, fact)
-    except ProtocolError:
-        return pass_over(state)
 
 
 def _wording() -> Wording:
