@@ -7,29 +7,26 @@ Everything a client starts ends with it; debates in the log stay.
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import anyio
 import structlog
 from anyio.abc import TaskGroup
 
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput, PanelBase
-from parley.bus.errors import BadInput, Conflict, NotFound
+from parley.bus.errors import BadInput, NotFound
 from parley.bus.journal import Journal, Logged
 from parley.bus.subjects import DebateRef
 from parley.configs.names import name_unknown
 from parley.configs.panels import resolve
 from parley.configs.settings import Settings, load
-from parley.connection import new_id, open_journal, private_server
+from parley.connection import new_id, open_host
 from parley.coordinator.core.reducer import take
 from parley.coordinator.core.state import DebateState
 from parley.debate import Debate, Event, Step
 from parley.following import Following
 from parley.panel import Panel
-
-if TYPE_CHECKING:
-    from parley.agents.worker import WorkerOptions
+from parley.staff import beside, staffed
+from parley.submission import submit
 
 log = structlog.get_logger()
 
@@ -37,17 +34,10 @@ log = structlog.get_logger()
 class Client:
     """Opened by `connect`."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        settings: Settings,
-        tasks: TaskGroup,
-        worker_options: "WorkerOptions | None" = None,
-    ) -> None:
+    def __init__(self, journal: Journal, settings: Settings, tasks: TaskGroup) -> None:
         self._journal = journal
         self._settings = settings
         self._tasks = tasks
-        self._worker_options = worker_options
 
     @property
     def url(self) -> str | None:
@@ -73,16 +63,11 @@ class Client:
         ref = DebateRef(resolved.name, new_id() if id is None else id)
         if not ref.is_name:
             raise BadInput(f"the id {ref.id!r} should be letters, digits, - and _, at most 64")
-        if await self._journal.submissions(debate=ref.id):
-            raise BadInput(f"the id {ref.id!r} is taken")
         blobs = {}
         if image is not None:
             blobs["image"] = await self._journal.bus.put_blob(image, "application/octet-stream")
         about = DebateInput(text=text, blobs=blobs)
-        try:
-            await self._journal.submit(ref, Submitted(panel=resolved, input=about))
-        except Conflict as error:
-            raise BadInput(f"the id {ref.id!r} is taken") from error
+        await submit(self._journal, ref, resolved, about, fresh=id is None)
         return self._debate(ref)
 
     async def debate(self, id: str) -> Debate:  # noqa: A002 - as above
@@ -150,33 +135,18 @@ class Client:
 
         Raises BadInput for a persona that nobody thinks for, before anything is opened.
         """
-        from parley.agents.worker import Worker, WorkerOptions  # noqa: PLC0415 - only who serves
-        from parley.brains import opened  # noqa: PLC0415
-        from parley.coordinator.service.coordinator import Coordinator  # noqa: PLC0415
+        from parley.brains import opened  # noqa: PLC0415 - only who serves
 
         resolved = self._resolved(panel)
         own = panel.brains if isinstance(panel, Panel) else {}
         thinking = _thinking(resolved, {**own, **(brains or {})}, seats)
-        agent = self._settings.agent
-        options = self._worker_options or WorkerOptions(
-            concurrency=agent.concurrency,
-            ack_wait_s=agent.ack_wait_s,
-            max_deliver=agent.max_deliver,
-            retries=agent.retries,
-            drain_s=agent.drain_s,
-        )
         async with AsyncExitStack() as stack:
-            staff: list[Coordinator | Worker] = []
-            for persona, what in thinking.items():
-                brain = await stack.enter_async_context(opened(what))
-                staff.append(Worker(self._journal, resolved.name, persona, brain, options))
-            if coordinator:
-                staff.append(Coordinator(self._journal, f"client-{new_id()}"))
-            tasks = await stack.enter_async_context(_beside())
-            for one in staff:
-                tasks.start_soon(one.run)
-            for one in staff:
-                await one.ready.wait()
+            sitting = [
+                (resolved.name, one, await stack.enter_async_context(opened(what)))
+                for one, what in thinking.items()
+            ]
+            at_work = staffed(self._journal, self._settings, sitting, coordinator=coordinator)
+            await stack.enter_async_context(at_work)
             yield
 
     def _debate(self, ref: DebateRef) -> Debate:
@@ -208,17 +178,12 @@ async def connect(
     if url is not None and store is not None:
         raise BadInput("give a server's address or the store of a private one, not both")
     chosen = settings or load(flags={"nats.url": url})
-    async with AsyncExitStack() as stack:
-        if not chosen.names_a_server:
-            kept = chosen.embedded.model_copy(update={"store": store and Path(store)})
-            chosen = chosen.model_copy(update={"embedded": kept})
-            chosen = await stack.enter_async_context(private_server(chosen))
-        elif store is not None:
-            raise BadInput(f"the settings name a server ({chosen.nats.url}): it has its own store")
-        opened = open_journal(chosen, create=True, warn=_warn)
-        journal = await stack.enter_async_context(opened)
-        tasks = await stack.enter_async_context(_beside())
-        yield Client(journal, chosen, tasks)
+    if chosen.names_a_server and store is not None:
+        raise BadInput(f"the settings name a server ({chosen.nats.url}): it has its own store")
+    embedded = chosen.embedded.model_copy(update={"store": store and Path(store)})
+    chosen = chosen.model_copy(update={"embedded": embedded})
+    async with open_host(chosen, warn=_warn) as host, beside() as tasks:
+        yield Client(host.journal, host.settings, tasks)
 
 
 def _thinking(
@@ -229,8 +194,10 @@ def _thinking(
     from parley.brains import check_brain  # noqa: PLC0415
 
     everybody = panel.everybody
-    names = dict.fromkeys(everybody if seats is None else seats)
-    mistakes = [
+    served = [one for one in everybody if one not in panel.people] if seats is None else seats
+    names = dict.fromkeys(served)
+    mistakes = [f"panel {panel.name}: {one} is a person" for one in names if one in panel.people]
+    mistakes += [
         f"panel {panel.name}: {name_unknown('persona', one, everybody)}"
         for one in dict.fromkeys((*names, *given))
         if one not in everybody
@@ -250,20 +217,6 @@ def _thinking(
     if mistakes:
         raise BadInput("\n".join(mistakes))
     return {one: given.get(one, offline) for one in names}
-
-
-@asynccontextmanager
-async def _beside() -> AsyncIterator[TaskGroup]:
-    """Tasks that end with the context; what its body raises is raised as it is, in no group."""
-    raised: Exception | None = None
-    async with anyio.create_task_group() as tasks:
-        try:
-            yield tasks
-        except Exception as error:  # noqa: BLE001 - raised again below
-            raised = error
-        tasks.cancel_scope.cancel()
-    if raised is not None:
-        raise raised
 
 
 def _warn(differences: Iterable[str]) -> None:
