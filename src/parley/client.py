@@ -75,17 +75,17 @@ class Client:
         panel, _, name = id.rpartition("/")
         if not DebateRef(panel or "any", name).is_name:
             raise BadInput(f"{id!r} is no id of a debate: letters, digits, - and _ only")
-        found = await self._journal.submissions(panel or "*", name)
+        found = await self._journal.find(panel or "*", name)
         if not found:
             raise NotFound(f"no debate {id!r} on this server")
         if len(found) > 1:
-            named = ", ".join(str(one.ref) for one in found)
+            named = ", ".join(map(str, found))
             raise BadInput(f"{id!r} stands in several panels: {named}")
-        return self._debate(found[0].ref)
+        return self._debate(found[0])
 
     async def debates(self, panel: str = "*") -> list[Debate]:
-        """Those that the log holds, oldest first."""
-        return [self._debate(one.ref) for one in await self._journal.submissions(panel)]
+        """Those that the server holds, oldest first."""
+        return [self._debate(ref) for ref in await self._journal.find(panel)]
 
     async def watch(self, panel: str = "*", *, after: int | None = None) -> AsyncIterator[Event]:
         """
@@ -96,7 +96,10 @@ class Client:
         last = await self._journal.bus.last_sequence() if after is None else after
         filters = self._journal.subjects.facts(panel)
         states: dict[DebateRef, DebateState] = {}
-        following = Following(self._journal, filters, last + 1)
+        tail = self._journal.bus.tail
+        following = Following(
+            self._journal, lambda start, on: tail(filters, start=start, on=on), last + 1
+        )
         async with aclosing(following.facts(self._tasks)) as facts:
             async for one in facts:
                 before = await self._before(states, one)

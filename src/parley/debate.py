@@ -132,9 +132,9 @@ class Debate:
         return _result(self.ref, state)
 
     async def _steps(self) -> AsyncGenerator[Step, None]:
-        filters = self._journal.subjects.facts(self.ref.panel, self.ref.id)
+        following = Following(self._journal, lambda _, on: self._journal.follow(self.ref, on=on))
         state = DebateState()
-        async with aclosing(Following(self._journal, filters, 1).facts(self._tasks)) as facts:
+        async with aclosing(following.facts(self._tasks)) as facts:
             async for one in facts:
                 before, state = state, take(state, one.fact).after
                 if state is not before:

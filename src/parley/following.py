@@ -1,7 +1,8 @@
 """Reading the log as it grows, no faster than somebody takes what is read."""
 
 from collections import deque
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import TypeAlias
 
 import anyio
 import structlog
@@ -17,18 +18,22 @@ MOST_AHEAD = 1000
 log = structlog.get_logger()
 
 
+# Hands on every record from a sequence on, until cancelled.
+Tail: TypeAlias = Callable[[int, Callable[[Sequence[Record]], None]], Awaitable[None]]
+
+
 class Following:
     """
-    The facts that match the filters, from a sequence on.
+    The facts that `tail` hands on, from a sequence on.
 
     A task of the client reads, so that whoever iterates may be cancelled or leave at any point.
     """
 
     def __init__(
-        self, journal: Journal, filters: Sequence[str], start: int, most: int = MOST_AHEAD
+        self, journal: Journal, tail: Tail, start: int = 1, most: int = MOST_AHEAD
     ) -> None:
         self._journal = journal
-        self._filters = filters
+        self._handed_on = tail
         self._next = start
         self._most = most
         self._scope = anyio.CancelScope()
@@ -75,14 +80,17 @@ class Following:
         while True:
             self._pause = anyio.CancelScope()
             with self._pause:
-                await self._journal.bus.tail(self._filters, start=self._next, on=self._take)
+                await self._handed_on(self._next, self._take)
             self._room = anyio.Event()
             if len(self._read) > self._most // 2:
                 await self._room.wait()
 
     def _take(self, records: Sequence[Record]) -> None:
-        self._read += records
-        self._next = records[-1].sequence + 1
+        fresh = [one for one in records if one.sequence >= self._next]
+        if not fresh:
+            return
+        self._read += fresh
+        self._next = fresh[-1].sequence + 1
         self._news.set()
         if len(self._read) > self._most:
             self._pause.cancel()
