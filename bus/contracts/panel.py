@@ -5,12 +5,14 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from parley.bus.contracts.base import BlobRef, Contract, Token
+from parley.bus.contracts.base import BlobRef, Contract, Token, Topic, is_empty
 from parley.bus.contracts.budget import BatchBudget, Budget
 from parley.bus.contracts.registry import Registered
 
 # The token of an ask that addresses several personas at once.
 EVERYBODY = "all"
+
+MOST_LABELS = 32
 
 
 class Persona(Contract):
@@ -89,3 +91,7 @@ class DebateInput(Contract):
 
     text: Annotated[str, Field(max_length=200_000)] = ""
     blobs: dict[Token, BlobRef] = {}
+    # What people call it, such as a file's name; empty where the text says it.
+    topic: Annotated[Topic, Field(exclude_if=is_empty)] = ""
+    # Whatever the submitter wants to find it by.
+    labels: Annotated[dict[Token, Topic], Field(max_length=MOST_LABELS, exclude_if=is_empty)] = {}
