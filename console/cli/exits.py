@@ -87,7 +87,7 @@ class Ending:
         except (ParleyError, BaseExceptionGroup) as error:
             return self._after(error)
         except (KeyboardInterrupt, typer.Abort):
-            return INTERRUPTED
+            return _interrupted()
         except BrokenPipeError:
             _silence_stdout()
             return FAILED
@@ -96,7 +96,7 @@ class Ending:
     def _after(self, error: ParleyError | BaseExceptionGroup[BaseException]) -> int:
         leaves = list(_leaves(error))
         if any(isinstance(leaf, KeyboardInterrupt) for leaf in leaves):
-            return INTERRUPTED
+            return _interrupted()
         if any(isinstance(leaf, BrokenPipeError) for leaf in leaves):
             _silence_stdout()
             return FAILED
@@ -108,6 +108,11 @@ class Ending:
         for message in dict.fromkeys(str(leaf) or type(leaf).__name__ for leaf in expected):
             complain(message)
         return max(map(code_of, expected))
+
+
+def _interrupted() -> int:
+    complain("interrupted")
+    return INTERRUPTED
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

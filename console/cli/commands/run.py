@@ -57,6 +57,7 @@ from parley.console.runtime.submit import (
 )
 from parley.console.runtime.system import run_async
 from parley.console.terminal.views import Silence, view_for
+from parley.console.transcript.costs import tell_total
 from parley.coordinator.core.results import result_of
 from parley.coordinator.core.state import DebateState
 
@@ -186,10 +187,11 @@ async def submit_and_follow(
 
 
 def tell_results(wanted: Plan, states: Mapping[DebateRef, DebateState], *, as_json: bool) -> int:
-    """The exit code; with JSON a line a debate is printed."""
-    if as_json:
-        for ref in wanted.refs:
-            print_line(model_line(result_of(ref, states[ref])))
+    """The exit code; with JSON a line a debate is printed, else what models cost."""
+    for ref in wanted.refs:
+        told = [model_line(result_of(ref, states[ref]))] if as_json else tell_total(states[ref])
+        for line in told:
+            print_line(line)
     return DONE if all(map(_completed, states.values())) else FAILED
 
 

@@ -317,3 +317,25 @@ def test_the_demo_ends_with_verdicts_in_plain_words(parley: Call, tmp_path: Path
     assert f"The report with pictures: {tmp_path / 'shown' / 'copy_moved.html'}" in lines
     assert (tmp_path / "shown" / "copy_moved.html").stat().st_size > 100_000
     assert "parley up" in lines[-1]
+
+
+def test_submit_waits_for_the_outcome(up: Up, parley: Call, script: str) -> None:
+    asked = ("submit", "forensic", "--brain", script, "--nats", up.url, "--wait")
+    told = parley(*asked, "--topic", "Case 17", "--label", "team=core", "--id", "case-17")
+    assert told.code == 0, told.err
+    assert "closed: completed" in told.out
+    exported = parley("export", "case-17", "--nats", up.url)
+    submitted = json.loads(exported.out.splitlines()[0])
+    about = submitted.get("fact", submitted)["input"]
+    assert (about["topic"], about["labels"]) == ("Case 17", {"team": "core"})
+
+
+def test_submit_names_every_label_that_is_none(up: Up, parley: Call, script: str) -> None:
+    asked = ("submit", "forensic", "--brain", script, "--nats", up.url)
+    told = parley(*asked, "--label", "a b=1", "--label", "c", "--label", f"d={'x' * 201}")
+    assert told.code == 2
+    assert [line.split(":")[1].strip() for line in told.err.splitlines()] == [
+        "--label a b=1",
+        "--label c",
+        "--label d",
+    ]
