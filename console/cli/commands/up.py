@@ -45,8 +45,7 @@ def up(
     """
     settings = load(config, {"nats.url": nats, "embedded.store": store, "panels": panels_dir})
     # Its greeting is for people; what agents say of themselves is on the page.
-    told = settings.log.level if "level" in settings.log.model_fields_set else "warning"
-    logs.configure(told, settings.log.format)
+    logs.configure(settings.log.level, settings.log.format, auto="warning")
     choice = parse_brain(brain, settings.panels)
     seats = _everybody(settings.panels)
     raise typer.Exit(

@@ -45,7 +45,7 @@ def test_commands_say_what_to_install(
     command = [sys.executable, "-c", f"{code} sys.exit(call({arguments!r}))"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode > 0
-    assert f"needs {missing}: pip install '.[{name}]'" in done.stderr + done.stdout
+    assert f"needs {missing}: pip install 'parley-debate[{name}]'" in done.stderr + done.stdout
     assert "Traceback" not in done.stderr
 
 
