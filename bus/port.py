@@ -281,6 +281,13 @@ class Log(Protocol):
         """Of the whole log; 0 when it is empty."""
         ...
 
+    def age_s(self, time_ns: int) -> float:
+        """
+        How long ago a record of this time was stored, by the log's own clock as it was last measured
+        (`last_sequence` does so); 0 before that.
+        """
+        ...
+
     async def shortage(self) -> str:
         """Why nothing new should be begun in the log, which is nearly full; empty while it is not."""
         ...

@@ -5,6 +5,7 @@ The only place where a subject is spelled.
     {prefix}.{panel}.{id}.cancel                      a person, once
     {prefix}.{panel}.{id}.turn.{step}.{persona}       an agent, once ever
     {prefix}.{panel}.{id}.fired.{step}                the coordinator, when the deadline passed
+                         .fired.{step}.{persona}      (a person's own)
     {prefix}.{panel}.{id}.ctl.opened                  the coordinator; all of `ctl` under one guard
                          .ctl.ask.{step}.{persona}    (`all` for several personas, listed inside)
                          .ctl.abstained.{step}.{persona}
@@ -83,7 +84,7 @@ def tail_of(fact: Fact) -> str:
         case Submitted() | CancelRequested():
             return fact.type
         case DeadlineFired():
-            return f"fired.{fact.step}"
+            return f"fired.{fact.step}" + (f".{fact.persona}" if fact.persona else "")
         case Abstained():
             return f"ctl.abstained.{fact.step}.{fact.persona}"
         case _:

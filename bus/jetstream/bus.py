@@ -97,6 +97,9 @@ class JetStreamBus:
         """The server's clock against ours."""
         return await self._log.server_ahead_s()
 
+    def age_s(self, time_ns: int) -> float:
+        return self._log.clock.age_s(time_ns)
+
     def append(self, *entries: Entry) -> Coroutine[Any, Any, int]:
         return self._writer.append(*entries)
 

@@ -17,6 +17,7 @@ import nats.errors
 
 from parley.bus.errors import BusError, Denied, NotFound, Unavailable, Unsuitable
 from parley.bus.jetstream.client import header_of, status_of
+from parley.bus.jetstream.clock import ServerClock
 from parley.bus.jetstream.connection import Connection
 from parley.bus.jetstream.records import is_record, nanoseconds, record_of_headers, record_of_json
 from parley.bus.jetstream.replies import ApiError, Replies
@@ -94,6 +95,7 @@ class Log:
         self._replicas = 0
         # The server's clock minus ours, and the connection's epoch in which it was measured.
         self._ahead_s = 0.0
+        self.clock = ServerClock()
         self._measured_in = -1
 
     async def info(self, **request: object) -> Any:
@@ -106,6 +108,7 @@ class Log:
             raise _closed_to_us(self._stream) from error
         self._replicas = info["config"].get("num_replicas", 1)
         self._ahead_s = nanoseconds(info["ts"]) / 1e9 - (asked + time.time()) / 2
+        self.clock.set(info["ts"])
         self._measured_in = self._connection.epoch
         return info
 

@@ -220,6 +220,9 @@ class MemoryBus:
         await self._chance.delay()
         return self._log.subjects(filter_subject)
 
+    def age_s(self, time_ns: int) -> float:
+        return (self._log.now_ns() - time_ns) / 1e9
+
     async def last_sequence(self) -> int:
         await self._chance.delay()
         return self._log.last_sequence

@@ -7,8 +7,9 @@ A stream that exists is never changed, only compared.
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from parley.bus.embedded import embedded_server
@@ -55,6 +56,34 @@ async def private_server(
     ) as url:
         nats = settings.nats.model_copy(update={"url": url, "user": None, "password": None})
         yield settings.model_copy(update={"nats": nats})
+
+
+class Host(NamedTuple):
+    """`settings` name the server; `is_ours` says whether coordinator and agents are in here."""
+
+    journal: Journal
+    settings: Settings
+    own_server: bool
+    is_ours: bool = False
+
+
+@asynccontextmanager
+async def open_host(
+    settings: Settings,
+    *,
+    warn: Warn,
+    private: bool = False,
+    port: int | None = None,
+    store: Path | None = None,
+) -> AsyncIterator[Host]:
+    """The server that the settings name; where they name none, or for a private one, our own."""
+    own_server = private or not settings.names_a_server
+    async with AsyncExitStack() as stack:
+        if own_server:
+            server = private_server(settings, port=port, store=store)
+            settings = await stack.enter_async_context(server)
+        journal = await stack.enter_async_context(open_journal(settings, create=True, warn=warn))
+        yield Host(journal, settings, own_server)
 
 
 @asynccontextmanager

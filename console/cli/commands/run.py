@@ -53,7 +53,7 @@ from parley.console.runtime.submit import (
     check_thinkable,
     for_those_seated,
     plan,
-    submit,
+    submit_all,
 )
 from parley.console.runtime.system import run_async
 from parley.console.terminal.views import Silence, view_for
@@ -180,7 +180,7 @@ async def submit_and_follow(
 ) -> dict[DebateRef, DebateState]:
     """The final states; what happens on the way is shown unless JSON is wanted."""
     start = await journal.bus.last_sequence() + 1
-    await submit(journal, wanted)
+    await submit_all(journal, wanted)
     several = len(wanted.refs) > 1
     with nullcontext(Silence()) if as_json else view_for(several=several) as view:
         return await follow_to_the_end(journal, wanted.refs, view, start=start)
