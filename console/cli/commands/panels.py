@@ -27,7 +27,7 @@ def panels(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """List the panels, or show one with its parameters."""
+    """List the panels, or show one."""
     settings = load(config, {"panels": panels_dir})
     folder = settings.panels
     wanted = [panel_path(name, folder)] if name else list(panel_paths(folder).values())
