@@ -77,10 +77,7 @@ def take(state: DebateState, fact: Fact) -> Walked:
 def fold(facts: Iterable[Fact]) -> DebateState:
     state = DebateState()
     for fact in facts:
-        try:
-            state = apply(state, fact)
-        except ProtocolError:
-            state = pass_over(state)
+        state = take(state, fact).after
     return state
 
 

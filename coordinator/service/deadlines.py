@@ -41,9 +41,9 @@ class Deadlines:
     def fire(self, ref: DebateRef, tracked: TrackedDebate, state: DebateState, now: float) -> None:
         step = state.open_step
         if step is None or state.armed is None:
-            tracked.deadline = None
+            tracked.disarm()
             return
-        tracked.deadline = now + OVERDUE_S
+        tracked.fire_again_at(now + OVERDUE_S)
         if (ref, step.name) not in self._writing:
             self._writing.add((ref, step.name))
             self._tasks.start_soon(self._write, ref, DeadlineFired(step=step.name))

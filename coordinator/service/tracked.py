@@ -6,7 +6,7 @@ from typing import NamedTuple
 from parley.bus.contracts.facts import Fact
 from parley.bus.journal import Draft
 from parley.bus.port import Record
-from parley.bus.subjects import CONTROL, DebateRef
+from parley.bus.subjects import ASKS, CONTROL, DebateRef
 from parley.coordinator.core.state import DebateState
 
 
@@ -53,9 +53,25 @@ class TrackedDebate:
         if tail.startswith(CONTROL):
             self.control = sequence
 
+    def arrive(self, record: Record, tail: str, now: float) -> bool:
+        """A record of the log; True if it is new, and is to be folded or looked at by the caller."""
+        if record.sequence <= self.sequence:
+            return False
+        self.touched = now
+        if tail.startswith(ASKS):
+            self._see_ask(record.sequence, now)
+        if self.loading:
+            self.arrived.append(record)
+            return False
+        self.move_to(record.sequence, tail)
+        return True
+
     def begin(self) -> None:
         """From its submission on, which is about to be folded."""
         self.state = DebateState()
+
+    def reach(self, state: DebateState) -> None:
+        self.state = state
 
     def let_go(self) -> DebateState | None:
         """No longer folded here; the state that it had."""
@@ -65,9 +81,6 @@ class TrackedDebate:
     def start_loading(self) -> None:
         """Until the whole log is read, what arrives is kept for later."""
         self.loading = True
-
-    def wait_for_load(self, record: Record) -> None:
-        self.arrived.append(record)
 
     def loaded(self) -> list[Record]:
         """Read anew from its first record on; what arrived meanwhile."""
@@ -107,11 +120,21 @@ class TrackedDebate:
         """The server has said what became of the write after this control sequence."""
         self.answered_after = after
 
-    def see_ask(self, sequence: int, now: float) -> float:
-        """When the latest ask was first seen: reading it back later does not begin its time anew."""
+    def arm(self, sequence: int, now: float, within_s: float) -> None:
+        """The deadline of an ask; reading the ask back later does not begin its time anew."""
+        self._see_ask(sequence, now)
+        self.deadline = self.asked[1] + within_s
+
+    def disarm(self) -> None:
+        self.deadline = None
+
+    def fire_again_at(self, when: float) -> None:
+        """The deadline is being written; by then the log shows it, or it is written again."""
+        self.deadline = when
+
+    def _see_ask(self, sequence: int, now: float) -> None:
         if sequence > self.asked[0]:
             self.asked = (sequence, now)
-        return self.asked[1]
 
 
 class News(NamedTuple):

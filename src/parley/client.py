@@ -25,7 +25,6 @@ from parley.bus.errors import (
     DecodeError,
     NotFound,
     ParleyError,
-    ProtocolError,
 )
 from parley.bus.journal import Journal
 from parley.bus.plugins import Plugins
@@ -36,7 +35,7 @@ from parley.configs.settings import Settings, load
 from parley.connection import new_id, open_journal, private_server
 from parley.coordinator.core.audit import Discrepancy, audit
 from parley.coordinator.core.protocol import PROTOCOLS, protocol_of
-from parley.coordinator.core.reducer import apply, pass_over
+from parley.coordinator.core.reducer import take
 from parley.coordinator.core.results import result_of
 from parley.coordinator.core.state import DebateState
 from parley.panel import Panel
@@ -115,7 +114,7 @@ class Debate:
         state, wording = DebateState(), _wording()
         async for fact in self._follow():
             before = state
-            state = _applied(before, fact)
+            state = take(before, fact).after
             if state is not before and before.facts > after:
                 yield Event(before.facts, fact, tuple(wording.lines(fact, before, state)))
             if state.closed is not None:
@@ -165,7 +164,7 @@ class Debate:
         with anyio.fail_after(timeout):
             state = DebateState()
             async for event in self.events():
-                state = _applied(state, event.fact)
+                state = take(state, event.fact).after
         return _result(self.ref, state)
 
     async def cancel(self, why: str = "") -> None:
@@ -335,13 +334,6 @@ def _warn(differences: Iterable[str]) -> None:
 
 def _wording() -> Wording:
     return next(iter(WORDINGS.values()), Wording())
-
-
-def _applied(state: DebateState, fact: Fact) -> DebateState:
-    try:
-        return apply(state, fact)
-    except ProtocolError:
-        return pass_over(state)
 
 
 def _result(ref: DebateRef, state: DebateState) -> Result:
