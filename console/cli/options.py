@@ -1,12 +1,16 @@
 """Options that several commands share: one spelling and one explanation for each."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from parley.bus.errors import BadInput
+from parley.configs.experiments import read_experiment
 from parley.configs.names import name_unknown
+from parley.configs.panel_files import NO_EXPERIMENT, Experiment
+from parley.console.cli.exits import warn
 
 LANGUAGES = ("auto", "ko", "en")
 
@@ -71,6 +75,22 @@ ProtocolName = Annotated[
     str | None,
     typer.Option("--protocol", help="absa: v1 (analyst, critic, empath) or v2 (EPM, TAN, CJ)."),
 ]
+ExperimentFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--experiment",
+        metavar="FILE",
+        help="absa: an experiment or conditions YAML (pipeline.debate, pipeline.debate_override …).",
+    ),
+]
+Thresholds = Annotated[
+    Path | None,
+    typer.Option(
+        "--thresholds",
+        metavar="DIR",
+        help="absa: a folder with debate_override_thresholds.json or debate_thresholds.json.",
+    ),
+]
 Language = Annotated[
     str, typer.Option("--lang", help="absa: the texts' language, ko or en; auto finds it out.")
 ]
@@ -111,6 +131,18 @@ def language_of(text: str) -> str | None:
 def with_protocol(sets: list[str] | None, protocol: str | None) -> list[str]:
     """`--protocol v1` is short for `--set debate.protocol=v1`."""
     return [*([f"debate.protocol={protocol}"] if protocol is not None else []), *(sets or [])]
+
+
+def with_thresholds(sets: list[str], folder: Path | None) -> list[str]:
+    """`--thresholds DIR` is short for `--set thresholds=DIR`."""
+    return sets if folder is None else [*sets, f"thresholds={json.dumps(str(folder))}"]
+
+
+def experiment_of(path: Path | None, panel: str, panels_dir: Path | None) -> Experiment:
+    """Names its metadata at once, whatever else may be wrong with it."""
+    found = NO_EXPERIMENT if path is None else read_experiment(path, panel, panels_dir)
+    warn(found.warnings)
+    return found
 
 
 def names(text: str | None) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from parley.bus.errors import BadInput
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import explain
 from parley.configs.names import name_unknown
+from parley.configs.panel_files import NO_EXPERIMENT, Experiment
 from parley.configs.panels import (
     DEFAULT_PRESET,
     Override,
@@ -38,6 +39,9 @@ class Wishes:
     language: str | None = None
     # Whether language models will speak.
     models: bool = False
+    experiment: Experiment = NO_EXPERIMENT
+    # The installation's folder of thresholds.
+    thresholds: Path | None = None
 
     def overrides(self) -> list[Override]:
         regime = Override("theta", self.regime, f"--regime {self.regime}")
@@ -81,6 +85,8 @@ def wished_panel(name: str, wishes: Wishes) -> Resolution:
             roster=wishes.roster,
             panels_dir=wishes.panels_dir,
             models=wishes.models,
+            experiment=wishes.experiment,
+            thresholds=wishes.thresholds,
         )
     )
 
@@ -110,6 +116,8 @@ def scripted_panel(script: ScriptFile, wishes: Wishes) -> Resolution:
             roster=wishes.roster or content.roster or (),
             panels_dir=wishes.panels_dir,
             models=wishes.models,
+            experiment=wishes.experiment,
+            thresholds=wishes.thresholds,
         )
     except BadInput as error:
         raise BadInput(_with_file(str(error), script.path)) from error

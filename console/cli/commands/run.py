@@ -15,6 +15,7 @@ from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import (
     Brain,
     Config,
+    ExperimentFile,
     Id,
     Inputs,
     Json,
@@ -30,11 +31,14 @@ from parley.console.cli.options import (
     Regime,
     Roster,
     Sets,
+    Thresholds,
     TotalLimits,
     example,
+    experiment_of,
     language_of,
     names,
     with_protocol,
+    with_thresholds,
 )
 from parley.console.cli.output import model_line, print_line
 from parley.console.images.files import debates_images, photo_job, photo_runner
@@ -96,6 +100,8 @@ def run(
     preset: Preset = None,
     protocol: ProtocolName = None,
     lang: Language = "auto",
+    experiment: ExperimentFile = None,
+    thresholds: Thresholds = None,
     sets: Sets = None,
     roster: Roster = None,
     regime: Regime = None,
@@ -125,11 +131,13 @@ def run(
     choice = parse_brain(brain, settings.panels)
     wishes = Wishes(
         preset,
-        with_protocol(sets, protocol),
+        with_thresholds(with_protocol(sets, protocol), thresholds),
         names(roster),
         settings.panels,
         regime,
         language_of(lang),
+        experiment=experiment_of(experiment, panel, settings.panels),
+        thresholds=settings.thresholds,
     )
     if choice.follows_rules:
         chosen = wished_panel(panel, wishes)

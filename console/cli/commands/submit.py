@@ -9,6 +9,7 @@ from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import (
     Brain,
     Config,
+    ExperimentFile,
     Id,
     Inputs,
     Json,
@@ -22,11 +23,14 @@ from parley.console.cli.options import (
     Regime,
     Roster,
     Sets,
+    Thresholds,
     TotalLimits,
     example,
+    experiment_of,
     language_of,
     names,
     with_protocol,
+    with_thresholds,
 )
 from parley.console.cli.output import print_line
 from parley.console.images.files import debates_images, usable_photos
@@ -52,6 +56,8 @@ def submit(
     preset: Preset = None,
     protocol: ProtocolName = None,
     lang: Language = "auto",
+    experiment: ExperimentFile = None,
+    thresholds: Thresholds = None,
     sets: Sets = None,
     roster: Roster = None,
     regime: Regime = None,
@@ -73,11 +79,13 @@ def submit(
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
     wishes = Wishes(
         preset,
-        with_protocol(sets, protocol),
+        with_thresholds(with_protocol(sets, protocol), thresholds),
         names(roster),
         settings.panels,
         regime,
         language_of(lang),
+        experiment=experiment_of(experiment, panel, settings.panels),
+        thresholds=settings.thresholds,
     )
     choice = parse_brain(brain, settings.panels)
     if choice.follows_rules and debates_images(wished_panel(panel, wishes).panel):
