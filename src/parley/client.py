@@ -126,12 +126,11 @@ class Debate:
         """The log is read by a task of the client: this generator may be left at any point."""
         send, receive = anyio.create_memory_object_stream[Sequence[Record] | ParleyError](math.inf)
         scope = anyio.CancelScope()
-        filters = self._journal.subjects.facts(self.ref.panel, self.ref.id)
 
         async def read() -> None:
             with scope, send:
                 try:
-                    await self._journal.bus.tail(filters, start=1, on=send.send_nowait)
+                    await self._journal.follow(self.ref, on=send.send_nowait)
                 except ParleyError as error:
                     send.send_nowait(error)
 
@@ -218,18 +217,18 @@ class Client:
     async def debate(self, id: str) -> Debate:  # noqa: A002 - as above
         """The debate by its id, or by `panel/id`. Raises NotFound."""
         panel, _, name = id.rpartition("/")
-        found = await self._journal.submissions(panel or "*", name)
+        found = await self._journal.find(panel or "*", name)
         if not found:
             raise NotFound(f"no debate {id!r} on this server")
         if len(found) > 1:
-            named = ", ".join(str(one.ref) for one in found)
+            named = ", ".join(map(str, found))
             raise BadInput(f"{id!r} stands in several panels: {named}")
-        return Debate(self._journal, found[0].ref, self._tasks)
+        return Debate(self._journal, found[0], self._tasks)
 
     async def debates(self, panel: str = "*") -> list[Debate]:
-        """Those that the log holds, oldest first."""
-        found = await self._journal.submissions(panel)
-        return [Debate(self._journal, one.ref, self._tasks) for one in found]
+        """Those that the server holds, oldest first."""
+        found = await self._journal.find(panel)
+        return [Debate(self._journal, ref, self._tasks) for ref in found]
 
     @asynccontextmanager
     async def serve(
