@@ -7,10 +7,7 @@ from typing import Annotated
 import typer
 
 from parley.bus.errors import BadInput
-from parley.configs.experiments import read_experiment
 from parley.configs.names import name_unknown
-from parley.configs.panel_files import NO_EXPERIMENT, Experiment
-from parley.console.cli.exits import warn
 
 LANGUAGES = ("auto", "ko", "en")
 
@@ -136,13 +133,6 @@ def with_protocol(sets: list[str] | None, protocol: str | None) -> list[str]:
 def with_thresholds(sets: list[str], folder: Path | None) -> list[str]:
     """`--thresholds DIR` is short for `--set thresholds=DIR`."""
     return sets if folder is None else [*sets, f"thresholds={json.dumps(str(folder))}"]
-
-
-def experiment_of(path: Path | None, panel: str, panels_dir: Path | None) -> Experiment:
-    """Names its metadata at once, whatever else may be wrong with it."""
-    found = NO_EXPERIMENT if path is None else read_experiment(path, panel, panels_dir)
-    warn(found.warnings)
-    return found
 
 
 def names(text: str | None) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from parley.agents.script import Script, script_schema
 from parley.bus.contracts.panel import Panel
 from parley.bus.errors import BadInput
+from parley.configs.experiments import read_experiment
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import explain
 from parley.configs.names import name_unknown
@@ -23,6 +24,7 @@ from parley.configs.panels import (
     read_panel,
     resolve,
 )
+from parley.console.cli.exits import warn
 from parley.console.inputs.kind import input_of
 
 
@@ -73,6 +75,13 @@ def _protocol_of(panel: object, panels_dir: Path | None) -> str | None:
         return read_panel(path)[0].protocol if path is not None else None
     except BadInput:
         return None
+
+
+def experiment_of(path: Path | None, panel: str, panels_dir: Path | None) -> Experiment:
+    """Names its metadata at once, whatever else may be wrong with it."""
+    found = NO_EXPERIMENT if path is None else read_experiment(path, panel, panels_dir)
+    warn(found.warnings)
+    return found
 
 
 def wished_panel(name: str, wishes: Wishes) -> Resolution:

@@ -31,7 +31,6 @@ from parley.console.cli.options import (
     Thresholds,
     TotalLimits,
     example,
-    experiment_of,
     language_of,
     names,
     with_protocol,
@@ -39,7 +38,7 @@ from parley.console.cli.options import (
 )
 from parley.console.runtime.brains import MODEL, BrainChoice, parse_brain, with_patience
 from parley.console.runtime.budgets import limits_of
-from parley.console.runtime.plan import Wishes, wished_panel
+from parley.console.runtime.plan import Wishes, experiment_of, wished_panel
 from parley.console.runtime.system import run_async
 
 WHOLE = "default"

@@ -34,7 +34,6 @@ from parley.console.cli.options import (
     Thresholds,
     TotalLimits,
     example,
-    experiment_of,
     language_of,
     names,
     with_protocol,
@@ -46,7 +45,7 @@ from parley.console.runtime.brains import BrainChoice, parse_brain
 from parley.console.runtime.budgets import limits_of
 from parley.console.runtime.follow import follow_to_the_end
 from parley.console.runtime.host import host_with_agents
-from parley.console.runtime.plan import Wishes, wished_panel
+from parley.console.runtime.plan import Wishes, experiment_of, wished_panel
 from parley.console.runtime.submit import (
     Plan,
     check_answerable,

@@ -26,7 +26,6 @@ from parley.console.cli.options import (
     Thresholds,
     TotalLimits,
     example,
-    experiment_of,
     language_of,
     names,
     with_protocol,
@@ -36,7 +35,7 @@ from parley.console.cli.output import print_line
 from parley.console.images.files import debates_images, usable_photos
 from parley.console.runtime.brains import parse_brain
 from parley.console.runtime.budgets import limits_of
-from parley.console.runtime.plan import Wishes, wished_panel
+from parley.console.runtime.plan import Wishes, experiment_of, wished_panel
 from parley.console.runtime.submit import Plan, for_those_seated, plan, submit_all
 from parley.console.runtime.system import open_journal, run_async
 
