@@ -36,6 +36,10 @@ class PanelFile(PanelBase):
         """Who sits on the panel unless a roster is given."""
         return self.roster
 
+    def sets_for(self, _persona: str) -> tuple[str, ...]:
+        """What to `--set` so that somebody sits there who usually does not; empty: name a roster."""
+        return ()
+
 
 @dataclass(frozen=True, slots=True)
 class Override:

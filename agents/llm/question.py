@@ -17,6 +17,7 @@ from typing_extensions import override
 
 from parley.agents.brain import Task, protocol_of
 from parley.bus.contracts.facts import Content, Request
+from parley.bus.contracts.panel import Panel
 from parley.bus.errors import ParleyError
 from parley.bus.plugins import Plugins
 
@@ -82,6 +83,8 @@ class Question(Generic[FormT]):
 
 
 AnyQuestion: TypeAlias = Question[Any]
+# Who is asked what, and what the answer is.
+Speak: TypeAlias = Callable[[str, Request], Content]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,8 @@ class QuestionFamily:
     # None where a panel has no prompts of its own.
     placeholders: tuple[str, ...] | None = None
     roles: tuple[str, ...] = ()
+    # What everybody says in a debate that is only imagined: its panel, its text, its question file.
+    stand_in: Callable[[Panel, str, bytes | None], Speak] | None = None
 
 
 FAMILIES: Mapping[str, QuestionFamily] = Plugins("parley.questions", QuestionFamily)

@@ -121,9 +121,8 @@ def check_answerable(wanted: Plan, models: frozenset[str] = frozenset()) -> None
             raise BadInput(why)
 
 
-def check_thinkable(wanted: Plan) -> None:
+def check_rules(brain: BrainChoice, panel: Panel) -> None:
     """Raises BadInput for a debate that would be left to rules that its panel does not have."""
-    brain, panel = wanted.request.brain, wanted.panel
     if brain.follows_rules and not thinks_offline(panel.name, panel.protocol):
         raise BadInput(
             f"nobody thinks offline for the panel {panel.name}: use --brain model, or play a script"

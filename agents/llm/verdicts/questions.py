@@ -35,6 +35,7 @@ from parley.agents.llm.verdicts.prompts import (
     prompts_for,
 )
 from parley.agents.llm.verdicts.report import about_decision, read_report, report_form
+from parley.agents.llm.verdicts.stand_in import stand_in
 from parley.bus.contracts.facts import Request
 from parley.bus.contracts.verdicts.content import (
     Brief,
@@ -139,7 +140,7 @@ def _made(options: QuestionOptions) -> Questions:
     return VerdictQuestions(PanelMeasures(), PromptFolders(PROTOCOL, options.prompts))
 
 
-FAMILY = QuestionFamily(_made, PLACEHOLDERS, ROLES)
+FAMILY = QuestionFamily(_made, PLACEHOLDERS, ROLES, stand_in)
 
 
 def verdicts_of(brief: Brief) -> tuple[str, ...]:
