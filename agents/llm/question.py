@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
@@ -110,11 +110,13 @@ class Questions(Protocol):
 class QuestionOptions:
     """
     `language` is for protocols that otherwise find it out in the text of a debate; `prompts` is the
-    folder beside the user's panel files.
+    folder beside the user's panel files; `brains` names whose rules, and so whose measurements, the
+    panels use whose files say so.
     """
 
     language: str | None = None
     prompts: Path | None = None
+    brains: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

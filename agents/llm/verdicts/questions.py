@@ -67,11 +67,12 @@ MEASURES: Mapping[str, Callable[[], Measure]] = Plugins(
 class PanelMeasures:
     """Whatever is measured for the panel that asks; nothing where nobody does."""
 
-    def __init__(self) -> None:
+    def __init__(self, brains: Mapping[str, str]) -> None:
+        self._brains = brains
         self._made: dict[str, Measure] = {}
 
     async def __call__(self, task: Task) -> str:
-        panel = task.ref.panel
+        panel = self._brains.get(task.ref.panel, task.ref.panel)
         if panel not in MEASURES:
             return ""
         if panel not in self._made:
@@ -137,7 +138,7 @@ class VerdictQuestions(Questions):
 
 
 def _made(options: QuestionOptions) -> Questions:
-    return VerdictQuestions(PanelMeasures(), PromptFolders(PROTOCOL, options.prompts))
+    return VerdictQuestions(PanelMeasures(options.brains), PromptFolders(PROTOCOL, options.prompts))
 
 
 FAMILY = QuestionFamily(_made, PLACEHOLDERS, ROLES, stand_in)

@@ -110,7 +110,7 @@ def batch(
     variants = _variants(panel, wishes, choice, out, ablations)
     chosen = variants[0].panel
     if not settings.names_a_server:
-        check_rules(choice, chosen)
+        check_rules(choice, chosen, settings.panels)
     few = input_of(chosen).takes(chosen) == "image"
     wanted = Batch(
         path=data,

@@ -144,7 +144,7 @@ def run(
     wanted = plan(panel, inputs or (), choice, wishes, given_id, limits)
     if not settings.names_a_server:
         check_answerable(wanted)
-        check_rules(choice, wanted.panel)
+        check_rules(choice, wanted.panel, settings.panels)
     warn(wanted.warnings)
     states = run_async(lambda: run_here(settings, wanted, choice, as_json=as_json))
     if as_json:
@@ -163,7 +163,7 @@ async def run_here(
         journal = host.journal
         if host.is_ours:
             check_answerable(wanted)
-            check_rules(choice, wanted.panel)
+            check_rules(choice, wanted.panel, settings.panels)
         else:
             wanted = await for_those_seated(journal, wanted)
         start = await journal.bus.last_sequence() + 1
