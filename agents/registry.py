@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import cast
 
 from parley.agents.brain import Answer, Brain, BrainFailure, Task
+from parley.agents.guard import asked
 from parley.agents.script import SCRIPT_BLOB, ScriptedBrain
 from parley.bus.contracts.facts import FailureReason
 from parley.bus.errors import BadInput
@@ -78,5 +79,5 @@ class AutoBrain:
 
 
 async def _asked(brain: Brain, task: Task) -> Answer:
-    answer = await brain.speak(task)
+    answer = await asked(brain, task)
     return Answer(answer.content, answer.usage, brain.name)

@@ -25,13 +25,12 @@ from parley.bus.contracts.absa.gate import (
 )
 from parley.bus.contracts.absa.moderator import SentenceLabel
 from parley.bus.contracts.absa.panel import AbsaPanel
-from parley.bus.contracts.absa.params import OverrideEffective
+from parley.bus.contracts.absa.params import OverrideEffective, WarningThresholds
 from parley.bus.contracts.absa.record import FinalOutput, SampleIdentity, TraceEntry
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.contracts.panel import Panel, PanelBase
 from parley.bus.errors import BadInput
-from parley.configs.absa_thresholds import warning_thresholds
 from parley.console.batch.files import (
     OUT_OF_BUDGET,
     OUTPUTS,
@@ -72,6 +71,7 @@ from parley.coordinator.protocols.absa.result import AbsaUnfinished, RunSummary,
 SCORECARDS, TRACES = "scorecards.jsonl", "traces.jsonl"
 GATE, GATE_SUMMARY = "override_gate_debug.jsonl", "override_gate_debug_summary.json"
 GateLine = GateDebugRecord | EvDebugRecord
+DEFAULT_LIMITS = WarningThresholds()
 _GATE_LINE: TypeAdapter[GateLine] = TypeAdapter(GateLine)
 
 
@@ -185,7 +185,7 @@ class SentenceFiles(BatchFiles):
         return {str(one["debate_id"]): str(one["text_id"]) for one in self.lines(TRACES)}
 
     @override
-    def figures(self) -> SentenceFigures:
+    def figures(self, limits: WarningThresholds = DEFAULT_LIMITS) -> SentenceFigures:
         records = self.records()
         cards = [
             Scorecard.model_validate_json(one) for one in whole_lines(self.directory / SCORECARDS)
@@ -198,7 +198,7 @@ class SentenceFiles(BatchFiles):
             samples=len(records),
             debate=metrics,
             adoption=adoption_metrics(records),
-            warnings=warnings(metrics, warning_thresholds()),
+            warnings=warnings(metrics, limits),
             integrity_failures=sum(not card.integrity.passed for card in cards),
             notes=check_run(list(map(_view, records)), scorecards=len(cards), traces=traces),
             out_of_budget=sum(run.reason == OUT_OF_BUDGET for run in runs),
@@ -206,11 +206,12 @@ class SentenceFiles(BatchFiles):
         )
 
     @override
-    def conclude(self) -> tuple[Figures, Sequence[str]]:
+    def conclude(self, _panel: Panel) -> tuple[Figures, Sequence[str]]:
+        assert isinstance(_panel, AbsaPanel)
         summary = debug_summary(list(self._gates(self.records())))
         path = self.directory / GATE_SUMMARY
         path.write_text(summary.model_dump_json(indent=2) + "\n", encoding="utf-8")
-        found = self.figures()
+        found = self.figures(_panel.warning_limits)
         return found, [f"{w.level} {w.metric} {w.value:.2f}: {w.tip}" for w in found.warnings]
 
     @override
@@ -219,6 +220,7 @@ class SentenceFiles(BatchFiles):
         return {
             "params": panel.params.model_dump(mode="json"),
             "override": panel.override.model_dump(mode="json"),
+            "warning_limits": panel.warning_limits.model_dump(mode="json"),
         }
 
     @override

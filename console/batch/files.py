@@ -159,7 +159,7 @@ class BatchFiles:
             ),
         )
 
-    def conclude(self) -> tuple[Figures, Sequence[str]]:
+    def conclude(self, _panel: Panel) -> tuple[Figures, Sequence[str]]:
         """The figures, with what to complain of; writes what is computed from all lines."""
         return self.figures(), ()
 

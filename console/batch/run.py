@@ -167,7 +167,7 @@ def _failure(name: str, debated: Debated) -> Failed:
 
 def _conclude(wanted: Batch, variant: Variant, tally: Metrics) -> Figures:
     files = variant.files
-    found, complaints = files.conclude()
+    found, complaints = files.conclude(variant.panel)
     speed = round(tally.ran / tally.seconds, 1) if tally.seconds else None
     manifest = {
         "parley": __version__,

@@ -113,6 +113,7 @@ def layout_of(settings: Settings) -> Layout:
         prefix=nats.prefix,
         replicas=nats.replicas,
         keep_log=_keep(kept.log_days, kept.log_mib),
+        keep_archive=_keep(kept.archive_days, kept.archive_mib),
         keep_blobs=_keep(kept.blob_days, kept.blob_mib),
         keep_dead=_keep(kept.dead_days, kept.dead_mib),
         keep_purse=_keep(kept.purse_days, kept.purse_mib),

@@ -23,7 +23,7 @@ async def submit(
     """
     kept_s = journal.bus.layout.keep_log.age_s if isinstance(journal.bus, JetStreamBus) else 0.0
     refuse(outlived(kept_s, panel))
-    if not fresh and await journal.submissions(debate=ref.id):
+    if not fresh and await journal.find(debate=ref.id):
         raise BadInput(f"the id {ref.id!r} is taken")
     try:
         await journal.submit(ref, Submitted(panel=panel, input=about))

@@ -4,10 +4,11 @@ from typing import Annotated
 import typer
 
 from parley.bus.errors import BadInput
-from parley.configs.panels import PanelFile, panel_path, panel_paths, read_panel
+from parley.configs.panel_files import Wanted, panel_files_of
+from parley.configs.panels import PanelFile, panel_path, panel_paths, parse_sets, read_panel
 from parley.configs.settings import load
 from parley.console.cli.exits import warn
-from parley.console.cli.options import Json, Panels, example
+from parley.console.cli.options import Config, Json, Panels, Thresholds, example, with_thresholds
 from parley.console.transcript.presentation import presentation_of
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -16,11 +17,14 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command(epilog=example("parley panels", "parley panels forensic"))
 def panels(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="The panel to show.")] = None,
+    thresholds: Thresholds = None,
     panels_dir: Panels = None,
+    config: Config = None,
     as_json: Json = False,
 ) -> None:
     """List the panels, or show one."""
-    folder = load(flags={"panels": panels_dir}).panels
+    settings = load(config, {"panels": panels_dir})
+    folder = settings.panels
     wanted = [panel_path(name, folder)] if name else list(panel_paths(folder).values())
     contents, mistakes = [], []
     for path in wanted:
@@ -34,7 +38,10 @@ def panels(
     if as_json:
         print(json.dumps([content.model_dump(mode="json") for content in contents]))
     else:
-        print("\n".join(_described(contents[0]) if name and contents else _listed(contents)))
+        own = parse_sets(with_thresholds([], thresholds))
+        wish = Wanted(overrides=own, folder=wanted[0].parent, thresholds=settings.thresholds)
+        lines = _described(contents[0], wish) if name and contents else _listed(contents)
+        print("\n".join(lines))
     if mistakes:
         raise BadInput("\n".join(mistakes))
 
@@ -44,5 +51,7 @@ def _listed(contents: list[PanelFile]) -> list[str]:
     return [f"{content.name:<{width}}  {content.title}" for content in contents]
 
 
-def _described(content: PanelFile) -> list[str]:
-    return presentation_of(content.protocol).panel_file(content)
+def _described(content: PanelFile, wish: Wanted) -> list[str]:
+    lines = presentation_of(content.protocol).panel_file(content)
+    describe = panel_files_of(content.protocol).describe
+    return [*lines, "", *describe(content, wish)] if describe is not None else lines
