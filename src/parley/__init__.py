@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from parley.panel import Ask as Ask
     from parley.panel import Panel as Panel
     from parley.panel import Turn as Turn
+    from parley.seat import OpenAsk as OpenAsk
 
 __version__ = "0.1.0"
 
@@ -33,6 +34,7 @@ _PUBLIC = {
     "Client": "parley.client",
     "Debate": "parley.client",
     "Event": "parley.client",
+    "OpenAsk": "parley.seat",
     "Panel": "parley.panel",
     "ParleyError": "parley.bus.errors",
     "Result": "parley.client",
@@ -49,6 +51,7 @@ __all__ = [
     "Client",
     "Debate",
     "Event",
+    "OpenAsk",
     "Panel",
     "ParleyError",
     "Result",

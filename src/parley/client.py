@@ -39,6 +39,7 @@ from parley.coordinator.core.reducer import take
 from parley.coordinator.core.results import result_of
 from parley.coordinator.core.state import DebateState
 from parley.panel import Panel
+from parley.seat import OpenAsk, Seats
 from parley.wording import Wording
 
 if TYPE_CHECKING:
@@ -188,6 +189,7 @@ class Client:
         self._journal = journal
         self._settings = settings
         self._tasks = tasks
+        self._seats = Seats(journal)
 
     async def submit(
         self,
@@ -233,6 +235,10 @@ class Client:
         """Those that the log holds, oldest first."""
         found = await self._journal.submissions(panel)
         return [Debate(self._journal, one.ref, self._tasks) for one in found]
+
+    async def asks(self, panel: Panel | PanelBase | str = "*", persona: str = "*") -> list[OpenAsk]:
+        """The asks that wait for people, the one that is due first in front."""
+        return await self._seats.asks(panel if isinstance(panel, str) else panel.name, persona)
 
     @asynccontextmanager
     async def serve(

@@ -127,16 +127,39 @@ class Panel:
         """Seat a function; it is asked once in every round."""
 
         def seat(speak: Speak) -> Speak:
-            if name in self._personas:
-                raise BadInput(f"panel {self.name}: persona {name!r} is seated twice")
             described = {"name": name, "role": role, "speciality": speciality, "goal": goal}
-            self._personas[name] = {k: v for k, v in described.items() if v is not None}
-            if trust is not None:
-                self._trust[name] = trust
+            self._add(described, trust)
             self.speakers[name] = speak
             return speak
 
         return seat
+
+    def human(  # noqa: PLR0913 - what a panel file says of a person
+        self,
+        name: str,
+        *,
+        role: str = "",
+        speciality: str = "",
+        deadline_s: float | None = None,
+        waits: bool = True,
+        trust: float | None = None,
+    ) -> None:
+        """
+        Seat a person, asked through `Client.asks`, `parley sit` or the page.
+
+        `deadline_s` is at most 30 days, three where nothing is said. Without `waits` the others go
+        on, and the turn counts in the round it comes in.
+        """
+        described = {"name": name, "role": role, "speciality": speciality, "human": True}
+        self._add({**described, "deadline_s": deadline_s, "waits": waits}, trust)
+
+    def _add(self, described: Mapping[str, object], trust: float | None) -> None:
+        name = str(described["name"])
+        if name in self._personas:
+            raise BadInput(f"panel {self.name}: persona {name!r} is seated twice")
+        self._personas[name] = {k: v for k, v in described.items() if v is not None}
+        if trust is not None:
+            self._trust[name] = trust
 
     def resolved(self) -> PanelBase:
         """As a debate runs it. Raises BadInput with one line for each mistake."""
@@ -160,7 +183,8 @@ class FunctionBrain:
         self._speak = speak
 
     async def speak(self, task: Task) -> Answer:
-        ask = _ask(task)
+        ask, request = ask_of(task), task.request
+        assert isinstance(request, OpeningRequest | RoundRequest)
         try:
             answered = self._speak(ask)
             turn = await answered if inspect.isawaitable(answered) else answered
@@ -177,7 +201,7 @@ class FunctionBrain:
                 f"{task.persona} should return a parley.Turn, not a {type(turn).__name__}",
             )
         try:
-            return Answer(_content(turn, ask))
+            return Answer(content_of(turn, request, task.persona))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(map(str, first["loc"]))
@@ -186,7 +210,8 @@ class FunctionBrain:
             ) from error
 
 
-def _ask(task: Task) -> Ask:
+def ask_of(task: Task) -> Ask:
+    """Raises BrainFailure for a request that has no form here."""
     request = task.request
     if not isinstance(request, OpeningRequest | RoundRequest):
         raise BrainFailure(
@@ -212,8 +237,14 @@ def _names(labels: tuple[PanelLabel, ...]) -> tuple[str, ...]:
     return tuple(label.name for label in labels)
 
 
-def _content(turn: Turn, ask: Ask) -> ContentBase:
-    if ask.round == 0:
+def own_standing(request: OpeningRequest | RoundRequest, persona: str) -> Standing | None:
+    standing = request.standing if isinstance(request, RoundRequest) else ()
+    return next((one for one in standing if one.agent == persona), None)
+
+
+def content_of(turn: Turn, request: OpeningRequest | RoundRequest, persona: str) -> ContentBase:
+    """Raises ValidationError."""
+    if isinstance(request, OpeningRequest):
         return Statement(
             verdict=turn.verdict,
             confidence=turn.confidence,
@@ -221,9 +252,10 @@ def _content(turn: Turn, ask: Ask) -> ContentBase:
             evidence=dict(turn.evidence),
             arguments=tuple(turn.arguments),
         )
-    own = ask.own
+    own = own_standing(request, persona)
     changed = own is None or own.verdict != turn.verdict
-    kind = ResponseType.DEFENSE if ask.challengers else ResponseType.CLARIFICATION
+    challenged = any(one.challenged == persona for one in request.challenges)
+    kind = ResponseType.DEFENSE if challenged else ResponseType.CLARIFICATION
     return Reply(
         response_type=ResponseType.CONCESSION if changed else kind,
         content=turn.reasoning,

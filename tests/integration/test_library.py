@@ -15,7 +15,7 @@ from parley.bus.errors import BadInput, NotFound
 
 ROOT = Path(__file__).parents[2]
 PUBLIC = {
-    "Ask", "Brain", "Client", "Debate", "Event", "Panel", "ParleyError", "Result", "Turn",
+    "Ask", "Brain", "Client", "Debate", "Event", "OpenAsk", "Panel", "ParleyError", "Result", "Turn",
     "Verification", "Worker", "connect", "until",
 }  # fmt: skip
 

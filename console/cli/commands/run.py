@@ -1,5 +1,5 @@
 import sys
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -52,7 +52,8 @@ from parley.console.runtime.submit import (
     submit,
 )
 from parley.console.runtime.system import run_async
-from parley.console.terminal.views import Silence, view_for
+from parley.console.terminal.asking import people_here
+from parley.console.terminal.views import Lines, Silence, View, view_for
 from parley.coordinator.core.results import result_of
 from parley.coordinator.core.state import DebateState
 
@@ -168,8 +169,20 @@ async def run_here(
             wanted = await for_those_seated(journal, wanted)
         start = await journal.bus.last_sequence() + 1
         await submit(journal, wanted)
-        with nullcontext(Silence()) if as_json else view_for(several=several) as view:
+        asks_people = host.is_ours and any(one.people for one in wanted.panels)
+        async with AsyncExitStack() as stack:
+            view = stack.enter_context(_view(several=several, as_json=as_json, lines=asks_people))
+            if asks_people:
+                here = people_here(journal, wanted.refs, view)
+                view = await stack.enter_async_context(here)
             return await follow_to_the_end(journal, wanted.refs, view, start=start)
+
+
+def _view(*, several: bool, as_json: bool, lines: bool) -> AbstractContextManager[View]:
+    """A board that is drawn again and again leaves no room for questions."""
+    if as_json:
+        return nullcontext(Silence())
+    return nullcontext(Lines(named=several)) if lines else view_for(several=several)
 
 
 def heard_while_speaking(settings: Settings) -> Settings:
