@@ -19,6 +19,8 @@ The only place where a subject is spelled.
 
     redrive.{prefix}.doctor                           `parley doctor`: whether the log stores
 
+    archive.{prefix}.{panel}.{id}                     the coordinator: a closed debate as one record
+
 A redrive stands in the same stream, where the persona's queue finds it, but in no debate's log.
 Viewers read the same facts from `live.{prefix}.>`, republished by the server after storage, and
 there, never stored, `live.{prefix}.{panel}.{id}.partial.{step}.{persona}`: a turn being spoken.
@@ -52,6 +54,8 @@ ASKS = "ctl.ask."
 CLOSED = "ctl.closed"
 TURN = "turn."
 PARTIAL = "partial"
+# A stream of its own, with one record for each debate that left the log.
+ARCHIVE = "archive"
 # Registers: streams of their own, in which only the newest of each subject is kept.
 PURSE = "purse"
 ANSWERS = "answers"
@@ -65,6 +69,11 @@ class DebateRef(NamedTuple):
     @override
     def __str__(self) -> str:
         return f"{self.panel}/{self.id}"
+
+    @property
+    def is_name(self) -> bool:
+        """Whether both can stand in a subject."""
+        return bool(_NAME.fullmatch(self.panel) and _NAME.fullmatch(self.id))
 
 
 @lru_cache(maxsize=8192)
@@ -206,6 +215,18 @@ class Subjects:
             return self.parse(subject)
         address = self.parse(subject.removeprefix(f"{REDRIVE}."))
         return address and (address[0], f"{ASKS}{address[1]}")
+
+    def archive(self, ref: DebateRef) -> str:
+        """Where the whole of a closed debate stands; a `*` in place of a panel or an id finds all."""
+        return f"{ARCHIVE}.{self.debate(ref).removesuffix('.>')}"
+
+    def archives(self) -> str:
+        return f"{ARCHIVE}.{self.everything()}"
+
+    def parse_archive(self, subject: str) -> DebateRef | None:
+        """The debate that stands there; None if the subject is not one of those."""
+        address = self.parse(f"{subject.removeprefix(f'{ARCHIVE}.')}.{CLOSED}")
+        return address[0] if address is not None and address[1] == CLOSED else None
 
     def register(self, name: str, key: str) -> str:
         return f"{name}.{self.prefix}.{key}"

@@ -10,7 +10,7 @@ Every mistake in all of them is reported at once.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import (
     AfterValidator,
@@ -131,6 +131,7 @@ class NatsSettings(Block):
 class RetentionSettings(Block):
     """How long and how much the server keeps; None sets no limit."""
 
+    # Closed debates leave the log for the archive (archive.after); what stays goes by its age here.
     # Facts go by their own age, whether or not their debate is over: one that is still open loses its
     # submission first, and then nobody can go on with it. Longer than any debate may last.
     log_days: Annotated[float, Field(gt=0)] | None = 90.0
@@ -138,9 +139,13 @@ class RetentionSettings(Block):
     log_mib: Annotated[int, Field(ge=1)] | None = None
     # Above this share of log_mib no debate is accepted, so that those that are open can close.
     accept_below: Annotated[float, Field(gt=0, le=1)] = 0.8
-    # A blob that is put again in the second half of its life starts anew: the default keeps it as
-    # long as any fact that refers to it.
-    blob_days: Annotated[float, Field(gt=0)] | None = 180.0
+    # Debates that left the log, from then on.
+    archive_days: Annotated[float, Field(gt=0)] | None = 90.0
+    # When this is used up the oldest debates go.
+    archive_mib: Annotated[int, Field(ge=1)] | None = None
+    # A blob that is put again in the second half of its life starts anew. At least twice as long as
+    # the archive and the longest debate together, so that no fact outlives what it refers to.
+    blob_days: Annotated[float, Field(gt=0)] | None = 240.0
     # A full bucket takes nothing more.
     blob_mib: Annotated[int, Field(ge=1)] | None = None
     # Dead letters.
@@ -188,6 +193,15 @@ class CoordinatorSettings(Block):
     name: Token | None = None
 
 
+class ArchiveSettings(Block):
+    """Closed debates leave the log, where each costs the server 25 subjects, as one record each."""
+
+    # Seconds from a debate's end until it is archived; 0 keeps everything in the log.
+    after: Annotated[float, Field(ge=0)] = 60.0
+    # Debates that one coordinator archives a second at most, so that live ones do not feel it.
+    per_second: Annotated[float, Field(gt=0)] = 100.0
+
+
 class HealthSettings(Block):
     """/healthz, /readyz and /metrics of the deployable processes."""
 
@@ -217,8 +231,8 @@ class WebSettings(Block):
 class LogSettings(Block):
     """What processes write to stderr."""
 
-    # The least severe event that is written.
-    level: Literal["debug", "info", "warning", "error"] = "info"
+    # The least severe event that is written; `auto` is warning for `parley up`, else info.
+    level: Literal["auto", "debug", "info", "warning", "error"] = "auto"
     # `auto` writes for people on a terminal and JSON everywhere else.
     format: Literal["auto", "json", "console"] = "auto"
 
@@ -239,6 +253,7 @@ class Settings(BaseSettings):
     embedded: EmbeddedSettings = EmbeddedSettings()
     agent: AgentSettings = AgentSettings()
     coordinator: CoordinatorSettings = CoordinatorSettings()
+    archive: ArchiveSettings = ArchiveSettings()
     health: HealthSettings = HealthSettings()
     web: WebSettings = WebSettings()
     log: LogSettings = LogSettings()
@@ -282,23 +297,39 @@ def load(file: Path | None = None, flags: Mapping[str, object] | None = None) ->
 
     Raises BadInput with one line `where: key: problem` for each mistake.
     """
-    path = file or (DEFAULT_FILE if DEFAULT_FILE.is_file() else None)
-    from_flags = _nested({key: value for key, value in (flags or {}).items() if value is not None})
-    from_env = _environment()
-    from_file = read_mapping(path) if path is not None else {}
-    ours = _laid_over(from_file, from_env, from_flags)
-
-    def origin(place: Place) -> str:
-        if _holds(from_flags, place):
-            return "command line"
-        if _holds(from_env, place):
-            return ENV_PREFIX + ENV_DELIMITER.join(map(str, place)).upper()
-        return str(path) if path is not None else "settings"
-
+    sources = read_sources(file, flags)
+    ours = _laid_over(sources.file, sources.environment, sources.flags)
+    elsewhere = str(sources.path) if sources.path is not None else "settings"
     try:
         return Settings.model_validate(_laid_over(_behind(ours), ours))
     except ValidationError as error:
-        raise BadInput("\n".join(explain(error, Settings, origin))) from error
+        where = explain(error, Settings, lambda place: sources.origin(place) or elsewhere)
+        raise BadInput("\n".join(where)) from error
+
+
+class Sources(NamedTuple):
+    """Where values come from: flags win over variables, variables over the file at `path`."""
+
+    flags: Mapping[str, object]
+    environment: Mapping[str, object]
+    file: Mapping[str, object]
+    path: Path | None
+
+    def origin(self, place: Place) -> str | None:
+        """Who says what stands at this place; None where nobody does."""
+        if _holds(self.flags, place):
+            return "command line"
+        if _holds(self.environment, place):
+            return ENV_PREFIX + ENV_DELIMITER.join(map(str, place)).upper()
+        return str(self.path) if _holds(self.file, place) else None
+
+
+def read_sources(file: Path | None = None, flags: Mapping[str, object] | None = None) -> Sources:
+    path = file or (DEFAULT_FILE if DEFAULT_FILE.is_file() else None)
+    given = {key: value for key, value in (flags or {}).items() if value is not None}
+    return Sources(
+        _nested(given), _environment(), read_mapping(path) if path is not None else {}, path
+    )
 
 
 def _behind(ours: Mapping[str, object]) -> dict[str, object]:

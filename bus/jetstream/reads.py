@@ -169,6 +169,13 @@ class Log:
             return min(found, default=None)
         raise Unavailable(f"{filters[0]} could not be read in {PATIENCE_S:g} s")
 
+    async def last_of_each(self, filter_subject: str) -> list[Record]:
+        """The last of every matching subject, of which there are few, as far as a replica knows."""
+        with anyio.move_on_after(PATIENCE_S):
+            batch = await self._batch({"multi_last": [filter_subject]})
+            return [record_of_headers(headers, data) for headers, data in batch.messages]
+        raise Unavailable(f"{filter_subject} could not be read in {PATIENCE_S:g} s")
+
     async def record(self, sequence: int) -> Record:
         with anyio.move_on_after(PATIENCE_S):
             return await self._record(sequence)
@@ -181,7 +188,7 @@ class Log:
             if found.sequence == sequence:
                 return found
         if await self._replicated():
-            message = await self._from_leader({"seq": sequence})
+            message = await self.from_leader({"seq": sequence})
             if message is not None:
                 return record_of_json(message)
         raise NotFound(f"the log holds no record {sequence}")
@@ -192,7 +199,7 @@ class Log:
         line = f"\r\n{mark}\r\n".encode()
         try:
             while True:
-                message = await self._from_leader({"seq": after + 1, "next_by_subj": entry.subject})
+                message = await self.from_leader({"seq": after + 1, "next_by_subj": entry.subject})
                 if message is None:
                     return None
                 headers = base64.b64decode(message.get("hdrs", ""))
@@ -224,10 +231,11 @@ class Log:
         return self._replicas > 1
 
     async def _last_on_leader(self, filter_subject: str) -> int:
-        message = await self._from_leader({"last_by_subj": filter_subject})
+        message = await self.from_leader({"last_by_subj": filter_subject})
         return 0 if message is None else int(message["seq"])
 
-    async def _from_leader(self, request: dict[str, Any]) -> dict[str, Any] | None:
+    async def from_leader(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        """A message as the leader knows it; None if there is none."""
         try:
             answer = await self._replies.ask(f"$JS.API.STREAM.MSG.GET.{self._stream}", request)
         except ApiError as error:

@@ -115,7 +115,7 @@ async def follow_to_the_end(
 
 async def find(journal: Journal, name: str) -> DebateRef:
     """The debate by its id, or by `panel/id` where an id stands in several panels."""
-    refs = sorted(one.ref for one in await journal.submissions(*named(name)))
+    refs = sorted(await journal.find(*named(name)))
     if not refs:
         await _refuse_foreign(journal, named(name))
         raise NotFound(f"no debate {name!r} on this server (parley list shows them)")

@@ -1,13 +1,11 @@
 """From the command line to a debate on the bus."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from parley.agents.registry import thinks_offline
-from parley.bus.contracts.facts import Submitted
-from parley.bus.contracts.panel import DebateInput, Panel, PanelBase
-from parley.bus.errors import BadInput, Conflict
-from parley.bus.jetstream.bus import JetStreamBus
+from parley.bus.contracts.panel import Panel, PanelBase
+from parley.bus.errors import BadInput
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.panels import Resolution, panel_path, read_panel
@@ -15,11 +13,11 @@ from parley.connection import new_id
 from parley.console.inputs.kind import input_of, refusal_of
 from parley.console.runtime.brains import AUTO, MODEL, SCRIPT, BrainChoice, with_patience
 from parley.console.runtime.budgets import UNLIMITED, Limits
-from parley.console.runtime.inputs import Material, upload
+from parley.console.runtime.inputs import Material, parse_labels, short_topic, upload
 from parley.console.runtime.plan import ScriptFile, Wishes, scripted_panel, wished_panel
-from parley.console.runtime.retention import refuse_long_debates
 from parley.console.runtime.seats import models_at, suited
 from parley.console.transcript.text import is_token
+from parley.submission import submit
 
 # Whoever sits there thinks as they do.
 AS_SEATED = BrainChoice(AUTO)
@@ -76,6 +74,9 @@ def plan(  # noqa: PLR0913, PLR0917  one argument for each thing a person says
     wishes: Wishes,
     given_id: str | None,
     limits: Limits = UNLIMITED,
+    *,
+    topic: str | None = None,
+    labels: Sequence[str] = (),
 ) -> Plan:
     """For agents that think as `brain` says. Raises BadInput with one line for each mistake."""
     script = brain.script
@@ -84,6 +85,7 @@ def plan(  # noqa: PLR0913, PLR0917  one argument for each thing a person says
         raise BadInput(f"{script.path}: panel: is {script.content.panel!r}, not {panel!r}")
     content = read_panel(path)[0]
     materials = _materials(content, inputs) if inputs else _nothing_but(script)
+    materials = _called(materials, topic, parse_labels(labels))
     check_id(given_id, len(materials))
     ids = (given_id,) if given_id is not None else tuple(new_id() for _ in materials)
     return planned(DebateRequest(panel, materials, ids, wishes, brain, limits), frozenset())
@@ -151,28 +153,11 @@ async def for_those_seated(journal: Journal, wanted: Plan) -> Plan:
     return suiting
 
 
-async def submit(journal: Journal, wanted: Plan) -> None:
+async def submit_all(journal: Journal, wanted: Plan) -> None:
     """Raises BadInput for an id that is taken, and for a debate that would outlive its log."""
-    kept_s = journal.bus.layout.keep_log.age_s if isinstance(journal.bus, JetStreamBus) else 0.0
-    refuse_long_debates(kept_s, wanted.panels)
     for ref, panel, material in zip(wanted.refs, wanted.panels, wanted.materials, strict=True):
-        await refuse_taken(journal, ref)
         about = await upload(journal.bus, material, wanted.request.brain.script)
-        await submit_one(journal, ref, panel, about)
-
-
-async def refuse_taken(journal: Journal, ref: DebateRef) -> None:
-    """An id stands for one debate, whatever its panel. Raises BadInput."""
-    if await journal.submissions(debate=ref.id):
-        raise BadInput(f"the id {ref.id!r} is taken")
-
-
-async def submit_one(journal: Journal, ref: DebateRef, panel: Panel, about: DebateInput) -> None:
-    """Raises BadInput for an id that is taken on this panel."""
-    try:
-        await journal.submit(ref, Submitted(panel=panel, input=about))
-    except Conflict as error:
-        raise BadInput(f"the id {ref.id!r} is taken") from error
+        await submit(journal, ref, panel, about)
 
 
 def _materials(panel: PanelBase, inputs: Sequence[str]) -> tuple[Material, ...]:
@@ -187,6 +172,15 @@ def _materials(panel: PanelBase, inputs: Sequence[str]) -> tuple[Material, ...]:
     if mistakes:
         raise BadInput("\n".join(mistakes))
     return tuple(materials)
+
+
+def _called(
+    materials: tuple[Material, ...], topic: str | None, labels: Mapping[str, str]
+) -> tuple[Material, ...]:
+    return tuple(
+        replace(one, topic=one.topic if topic is None else short_topic(topic), labels=labels)
+        for one in materials
+    )
 
 
 def _nothing_but(script: ScriptFile | None) -> tuple[Material, ...]:

@@ -8,6 +8,7 @@ from parley.console.transcript.form import Field, Values, Voice, checked
 from parley.console.transcript.presentation import presentation_of
 from parley.console.transcript.text import clean, one_line
 from parley.seat import OpenAsk
+from parley.speaking import Turn
 
 
 class AskShown(Contract):
@@ -47,7 +48,7 @@ def show_ask(ask: OpenAsk) -> AskShown:
     )
 
 
-def content_for(ask: OpenAsk, values: Values) -> ContentBase:
+def content_for(ask: OpenAsk, values: Values) -> ContentBase | Turn:
     """What the filled-in form says. Raises BadInput with one line for each mistake."""
     told = presentation_of(ask.panel.protocol)
     fields = told.fields(ask.panel, ask.request, ask.persona)

@@ -14,6 +14,7 @@ from parley.bus.contracts.base import ContentBase, Contract, RequestBase
 from parley.bus.contracts.facts import Content, Failure
 from parley.bus.contracts.panel import PanelBase
 from parley.bus.errors import BadInput
+from parley.speaking import Turn
 
 Values = Mapping[str, JsonValue]
 FieldKind = Literal["choice", "share", "text", "lines", "json"]
@@ -51,7 +52,7 @@ class Voice(Contract):
 
 Voices = Callable[[RequestBase], tuple[Voice, ...]]
 Fields = Callable[[PanelBase, RequestBase, str], tuple[Field, ...]]
-ContentOf = Callable[[RequestBase, str, Values], ContentBase]
+ContentOf = Callable[[RequestBase, str, Values], ContentBase | Turn]
 
 
 def no_voices(_request: RequestBase) -> tuple[Voice, ...]:

@@ -7,6 +7,7 @@ from parley.bus.contracts.verdicts.content import (
     LocalizeRequest,
     OpeningRequest,
     RoundRequest,
+    Standing,
 )
 from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.console.transcript.form import (
@@ -17,7 +18,7 @@ from parley.console.transcript.form import (
     plain_content,
     plain_fields,
 )
-from parley.panel import Turn, content_of, own_standing
+from parley.speaking import Turn
 
 
 def voices(request: RequestBase) -> tuple[Voice, ...]:
@@ -40,7 +41,7 @@ def fields(panel: PanelBase, request: RequestBase, persona: str) -> tuple[Field,
         return (Field(name="where", label="where", kind="text", help="The place, in words."),)
     if not isinstance(request, OpeningRequest | RoundRequest):
         return plain_fields(panel, request, persona)
-    own = own_standing(request, persona)
+    own = _own(request, persona)
     return (
         Field(
             name="verdict",
@@ -67,7 +68,7 @@ def fields(panel: PanelBase, request: RequestBase, persona: str) -> tuple[Field,
     )
 
 
-def content(request: RequestBase, persona: str, values: Values) -> ContentBase:
+def content(request: RequestBase, persona: str, values: Values) -> ContentBase | Turn:
     """`values` fit the fields."""
     if isinstance(request, LocalizeRequest):
         return Localization(summary=str(values["where"]))
@@ -76,13 +77,17 @@ def content(request: RequestBase, persona: str, values: Values) -> ContentBase:
     confidence, points = values["confidence"], values.get("evidence", [])
     assert isinstance(confidence, float)
     assert isinstance(points, list)
-    turn = Turn(
+    return Turn(
         verdict=str(values["verdict"]),
         confidence=confidence,
         reasoning=str(values.get("because", "")),
         arguments=tuple(map(str, points)),
     )
-    return content_of(turn, request, persona)
+
+
+def _own(request: RequestBase, persona: str) -> Standing | None:
+    standing = request.standing if isinstance(request, RoundRequest) else ()
+    return next((one for one in standing if one.agent == persona), None)
 
 
 def _choices(panel: VerdictPanel) -> tuple[Choice, ...]:

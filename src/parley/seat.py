@@ -9,13 +9,10 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from pydantic import ValidationError
-
 from parley.agents.brain import BrainFailure, Task
 from parley.bus.contracts.base import ContentBase, RequestBase
 from parley.bus.contracts.facts import RequestByReference, TurnTaken
 from parley.bus.contracts.panel import DebateInput, PanelBase
-from parley.bus.contracts.verdicts.content import OpeningRequest, RoundRequest
 from parley.bus.errors import BadInput, Conflict, NotFound
 from parley.bus.journal import Journal, Logged
 from parley.bus.subjects import CLOSED, DebateRef
@@ -23,7 +20,7 @@ from parley.coordinator.core.deadlines import running_in
 from parley.coordinator.core.protocol import protocol_of
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.state import DebateState, Heard
-from parley.panel import Ask, Turn, ask_of, content_of
+from parley.speaking import Ask, Turn, answer_to, ask_of
 
 # The brain of a turn that a person wrote.
 HUMAN = "human"
@@ -108,15 +105,10 @@ class OpenAsk:
     def _content(self, said: Turn | ContentBase) -> ContentBase:
         if isinstance(said, ContentBase):
             return said
-        request = self.request
-        if not isinstance(request, OpeningRequest | RoundRequest):
-            raise BadInput(f"{self.ref}: a Turn answers no {request.kind}")
         try:
-            return content_of(said, request, self.persona)
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(map(str, first["loc"]))
-            raise BadInput(f"the turn cannot be used: {place}: {first['msg']}") from error
+            return answer_to(self.ask, said).content
+        except BrainFailure as error:
+            raise BadInput(str(error)) from error
 
     def _refuse_answered(self, logged: list[Logged]) -> None:
         raise_if_answered(logged, self.ref, self.step, self.persona)
@@ -146,11 +138,13 @@ class Seats:
     async def _with_people(self, panel: str) -> list[DebateRef]:
         open_now = await self._open(panel)
         unknown = [ref for ref in open_now if ref not in self._has_people]
+        subjects = self._journal.subjects
         if len(unknown) > 1:
-            found = await self._journal.submissions(panel)
+            filters = [subjects.submissions(panel)]
         else:
-            found = [one for ref in unknown for one in await self._journal.submissions(*ref)]
-        for one in found:
+            filters = [subjects.submissions(*ref) for ref in unknown]
+        records = [one for each in filters for one in await self._journal.bus.read(each)]
+        for one in self._journal.decode_all(records)[0]:
             submitted = getattr(one.fact, "panel", None)
             self._has_people[one.ref] = isinstance(submitted, PanelBase) and bool(submitted.people)
         while len(self._has_people) > KNOWN:

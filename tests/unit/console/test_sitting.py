@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from parley.bus.contracts.base import ContentBase
+from parley.agents.brain import Task
+from parley.bus.contracts.base import BlobRef, ContentBase
 from parley.bus.contracts.deliberation.content import (
     DeliberateRequest,
     Deliberation,
@@ -14,6 +15,7 @@ from parley.bus.contracts.deliberation.content import (
     Scores,
 )
 from parley.bus.contracts.deliberation.regimes import Theta
+from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts.content import (
     Challenge,
     OpeningRequest,
@@ -24,10 +26,12 @@ from parley.bus.contracts.verdicts.content import (
     Statement,
 )
 from parley.bus.errors import BadInput
+from parley.bus.subjects import DebateRef
 from parley.configs.panels import resolve
 from parley.console.terminal.asking import fill_in
 from parley.console.transcript.form import checked, content_from_json
 from parley.console.transcript.presentation import presentation_of
+from parley.speaking import answer_to, ask_of
 from tests.unit.console.calling import Call
 from tests.unit.coordinator.core.test_people import author, panel_with
 
@@ -76,7 +80,13 @@ def typed(*lines: str) -> Callable[[str], str]:
 
 def said(request: OpeningRequest | RoundRequest, *lines: str) -> ContentBase:
     fields = VERDICTS.fields(PANEL, request, "author")
-    return VERDICTS.content(request, "author", fill_in(fields, typed(*lines)))
+    turn = VERDICTS.content(request, "author", fill_in(fields, typed(*lines)))
+    task = Task(DebateRef("review", "d1"), "author", "step", request, DebateInput(), nothing)
+    return answer_to(ask_of(task), turn).content
+
+
+async def nothing(_ref: BlobRef) -> bytes:
+    return b""
 
 
 def test_the_fields_come_from_the_labels():
