@@ -7,7 +7,7 @@
 """
 
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -25,6 +25,7 @@ from parley.bus.errors import BadInput
 from parley.bus.extras import extra
 from parley.bus.journal import Journal
 from parley.configs.names import name_unknown
+from parley.configs.panels import brains_of, panel_paths
 from parley.configs.settings import Settings
 from parley.console.cli.exits import warn
 from parley.console.runtime.budgets import check_prices
@@ -74,7 +75,7 @@ class BrainChoice:
 
     def needs_rules(self, panel: PanelBase) -> list[str]:
         """The personas that are left to the panel's rules."""
-        agents = [one for one in panel.everybody if one not in panel.people]
+        agents = [one for one in panel.roster if one not in panel.people]
         return [one for one in agents if self.at(panel.name, one).kind in {AUTO, RULE}]
 
 
@@ -134,12 +135,12 @@ def _own(text: str, known: Sequence[str]) -> BrainChoice:
     return BrainChoice(OWN, spec=text, own=found)
 
 
-def make_brain(choice: BrainChoice) -> Brain:
-    """Of the brains that need nothing but themselves."""
+def make_brain(choice: BrainChoice, chosen: Mapping[str, str]) -> Brain:
+    """Of the brains that need no server; `chosen` names the rules of panels whose files do."""
     if choice.kind == AUTO:
-        return AutoBrain()
+        return AutoBrain(chosen)
     if choice.kind == RULE:
-        return RuleBrain()
+        return RuleBrain(chosen=chosen)
     return ScriptedBrain(choice.script.content if choice.script else None)
 
 
@@ -150,7 +151,8 @@ def questions(language: str | None = None, panels_dir: Path | None = None) -> Se
     `language` is for those who find it out in the text of a debate; prompts of the user's own stand
     beside the panels.
     """
-    return (RegisteredQuestions(QuestionOptions(language, prompts_in(panels_dir))),)
+    chosen = brains_of(panel_paths(panels_dir), panels_dir)
+    return (RegisteredQuestions(QuestionOptions(language, prompts_in(panels_dir), chosen)),)
 
 
 @asynccontextmanager
@@ -187,7 +189,9 @@ async def open_brains(
                     mine = await stack.enter_async_context(opened(own.own, own.spec))
                     sitting.append((*seat, mine))
             else:
-                shared = make_brain(choice.at(*served[0]))
+                names = dict.fromkeys(panel for panel, _ in served)
+                rules = brains_of(names, settings.panels)
+                shared = make_brain(choice.at(*served[0]), rules)
                 sitting += [(*seat, shared) for seat in served]
         yield sitting
 
