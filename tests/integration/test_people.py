@@ -61,7 +61,7 @@ async def test_a_person_answers_through_the_library() -> None:
     async with asked(made) as (client, debate, ask):
         assert (ask.step, ask.waits, ask.ask.round) == ("opening", True, 0)
         assert (ask.deadline - ask.asked_at).total_seconds() == 3600
-        with pytest.raises(BadInput, match="'perhaps' is none of the panel's: reject, approve"):
+        with pytest.raises(BadInput, match="'perhaps', which is none of reject, approve"):
             await ask.answer(parley.Turn("perhaps", 0.5))
         await ask.answer(parley.Turn("approve", 0.9, "It is escaped."), by="Ada")
         with pytest.raises(Answered, match="answered by Ada at"):
