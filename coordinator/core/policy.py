@@ -32,7 +32,7 @@ def decide(state: DebateState, protocols: Mapping[str, Protocol] = PROTOCOLS) ->
         return protocol.stop(state)
     if open_step is not None:
         return _overdue(state, open_step)
-    return with_allowance(protocol.advance(state), state.running_panel)
+    return with_allowance(protocol.advance(state), state)
 
 
 class Impasse(StrEnum):
