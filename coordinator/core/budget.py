@@ -82,13 +82,13 @@ def with_allowance(fact: ControlFact, state: DebateState) -> ControlFact:
     if not isinstance(fact, Asked) or (panel.limits is None and panel.batch is None):
         return fact
     most = _of_an_ask(state).all
-    before = _counted(state, most)
+    before, asked = _counted(state, most), _machines(fact)
     allowance = Allowance(
         debate=panel.limits,
         batch=panel.batch,
         personas=panel.everybody,
         claims=tuple(
-            sum_of((before.get(one, NOTHING_USED), most if one in fact.personas else NOTHING_USED))
+            sum_of((before.get(one, NOTHING_USED), most if one in asked else NOTHING_USED))
             for one in panel.everybody
         ),
         waited_s=sum(map(_waited, state.steps)),
@@ -123,9 +123,14 @@ def _counted(state: DebateState, unheard: Usage) -> dict[str, Usage]:
     for step in state.steps:
         said = [one.said for one in step.heard]
         turns = {turn.persona: most.of(turn.usage) for turn in said if isinstance(turn, TurnTaken)}
-        for persona in step.ask.personas:
+        for persona in _machines(step.ask):
             claims.setdefault(persona, []).append(turns.get(persona, unheard))
     return {name: sum_of(claimed) for name, claimed in claims.items()}
+
+
+def _machines(ask: Asked) -> tuple[str, ...]:
+    """Those who may ask a model: people use nothing of a budget."""
+    return tuple(one for one in ask.personas if one not in ask.people)
 
 
 def _of_an_ask(state: DebateState) -> Most:
@@ -134,7 +139,10 @@ def _of_an_ask(state: DebateState) -> Most:
 
 
 def _waited(step: Step) -> float:
-    """A step that ran into its deadline took all of it; no turn can have taken longer."""
+    """
+    A step that ran into its deadline took all of it; no turn can have taken longer. The time that
+    people take is not charged.
+    """
     if step.fired:
         return step.ask.deadline_s
     turns = [one.said.seconds for one in step.heard if isinstance(one.said, TurnTaken)]
