@@ -7,6 +7,7 @@ hold its panel as it is, and `--set key=value` is a path into it.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 from pydantic import ValidationError
@@ -47,6 +48,20 @@ class Override:
 
 
 @dataclass(frozen=True, slots=True)
+class Experiment:
+    """What an experiment file says of a panel; `mistakes` are reported with those of the panel."""
+
+    overrides: tuple[Override, ...] = ()
+    warnings: tuple[str, ...] = ()
+    mistakes: tuple[str, ...] = ()
+    # What a batch repeats itself with; empty where the file does not say.
+    seeds: tuple[int, ...] = ()
+
+
+NO_EXPERIMENT = Experiment()
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """What somebody wants of a panel; `models` says whether language models will speak."""
 
@@ -54,6 +69,12 @@ class Wanted:
     overrides: Sequence[Override] = ()
     roster: Sequence[str] = ()
     models: bool = False
+    # Laid over the file, beneath the preset.
+    experiment: Experiment = NO_EXPERIMENT
+    # Where the panel file stands, for paths in it.
+    folder: Path | None = None
+    # The installation's thresholds; a panel's own come before them.
+    thresholds: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +100,10 @@ class PanelFiles:
     assemble: Callable[[PanelFile, Wanted], Resolution]
     # Finds mistakes between keys, and brings short forms into the schema's.
     prepare: Callable[[dict[str, object]], Prepared] = Prepared
+    # Reads an experiment file, given its content and its name; None where there are no such files.
+    experiment: Callable[[Mapping[str, object], str], Experiment] | None = None
+    # What `parley panels NAME` says besides the personas; None where a plain list will do.
+    describe: Callable[[PanelFile, Wanted], Sequence[str]] | None = None
 
 
 PANEL_FILES: Mapping[str, PanelFiles] = Plugins("parley.panel_files", PanelFiles)

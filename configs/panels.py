@@ -18,6 +18,8 @@ from parley.configs.mistakes import explain
 from parley.configs.names import name_unknown
 from parley.configs.panel_files import (
     DEFAULT_PRESET,
+    NO_EXPERIMENT,
+    Experiment,
     Override,
     PanelFile,
     Resolution,
@@ -120,6 +122,8 @@ def resolve(  # noqa: PLR0913  one argument for each thing a person says
     roster: Sequence[str] = (),
     panels_dir: Path | None = None,
     models: bool = False,
+    experiment: Experiment = NO_EXPERIMENT,
+    thresholds: Path | None = None,
 ) -> Resolution:
     """
     The panel as one debate runs it; an empty roster means the panel's own.
@@ -128,14 +132,20 @@ def resolve(  # noqa: PLR0913  one argument for each thing a person says
 
     Raises BadInput with one line for each mistake.
     """
-    content, warnings = read_panel(panel_path(name, panels_dir))
+    path = panel_path(name, panels_dir)
+    content, warnings = read_panel(path)
     mistakes = _roster_mistakes(content, roster)
     if preset not in content.preset_names:
         mistakes.append(name_unknown("preset", preset, content.preset_names))
     if mistakes:
-        raise BadInput("\n".join(mistakes))
-    wanted = Wanted(preset, overrides, roster, models)
-    found = panel_files_of(content.protocol).assemble(content, wanted)
+        raise BadInput("\n".join([*experiment.mistakes, *mistakes]))
+    wanted = Wanted(preset, overrides, roster, models, experiment, path.parent, thresholds)
+    try:
+        found = panel_files_of(content.protocol).assemble(content, wanted)
+    except BadInput as error:
+        raise BadInput("\n".join([*experiment.mistakes, str(error)])) from error
+    if experiment.mistakes:
+        raise BadInput("\n".join(experiment.mistakes))
     return Resolution(found.panel, (*warnings, *found.warnings))
 
 

@@ -63,6 +63,7 @@ class Prompt:
     user: str
     # Data URIs.
     images: tuple[str, ...] = ()
+    language: str = "en"
 
     def without_example(self) -> "Prompt":
         return replace(self, system=_EXAMPLE.sub("", self.system), user=_EXAMPLE.sub("", self.user))

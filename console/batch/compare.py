@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from parley.bus.contracts.absa.params import WarningThresholds
 from parley.console.batch.outputs import Figures, figures, records_in
 from parley.console.cli.output import print_line
 
@@ -17,7 +18,7 @@ def compare(variants: Sequence[tuple[str, Path]], out: Path) -> None:
     whole = _finals(variants[0][1])
     rows: dict[str, dict[str, JsonValue]] = {}
     for name, directory in variants:
-        found, _ = figures(directory)
+        found, _ = figures(directory, WarningThresholds())
         finals = _finals(directory)
         changed = sum(whole[one] != finals[one] for one in whole if one in finals)
         rows[name] = {"samples": found.samples, "results_unlike_default": changed, **_row(found)}

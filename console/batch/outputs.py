@@ -33,12 +33,11 @@ from parley.bus.contracts.absa.gate import (
     GateOutcome,
     OverrideOutcome,
 )
-from parley.bus.contracts.absa.params import OverrideEffective
+from parley.bus.contracts.absa.params import OverrideEffective, WarningThresholds
 from parley.bus.contracts.absa.record import FinalOutput, TraceEntry
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.errors import BadInput
-from parley.configs.absa_thresholds import warning_thresholds
 from parley.console.archive.lines import DEBATES, fact_lines
 from parley.console.batch.runner import Debated
 from parley.coordinator.core.accounting import declarations_of
@@ -182,7 +181,7 @@ def records_in(directory: Path) -> list[OutputLine]:
         raise BadInput(f"{directory / OUTPUTS}: {error.errors()[0]['msg']}") from error
 
 
-def figures(directory: Path) -> tuple[Figures, GateDebugSummary]:
+def figures(directory: Path, limits: WarningThresholds) -> tuple[Figures, GateDebugSummary]:
     records = records_in(directory)
     cards = [Scorecard.model_validate_json(one) for one in whole_lines(directory / SCORECARDS)]
     metrics = debate_metrics([card.debate for card in cards])
@@ -193,7 +192,7 @@ def figures(directory: Path) -> tuple[Figures, GateDebugSummary]:
         samples=len(records),
         debate=metrics,
         adoption=adoption_metrics(records),
-        warnings=warnings(metrics, warning_thresholds()),
+        warnings=warnings(metrics, limits),
         integrity_failures=sum(not card.integrity.passed for card in cards),
         notes=check_run(list(map(_view, records)), scorecards=len(cards), traces=traces),
         out_of_budget=sum(run.reason == OUT_OF_BUDGET for run in runs),

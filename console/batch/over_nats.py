@@ -163,7 +163,7 @@ def _job(index: int, one: SampleLine, panel: AbsaPanel, language: str | None) ->
 
 
 def _conclude(wanted: Batch, variant: Variant, tally: Metrics) -> Figures:
-    found, gate = figures(variant.directory)
+    found, gate = figures(variant.directory, variant.panel.warning_limits)
     speed = round(tally.ran / tally.seconds, 1) if tally.seconds else None
     write_summary(
         variant.directory,
@@ -175,6 +175,7 @@ def _conclude(wanted: Batch, variant: Variant, tally: Metrics) -> Figures:
             "input_sha256": hashlib.sha256(wanted.file.read_bytes()).hexdigest(),
             "params": variant.panel.params.model_dump(mode="json"),
             "override": variant.panel.override.model_dump(mode="json"),
+            "warning_limits": variant.panel.warning_limits.model_dump(mode="json"),
             "bad_lines": list(wanted.data.problems),
             "failures": [one.model_dump(mode="json") for one in tally.failures],
             "ran": tally.ran,

@@ -19,6 +19,7 @@ from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import (
     Brain,
     Config,
+    ExperimentFile,
     Language,
     Limits,
     NatsOrPrivate,
@@ -27,15 +28,17 @@ from parley.console.cli.options import (
     Preset,
     ProtocolName,
     Sets,
+    Thresholds,
     TotalLimits,
     example,
     language_of,
     names,
     with_protocol,
+    with_thresholds,
 )
 from parley.console.runtime.brains import MODEL, BrainChoice, parse_brain, with_patience
 from parley.console.runtime.budgets import limits_of
-from parley.console.runtime.plan import Wishes, wished_panel
+from parley.console.runtime.plan import Wishes, experiment_of, wished_panel
 from parley.console.runtime.system import run_async
 
 WHOLE = "default"
@@ -70,6 +73,8 @@ def batch(
     preset: Preset = None,
     protocol: ProtocolName = None,
     lang: Language = "auto",
+    experiment: ExperimentFile = None,
+    thresholds: Thresholds = None,
     sets: Sets = None,
     budget: Limits = None,
     total_budget: TotalLimits = None,
@@ -89,9 +94,11 @@ def batch(
     choice = parse_brain(brain, settings.panels)
     wishes = Wishes(
         preset,
-        with_protocol(sets, protocol),
+        with_thresholds(with_protocol(sets, protocol), thresholds),
         panels_dir=settings.panels,
         language=language_of(lang),
+        experiment=experiment_of(experiment, panel, settings.panels),
+        thresholds=settings.thresholds,
     )
     limits = limits_of(budget, total_budget, _name_of(out))
     variants = _variants(panel, wishes, choice, out, ablations)

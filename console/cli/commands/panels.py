@@ -8,12 +8,13 @@ from parley.bus.contracts.base import Contract
 from parley.bus.contracts.deliberation.regimes import Theta
 from parley.bus.contracts.verdicts.panel import briefs_list
 from parley.bus.errors import BadInput
-from parley.configs.panels import PanelFile, panel_path, panel_paths, read_panel
+from parley.configs.panel_files import Wanted, panel_files_of
+from parley.configs.panels import PanelFile, panel_path, panel_paths, parse_sets, read_panel
 from parley.configs.protocols.deliberation import DeliberationFile
 from parley.configs.protocols.verdicts import VerdictPanelFile
 from parley.configs.settings import load
 from parley.console.cli.exits import warn
-from parley.console.cli.options import Json, Panels, example
+from parley.console.cli.options import Config, Json, Panels, Thresholds, example, with_thresholds
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -21,11 +22,14 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command(epilog=example("parley panels", "parley panels forensic"))
 def panels(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="The panel to show.")] = None,
+    thresholds: Thresholds = None,
     panels_dir: Panels = None,
+    config: Config = None,
     as_json: Json = False,
 ) -> None:
     """List the panels, or show one."""
-    folder = load(flags={"panels": panels_dir}).panels
+    settings = load(config, {"panels": panels_dir})
+    folder = settings.panels
     wanted = [panel_path(name, folder)] if name else list(panel_paths(folder).values())
     contents, mistakes = [], []
     for path in wanted:
@@ -39,7 +43,10 @@ def panels(
     if as_json:
         print(json.dumps([content.model_dump(mode="json") for content in contents]))
     else:
-        print("\n".join(_described(contents[0]) if name and contents else _listed(contents)))
+        own = parse_sets(with_thresholds([], thresholds))
+        wish = Wanted(overrides=own, folder=wanted[0].parent, thresholds=settings.thresholds)
+        lines = _described(contents[0], wish) if name and contents else _listed(contents)
+        print("\n".join(lines))
     if mistakes:
         raise BadInput("\n".join(mistakes))
 
@@ -49,7 +56,7 @@ def _listed(contents: list[PanelFile]) -> list[str]:
     return [f"{content.name:<{width}}  {content.title}" for content in contents]
 
 
-def _described_plainly(content: PanelFile) -> list[str]:
+def _described_plainly(content: PanelFile, wish: Wanted) -> list[str]:
     width = max(len(persona.name) for persona in content.personas)
     return [
         f"{content.name}: {content.title}",
@@ -59,7 +66,13 @@ def _described_plainly(content: PanelFile) -> list[str]:
         f"a step waits {content.deadline_s:g} s",
         f"presets: {', '.join(content.preset_names)}",
         *(f"{key}: {_shown(value)}" for key, value in _own_values(content)),
+        *_described_by_protocol(content, wish),
     ]
+
+
+def _described_by_protocol(content: PanelFile, wish: Wanted) -> list[str]:
+    describe = panel_files_of(content.protocol).describe
+    return ["", *describe(content, wish)] if describe is not None else []
 
 
 def _own_values(content: PanelFile) -> Iterator[tuple[str, object]]:
@@ -70,10 +83,10 @@ def _own_values(content: PanelFile) -> Iterator[tuple[str, object]]:
             yield key, value
 
 
-def _described(content: PanelFile) -> list[str]:
+def _described(content: PanelFile, wish: Wanted) -> list[str]:
     seats = content.usual_roster
     if not isinstance(content, VerdictPanelFile | DeliberationFile):
-        return _described_plainly(content)
+        return _described_plainly(content, wish)
     trust = content.trust if isinstance(content, VerdictPanelFile) else None
     stated, choice = ("stance", "regime") if trust is None else ("trust", "preset")
     lines = [

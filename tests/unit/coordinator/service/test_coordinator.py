@@ -68,7 +68,7 @@ def statement(persona: str) -> TurnTaken:
 
 
 async def tails(journal: Journal) -> list[str]:
-    return [record.subject.split(".", 3)[3] for record in await journal.bus.read("debate.>")]
+    return [record.subject.split(".", 4)[4] for record in await journal.bus.read("debate.>")]
 
 
 class InBatches(MemoryBus):
@@ -559,7 +559,8 @@ def test_what_cannot_be_buried_stops_nobody() -> None:
             coordinated(server, Graveless(server)) as journal,
         ):
             for number in range(2):
-                subject = f"debate.forensic.d{number}.turn.opening.noise"
+                ref = DebateRef("forensic", f"d{number}")
+                subject = journal.subjects.at(ref, "turn.opening.noise")
                 await journal.bus.append(Entry(subject, b"{", subject))
             await journal.submit(OTHER, SUBMITTED)
             await anyio.sleep(60)
