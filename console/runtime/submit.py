@@ -102,7 +102,11 @@ def planned(request: DebateRequest, models: frozenset[str]) -> Plan:
         chosen = resolution.panel
     limited = request.limits.on(chosen)
     panels = tuple(panel_for(limited, one.text, wishes.language) for one in request.materials)
-    return Plan(request, panels, resolution.warnings)
+    doubts: list[str] = []
+    if request.brain.kind != MODEL and wishes.language is None:
+        doubt = input_of(limited).doubt
+        doubts = [why for why in map(doubt, request.materials) if why is not None]
+    return Plan(request, panels, (*resolution.warnings, *doubts))
 
 
 def panel_for(panel: Panel, text: str, language: str | None) -> Panel:
