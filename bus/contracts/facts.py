@@ -88,8 +88,14 @@ class FactBase(Contract):
     version: Literal[1] = 1
 
 
+def _is_empty(value: tuple[object, ...]) -> bool:
+    return not value
+
+
 class ControlBase(FactBase):
     decided_at: Annotated[Whole, Field(ge=1)]
+    # By the steps that ended since the control fact before.
+    declared: Annotated[tuple[TerminationDeclaration, ...], Field(exclude_if=_is_empty)] = ()
 
 
 class Submitted(FactBase):

@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from parley.bus.contracts.facts import Abstained, AbstainReason, Closed, ControlFact, Opened, Status
 from parley.coordinator.core.budget import with_allowance
+from parley.coordinator.core.nodes import with_declared_step
 from parley.coordinator.core.protocol import PROTOCOLS, Protocol
 from parley.coordinator.core.state import DebateState, Phase, Step
 
@@ -27,12 +28,13 @@ def decide(state: DebateState, protocols: Mapping[str, Protocol] = PROTOCOLS) ->
         return Opened(decided_at=state.facts, rules=protocols[state.running_panel.protocol].rules)
     protocol = protocols[state.running_panel.protocol]
     if state.cancelled_at is not None and state.terminated is None:
-        return protocol.cancel(state)
+        return with_declared_step(protocol.cancel(state), state, protocol)
     if state.cancelled_at is not None and protocol.stop is not None:
-        return protocol.stop(state)
+        return with_declared_step(protocol.stop(state), state, protocol)
     if open_step is not None:
         return _overdue(state, open_step)
-    return with_allowance(protocol.advance(state), state.running_panel)
+    fact = with_allowance(protocol.advance(state), state.running_panel)
+    return with_declared_step(fact, state, protocol)
 
 
 class Impasse(StrEnum):
