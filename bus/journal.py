@@ -13,13 +13,15 @@ or cancellation. An agent cannot read the log, so that it takes any record for i
 """
 
 import hashlib
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
+import anyio
 from pydantic import TypeAdapter
 
+from parley.bus.archive import DebateArchive
 from parley.bus.codec import decode, decode_ask, encode
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import (
@@ -34,15 +36,18 @@ from parley.bus.contracts.facts import (
     Submitted,
     TurnTaken,
 )
-from parley.bus.errors import Conflict, DecodeError, Full, NotInstalled
+from parley.bus.errors import Conflict, DecodeError, Denied, Full, NotInstalled, Unavailable
 from parley.bus.port import LARGEST_RECORD_BYTES, Bus, Entry, Guard, Record
-from parley.bus.subjects import CLOSED, DebateRef, Subjects, tail_of
+from parley.bus.subjects import CLOSED, SUBMITTED, DebateRef, Subjects, tail_of
 
 # A request larger than this travels as a blob, so that long debates stay below the payload limit.
 INLINE_REQUEST_BYTES = 128 * 1024
 
 # What the log takes, less plenty of room for headers.
 LARGEST_FACT_BYTES = LARGEST_RECORD_BYTES - 32 * 1024
+
+# How long a follower hears nothing before it looks whether its debate was archived.
+LOOK_INTO_ARCHIVE_S = 5.0
 
 REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
 
@@ -77,6 +82,7 @@ class Journal:
     def __init__(self, bus: Bus, subjects: Subjects) -> None:
         self.bus = bus
         self.subjects = subjects
+        self.archive = DebateArchive(bus, subjects)
 
     async def submit(self, ref: DebateRef, fact: Submitted) -> None:
         """Raises Conflict when the debate's id is taken, and Full when the log nearly is."""
@@ -141,15 +147,70 @@ class Journal:
         await self.bus.append(Entry(subject, data, f"{subject}.{after}", Guard(subject, after)))
 
     async def read(self, ref: DebateRef) -> tuple[list[Logged], list[Undecodable]]:
-        return self.decode_all(await self.bus.read(self.subjects.debate(ref)))
+        """Wherever the debate stands: in the log, or in the archive."""
+        return self.decode_all(await self.records(ref))
 
-    async def submissions(self, panel: str = "*", debate: str = "*") -> list[Logged]:
-        """The first of each debate, in their order: with it the debate begins."""
+    async def records(self, ref: DebateRef) -> Sequence[Record]:
+        """
+        All of a debate. What the log holds of it is whole while its beginning and its end stand
+        there; otherwise it is open, or was archived, even while it was being read.
+        """
+        found = await self.bus.read(self.subjects.debate(ref))
+        subjects = {one.subject for one in found}
+        if subjects.issuperset(self.subjects.at(ref, tail) for tail in (SUBMITTED, CLOSED)):
+            return found
+        archived = await self.archive.get(ref)
+        return archived.records if archived is not None else found
+
+    async def find(self, panel: str = "*", debate: str = "*") -> list[DebateRef]:
+        """
+        The debates that were submitted, oldest first: those of the archive, those of the log.
+
+        Without an id it reads the archive's whole table of contents.
+        """
         found = await self.bus.read(self.subjects.submissions(panel, debate))
-        first: dict[DebateRef, Logged] = {}
-        for one in self.decode_all(found)[0]:
-            first.setdefault(one.ref, one)
-        return list(first.values())
+        hot = dict.fromkeys(one.ref for one in self.decode_all(found)[0])
+        if debate != "*":
+            archived = await self.archive.find(panel, debate)
+        else:
+            contents = await self.archive.contents()
+            archived = [one.ref for one in contents if panel in ("*", one.ref.panel)]
+        return [*(ref for ref in archived if ref not in hot), *hot]
+
+    async def follow(self, ref: DebateRef, *, on: Callable[[Sequence[Record]], None]) -> None:
+        """
+        Every record of one debate from its first on, in order, each once; until cancelled.
+
+        It may be archived before or while it is followed, which nobody notices: where the log
+        stays silent, the archive is looked into.
+        """
+        reached, silent = 0, True
+
+        def tell(records: Sequence[Record]) -> None:
+            nonlocal reached, silent
+            fresh = [one for one in records if one.sequence > reached]
+            if fresh:
+                reached, silent = fresh[-1].sequence, False
+                on(fresh)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(self.bus.tail, (self.subjects.debate(ref),), start=1, on=tell))
+            while True:
+                if silent:
+                    archived = await self._archived_records(ref)
+                    if archived is not None:
+                        tell(archived)
+                        break
+                silent = True
+                await anyio.sleep(LOOK_INTO_ARCHIVE_S)
+
+    async def _archived_records(self, ref: DebateRef) -> Sequence[Record] | None:
+        """None also where this login may not know, or the server is away at this moment."""
+        try:
+            archived = await self.archive.get(ref)
+        except (Denied, Unavailable):
+            return None
+        return archived.records if archived is not None else None
 
     def decode_all(self, records: Iterable[Record]) -> tuple[list[Logged], list[Undecodable]]:
         logged: list[Logged] = []

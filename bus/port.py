@@ -73,7 +73,7 @@ class Record(NamedTuple):
 
     `forged` names a header that only the server may write, where the publisher wrote it: such a
     record counts for nothing, whoever reads it and however. `imported` marks an ask that was over
-    before it was written here; only queues tell.
+    before it was written here; only queues tell. `headers` are the publisher's, whole lines.
     """
 
     sequence: int
@@ -82,6 +82,7 @@ class Record(NamedTuple):
     time_ns: int
     forged: str = ""
     imported: bool = False
+    headers: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +282,25 @@ class Log(Protocol):
         """Of the whole log; 0 when it is empty."""
         ...
 
+    def stream_of(self, subject: str) -> str:
+        """The name of the stream that holds the subject's records."""
+        ...
+
+    async def purge(self, filter_subject: str, *, through: int) -> None:
+        """
+        Delete every matching record up to the sequence `through` for good; idempotent.
+
+        Raises Denied where only others may.
+        """
+        ...
+
+    def age_s(self, time_ns: int) -> float:
+        """
+        How long ago a record of this time was stored, by the log's own clock as it was last measured
+        (`last_sequence` does so); 0 before that.
+        """
+        ...
+
     async def shortage(self) -> str:
         """Why nothing new should be begun in the log, which is nearly full; empty while it is not."""
         ...
@@ -369,8 +389,48 @@ class Signals(Protocol):
         ...
 
 
+class Extent(NamedTuple):
+    """How much an archive holds; `first` is 0 while it holds nothing."""
+
+    records: int
+    size_bytes: int
+    first: int
+    last: int
+
+
+class Archive(Protocol):
+    """
+    What left the log as a whole: one record a subject, written once, kept by age and by size.
+
+    When its size is used up the oldest go.
+    """
+
+    async def put(self, subject: str, data: bytes, headers: Sequence[str]) -> None:
+        """Returns once it is stored. Raises Conflict when the subject holds a record already."""
+        ...
+
+    async def get(self, subject: str) -> Record | None:
+        """As the one who writes knows it: what was put is found from then on."""
+        ...
+
+    async def find(self, filter_subject: str) -> list[Record]:
+        """Of a filter that few subjects match."""
+        ...
+
+    async def follow(
+        self, filter_subject: str, *, start: int, on: Callable[[Sequence[Record]], None]
+    ) -> None:
+        """Every matching record from `start` on with its headers only, in order; until cancelled."""
+        ...
+
+    async def extent(self) -> Extent: ...
+
+
 class Stores(Protocol):
     """What stands beside the log."""
+
+    @property
+    def archive(self) -> Archive: ...
 
     def shelf(self, name: str, limit: int) -> Shelf:
         """Holds at most `limit` records; made when it is first used."""

@@ -5,6 +5,7 @@ The only place where a subject is spelled.
     {prefix}.{panel}.{id}.cancel                      a person, once
     {prefix}.{panel}.{id}.turn.{step}.{persona}       an agent, once ever
     {prefix}.{panel}.{id}.fired.{step}                the coordinator, when the deadline passed
+                         .fired.{step}.{persona}      (a person's own)
     {prefix}.{panel}.{id}.ctl.opened                  the coordinator; all of `ctl` under one guard
                          .ctl.ask.{step}.{persona}    (`all` for several personas, listed inside)
                          .ctl.abstained.{step}.{persona}
@@ -17,6 +18,8 @@ The only place where a subject is spelled.
     answers.{prefix}.{panel}.{persona}.{hash}         a persona: what its model answered a prompt
 
     redrive.{prefix}.doctor                           `parley doctor`: whether the log stores
+
+    archive.{prefix}.{panel}.{id}                     the coordinator: a closed debate as one record
 
 A redrive stands in the same stream, where the persona's queue finds it, but in no debate's log.
 Viewers read the same facts from `live.{prefix}.>`, republished by the server after storage, and
@@ -51,6 +54,8 @@ ASKS = "ctl.ask."
 CLOSED = "ctl.closed"
 TURN = "turn."
 PARTIAL = "partial"
+# A stream of its own, with one record for each debate that left the log.
+ARCHIVE = "archive"
 # Registers: streams of their own, in which only the newest of each subject is kept.
 PURSE = "purse"
 ANSWERS = "answers"
@@ -83,7 +88,7 @@ def tail_of(fact: Fact) -> str:
         case Submitted() | CancelRequested():
             return fact.type
         case DeadlineFired():
-            return f"fired.{fact.step}"
+            return f"fired.{fact.step}" + (f".{fact.persona}" if fact.persona else "")
         case Abstained():
             return f"ctl.abstained.{fact.step}.{fact.persona}"
         case _:
@@ -205,6 +210,18 @@ class Subjects:
             return self.parse(subject)
         address = self.parse(subject.removeprefix(f"{REDRIVE}."))
         return address and (address[0], f"{ASKS}{address[1]}")
+
+    def archive(self, ref: DebateRef) -> str:
+        """Where the whole of a closed debate stands; a `*` in place of a panel or an id finds all."""
+        return f"{ARCHIVE}.{self.debate(ref).removesuffix('.>')}"
+
+    def archives(self) -> str:
+        return f"{ARCHIVE}.{self.everything()}"
+
+    def parse_archive(self, subject: str) -> DebateRef | None:
+        """The debate that stands there; None if the subject is not one of those."""
+        address = self.parse(f"{subject.removeprefix(f'{ARCHIVE}.')}.{CLOSED}")
+        return address[0] if address is not None and address[1] == CLOSED else None
 
     def register(self, name: str, key: str) -> str:
         return f"{name}.{self.prefix}.{key}"

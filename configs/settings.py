@@ -131,6 +131,7 @@ class NatsSettings(Block):
 class RetentionSettings(Block):
     """How long and how much the server keeps; None sets no limit."""
 
+    # Closed debates leave the log for the archive (archive.after); what stays goes by its age here.
     # Facts go by their own age, whether or not their debate is over: one that is still open loses its
     # submission first, and then nobody can go on with it. Longer than any debate may last.
     log_days: Annotated[float, Field(gt=0)] | None = 90.0
@@ -138,9 +139,13 @@ class RetentionSettings(Block):
     log_mib: Annotated[int, Field(ge=1)] | None = None
     # Above this share of log_mib no debate is accepted, so that those that are open can close.
     accept_below: Annotated[float, Field(gt=0, le=1)] = 0.8
-    # A blob that is put again in the second half of its life starts anew: the default keeps it as
-    # long as any fact that refers to it.
-    blob_days: Annotated[float, Field(gt=0)] | None = 180.0
+    # Debates that left the log, from then on.
+    archive_days: Annotated[float, Field(gt=0)] | None = 90.0
+    # When this is used up the oldest debates go.
+    archive_mib: Annotated[int, Field(ge=1)] | None = None
+    # A blob that is put again in the second half of its life starts anew. At least twice as long as
+    # the archive and the longest debate together, so that no fact outlives what it refers to.
+    blob_days: Annotated[float, Field(gt=0)] | None = 240.0
     # A full bucket takes nothing more.
     blob_mib: Annotated[int, Field(ge=1)] | None = None
     # Dead letters.
@@ -186,6 +191,15 @@ class CoordinatorSettings(Block):
 
     # None makes up a name that no other replica has.
     name: Token | None = None
+
+
+class ArchiveSettings(Block):
+    """Closed debates leave the log, where each costs the server 25 subjects, as one record each."""
+
+    # Seconds from a debate's end until it is archived; 0 keeps everything in the log.
+    after: Annotated[float, Field(ge=0)] = 60.0
+    # Debates that one coordinator archives a second at most, so that live ones do not feel it.
+    per_second: Annotated[float, Field(gt=0)] = 100.0
 
 
 class HealthSettings(Block):
@@ -239,6 +253,7 @@ class Settings(BaseSettings):
     embedded: EmbeddedSettings = EmbeddedSettings()
     agent: AgentSettings = AgentSettings()
     coordinator: CoordinatorSettings = CoordinatorSettings()
+    archive: ArchiveSettings = ArchiveSettings()
     health: HealthSettings = HealthSettings()
     web: WebSettings = WebSettings()
     log: LogSettings = LogSettings()

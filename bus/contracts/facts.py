@@ -113,6 +113,10 @@ def _is_nothing(usage: Usage) -> bool:
     return usage is NOTHING_USED or usage == NOTHING_USED
 
 
+def _is_empty(value: object) -> bool:
+    return not value
+
+
 class TurnTaken(FactBase):
     type: Literal["turn"] = "turn"
     step: Token
@@ -122,11 +126,16 @@ class TurnTaken(FactBase):
     seconds: Seconds = 0.0
     # Left out where no model was asked.
     usage: Annotated[Usage, Field(exclude_if=_is_nothing)] = NOTHING_USED
+    # Who spoke, where a person did and gave a name.
+    by: Annotated[str, StringConstraints(max_length=200), Field(exclude_if=_is_empty)] = ""
 
 
 class DeadlineFired(FactBase):
+    """Of a whole step, but for its people: each of them has a deadline of their own."""
+
     type: Literal["fired"] = "fired"
     step: Token
+    persona: Token | None = None
 
 
 def _is_first(rules: int) -> bool:
@@ -155,11 +164,20 @@ class Ask(FactBase):
     budget: Allowance | None = None
 
 
+class AskedPerson(Contract):
+    """How long a person is waited for, and whether the others wait."""
+
+    deadline_s: Annotated[Seconds, Field(gt=0)]
+    waits: bool = True
+
+
 class Asked(Ask, ControlBase):
     """Opens a step."""
 
     model_config = ConfigDict(extra="forbid")
 
+    # Those of the personas that are people.
+    people: Annotated[dict[Token, AskedPerson], Field(exclude_if=_is_empty)] = {}
     declaration: TerminationDeclaration | None = None
 
 

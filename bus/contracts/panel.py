@@ -1,16 +1,27 @@
 """A panel as one debate runs it: fully resolved, so that the log alone explains the outcome."""
 
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from parley.bus.contracts.base import BlobRef, Contract, Token
+from parley.bus.contracts.base import BlobRef, Contract, Token, is_absent
 from parley.bus.contracts.budget import BatchBudget, Budget
 from parley.bus.contracts.registry import Registered
 
 # The token of an ask that addresses several personas at once.
 EVERYBODY = "all"
+# How long a person is waited for: unless the panel says otherwise, and at most.
+PERSON_DEADLINE_S = 3 * 86_400.0
+LONGEST_DEADLINE_S = 30 * 86_400.0
+
+
+def _is_false(value: object) -> bool:
+    return value is False
+
+
+def _is_true(value: object) -> bool:
+    return value is True
 
 
 class Persona(Contract):
@@ -21,10 +32,31 @@ class Persona(Contract):
     stance: Literal["neutral", "con", "pro"] | None = None
     goal: str | None = None
     style: str | None = None
+    # A person sits here: asked by the page, `parley sit` or a link, and by no agent.
+    human: Annotated[bool, Field(exclude_if=_is_false)] = False
+    # How long the person is waited for; a panel's own deadline is for the others.
+    deadline_s: Annotated[float, Field(gt=0, le=LONGEST_DEADLINE_S)] | None = Field(
+        None, exclude_if=is_absent
+    )
+    # Whether a step waits for the person; if not, the turn counts in the round it comes in.
+    waits: Annotated[bool, Field(exclude_if=_is_true)] = True
+
+    @property
+    def person_deadline_s(self) -> float:
+        return PERSON_DEADLINE_S if self.deadline_s is None else self.deadline_s
+
+    @model_validator(mode="after")
+    def _only_people_take_their_time(self) -> Self:
+        if not self.human and (self.deadline_s is not None or not self.waits):
+            raise ValueError(f"{self.name}: deadline_s and waits are for a person: add human: true")
+        return self
 
 
 class PanelBase(Contract):
     """What the panels of all protocols have; `protocol` says which of them rules the debate."""
+
+    # Whether its rules can go on without a person and count the turn when it comes.
+    goes_on_without_people: ClassVar[bool] = False
 
     name: Token
     protocol: str
@@ -39,6 +71,17 @@ class PanelBase(Contract):
     @property
     def roster(self) -> tuple[str, ...]:
         return tuple([persona.name for persona in self.personas])
+
+    @property
+    def people(self) -> dict[str, Persona]:
+        """The personas that are people, by name."""
+        return {one.name: one for one in self.personas if one.human}
+
+    @property
+    def longest_deadline_s(self) -> float:
+        """How long any one step may wait."""
+        awaited = [one.person_deadline_s for one in self.people.values()]
+        return max(self.deadline_s, *awaited) if awaited else self.deadline_s
 
     @property
     def limits(self) -> Budget | None:
@@ -57,6 +100,11 @@ class PanelBase(Contract):
             raise ValueError(f"personas are named twice: {', '.join(names)}")
         if EVERYBODY in names:
             raise ValueError(f"no persona can be named {EVERYBODY!r}: asks use it for everybody")
+        hasty = [name for name, person in self.people.items() if not person.waits]
+        if hasty and not self.goes_on_without_people:
+            raise ValueError(
+                f"waits: false ({', '.join(hasty)}): a debate of {self.protocol} waits for everybody"
+            )
         return self
 
 

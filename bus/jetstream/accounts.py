@@ -7,7 +7,7 @@ that asked; so the log lives in CORE with its coordinators, and everybody else i
 their own that reaches CORE through the services below and nothing else:
 
     CORE                the streams; coordinators and operators, and viewers that only listen
-    CLIENTS             submit, cancel, upload, read the log, listen
+    CLIENTS             submit, cancel, upload, read the log and the archive, listen
     WEB                 the same, and see who is there, what waits and what was given up
     {panel}-{persona}   pull from its own queue, acknowledge there, speak its own turns, read blobs,
                         see whether a step or a debate of its panel is over, answer NATS micro, say partial text, keep its own account of the panel's
@@ -215,7 +215,7 @@ def _clients(layout: Layout, login: Login) -> Guest:
             Service(_WHOSE_JETSTREAM),
             *chain.from_iterable(
                 (*_reading(stream), Service(f"$JS.API.STREAM.INFO.{stream}"))
-                for stream in (layout.stream, f"OBJ_{layout.bucket}")
+                for stream in (layout.stream, layout.archive, layout.blobs)
             ),
         ),
         hears=(subjects.live(), subjects.beacons()),

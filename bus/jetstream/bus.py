@@ -12,9 +12,10 @@ from parley.bus.contracts.base import BlobRef
 from parley.bus.errors import BusError, Denied, Unavailable, Unsuitable
 from parley.bus.jetstream import infra, inspect, micro
 from parley.bus.jetstream.acks import Writer
+from parley.bus.jetstream.archive import JetStreamArchive
 from parley.bus.jetstream.blobs import Blobs
 from parley.bus.jetstream.connection import Connection, Server, connect
-from parley.bus.jetstream.dead import DeadLetters, announced, delete
+from parley.bus.jetstream.dead import DeadLetters, announced, delete, purge
 from parley.bus.jetstream.differences import Difference
 from parley.bus.jetstream.infra import Layout
 from parley.bus.jetstream.inspect import QueueState, ServerState, StreamState
@@ -41,6 +42,7 @@ class JetStreamBus:
         self._writer = Writer(replies, self._log.find)
         self._blobs = Blobs(replies, self._writer, layout)
         self._room = Room(self._log, layout.accept_below)
+        self._archive = JetStreamArchive(replies, layout.archive)
         self._dead = DeadLetters(replies, self._writer, layout)
         # Until the server says otherwise.
         self._may_consume = True
@@ -70,7 +72,8 @@ class JetStreamBus:
         return await inspect.server_state(self._replies)
 
     async def streams(self) -> list[StreamState]:
-        names = (self.layout.stream, self.layout.blobs, self.layout.dead)
+        layout = self.layout
+        names = (layout.stream, layout.archive, layout.blobs, layout.dead)
         return await inspect.stream_states(self._replies, names)
 
     async def queues(self) -> list[QueueState]:
@@ -96,6 +99,9 @@ class JetStreamBus:
     async def server_ahead_s(self) -> float:
         """The server's clock against ours."""
         return await self._log.server_ahead_s()
+
+    def age_s(self, time_ns: int) -> float:
+        return self._log.clock.age_s(time_ns)
 
     def append(self, *entries: Entry) -> Coroutine[Any, Any, int]:
         return self._writer.append(*entries)
@@ -165,6 +171,13 @@ class JetStreamBus:
     async def take_out(self, sequence: int) -> None:
         await delete(self._replies, self.layout.stream, sequence)
 
+    def stream_of(self, subject: str) -> str:
+        del subject
+        return self.layout.stream
+
+    async def purge(self, filter_subject: str, *, through: int) -> None:
+        await purge(self._replies, self.layout.stream, filter_subject, through)
+
     async def shortage(self) -> str:
         return await self._room.shortage()
 
@@ -199,6 +212,10 @@ class JetStreamBus:
 
     async def listen(self, subject: str, on: Callable[[str, bytes], None]) -> None:
         await listen(self._connection, subject, lambda said, data, _headers: on(said, data))
+
+    @property
+    def archive(self) -> JetStreamArchive:
+        return self._archive
 
     def shelf(self, name: str, limit: int) -> JetStreamShelf:
         return JetStreamShelf(self._replies, self.layout, name, limit)

@@ -117,6 +117,15 @@ async def delete(replies: Replies, stream: str, sequence: int) -> None:
             raise Unsuitable(f"record {sequence} of {stream}: {error}") from error
 
 
+async def purge(replies: Replies, stream: str, filter_subject: str, through: int) -> None:
+    """Idempotent."""
+    request = {"filter": filter_subject, "seq": through + 1}
+    try:
+        await replies.ask(f"$JS.API.STREAM.PURGE.{stream}", request)
+    except ApiError as error:
+        raise Unsuitable(f"{filter_subject} of {stream}: {error}") from error
+
+
 def announced(data: bytes) -> Announcement | None:
     """None for what is no announcement: anybody in the account may write to these subjects."""
     try:

@@ -7,7 +7,8 @@ cannot be changed in place is refused, because the only way there would lose the
 lower limit, unless the loss is wanted, and a stream that is somebody else's.
 
 Log, blobs and budgets refuse what goes beyond their size rather than forget what they hold: there
-a writer who writes too much cannot erase what others wrote. Dead letters and kept answers forget.
+a writer who writes too much cannot erase what others wrote. The archive, which only coordinators
+write, dead letters and kept answers forget.
 """
 
 from collections.abc import Sequence
@@ -45,6 +46,7 @@ class Layout:
     keep_blobs: Keep = Keep()
     keep_dead: Keep = Keep()
     keep_purse: Keep = Keep()
+    keep_archive: Keep = Keep()
     keep_answers: Keep = Keep()
     # The share of the log's size above which nothing new is begun.
     accept_below: float = 0.8
@@ -56,6 +58,10 @@ class Layout:
     @property
     def dead(self) -> str:
         return f"{self.stream}-DEAD"
+
+    @property
+    def archive(self) -> str:
+        return f"{self.stream}-ARCHIVE"
 
     def register(self, name: str) -> str:
         return f"{self.stream}-{name.upper()}"
@@ -104,7 +110,7 @@ def resources(layout: Layout, queues: Sequence[Queue] = ()) -> list[Resource]:
 
 
 def essentials(layout: Layout) -> list[Resource]:
-    """What a client needs: the log and the blobs."""
+    """What a client needs: the log, what left it, and the blobs."""
     log = stream_resource(
         "stream",
         layout,
@@ -115,6 +121,14 @@ def essentials(layout: Layout) -> list[Resource]:
         duplicate_window=DUPLICATE_WINDOW_S * 10**9,
         republish={"src": f"{layout.prefix}.>", "dest": f"{LIVE}.{layout.prefix}.>"},
     )
+    archive = stream_resource(
+        "stream",
+        layout,
+        layout.archive,
+        layout.keep_archive,
+        subjects=[Subjects(layout.prefix).archives()],
+        max_msgs_per_subject=1,
+    )
     blobs = stream_resource(
         "bucket",
         layout,
@@ -123,7 +137,7 @@ def essentials(layout: Layout) -> list[Resource]:
         discard="new",
         subjects=[f"$O.{layout.bucket}.C.>", f"$O.{layout.bucket}.M.>"],
     )
-    return [log, blobs]
+    return [log, archive, blobs]
 
 
 def stream_resource(

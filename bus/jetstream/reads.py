@@ -17,6 +17,7 @@ import nats.errors
 
 from parley.bus.errors import BusError, Denied, NotFound, Unavailable, Unsuitable
 from parley.bus.jetstream.client import header_of, status_of
+from parley.bus.jetstream.clock import ServerClock
 from parley.bus.jetstream.connection import Connection
 from parley.bus.jetstream.records import is_record, nanoseconds, record_of_headers, record_of_json
 from parley.bus.jetstream.replies import ApiError, Replies
@@ -94,6 +95,7 @@ class Log:
         self._replicas = 0
         # The server's clock minus ours, and the connection's epoch in which it was measured.
         self._ahead_s = 0.0
+        self.clock = ServerClock()
         self._measured_in = -1
 
     async def info(self, **request: object) -> Any:
@@ -106,6 +108,7 @@ class Log:
             raise _closed_to_us(self._stream) from error
         self._replicas = info["config"].get("num_replicas", 1)
         self._ahead_s = nanoseconds(info["ts"]) / 1e9 - (asked + time.time()) / 2
+        self.clock.set(info["ts"])
         self._measured_in = self._connection.epoch
         return info
 
@@ -166,6 +169,13 @@ class Log:
             return min(found, default=None)
         raise Unavailable(f"{filters[0]} could not be read in {PATIENCE_S:g} s")
 
+    async def last_of_each(self, filter_subject: str) -> list[Record]:
+        """The last of every matching subject, of which there are few, as far as a replica knows."""
+        with anyio.move_on_after(PATIENCE_S):
+            batch = await self._batch({"multi_last": [filter_subject]})
+            return [record_of_headers(headers, data) for headers, data in batch.messages]
+        raise Unavailable(f"{filter_subject} could not be read in {PATIENCE_S:g} s")
+
     async def record(self, sequence: int) -> Record:
         with anyio.move_on_after(PATIENCE_S):
             return await self._record(sequence)
@@ -178,7 +188,7 @@ class Log:
             if found.sequence == sequence:
                 return found
         if await self._replicated():
-            message = await self._from_leader({"seq": sequence})
+            message = await self.from_leader({"seq": sequence})
             if message is not None:
                 return record_of_json(message)
         raise NotFound(f"the log holds no record {sequence}")
@@ -189,7 +199,7 @@ class Log:
         line = f"\r\n{mark}\r\n".encode()
         try:
             while True:
-                message = await self._from_leader({"seq": after + 1, "next_by_subj": entry.subject})
+                message = await self.from_leader({"seq": after + 1, "next_by_subj": entry.subject})
                 if message is None:
                     return None
                 headers = base64.b64decode(message.get("hdrs", ""))
@@ -221,10 +231,11 @@ class Log:
         return self._replicas > 1
 
     async def _last_on_leader(self, filter_subject: str) -> int:
-        message = await self._from_leader({"last_by_subj": filter_subject})
+        message = await self.from_leader({"last_by_subj": filter_subject})
         return 0 if message is None else int(message["seq"])
 
-    async def _from_leader(self, request: dict[str, Any]) -> dict[str, Any] | None:
+    async def from_leader(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        """A message as the leader knows it; None if there is none."""
         try:
             answer = await self._replies.ask(f"$JS.API.STREAM.MSG.GET.{self._stream}", request)
         except ApiError as error:

@@ -45,8 +45,9 @@ def is_handed_out(reply: bytes) -> bool:
 
 def record_handed_out(subject: bytes, data: bytes, headers: bytes, at: tuple[int, int]) -> Record:
     """A message as a consumer sends it; `at` is its sequence and its time in ns."""
-    forged = forged_header(headers[:-2]) if headers else ""
-    return Record(at[0], text_of(subject), data, at[1], forged)
+    block = headers[:-2]
+    forged = forged_header(block) if block else ""
+    return Record(at[0], text_of(subject), data, at[1], forged, headers=_lines(block))
 
 
 def record_of_headers(headers: bytes, data: bytes) -> Record:
@@ -64,17 +65,25 @@ def record_of_headers(headers: bytes, data: bytes) -> Record:
         data=data,
         time_ns=nanoseconds(header_of(servers, b"Nats-Time-Stamp") or ""),
         forged=forged_header(publishers),
+        headers=_lines(publishers),
     )
 
 
 def record_of_json(message: dict[str, Any]) -> Record:
+    block = base64.b64decode(message.get("hdrs", ""))[:-2]
     return Record(
         sequence=message["seq"],
         subject=message["subject"],
         data=base64.b64decode(message.get("data", "")),
         time_ns=nanoseconds(message["time"]),
-        forged=forged_header(base64.b64decode(message.get("hdrs", ""))[:-2]),
+        forged=forged_header(block),
+        headers=_lines(block),
     )
+
+
+def _lines(block: bytes) -> bytes:
+    """A header block without its version."""
+    return block.partition(b"\r\n")[2]
 
 
 def forged_header(publishers: bytes) -> str:

@@ -35,6 +35,9 @@ log = structlog.get_logger()
 
 
 class Tail:
+    # Records come without their data.
+    headers_only = False
+
     def __init__(
         self,
         replies: Replies,
@@ -113,6 +116,7 @@ class Tail:
             "opt_start_seq": self._next,
             "filter_subjects": self._filters,
             "ack_policy": "none",
+            "headers_only": self.headers_only,
             "inactive_threshold": FORGOTTEN_AFTER_S * 10**9,
             "mem_storage": True,
             "num_replicas": 1,
@@ -187,3 +191,7 @@ class Tail:
     def _lose(self, error: BusError) -> None:
         self._lost = error
         self._wake.set()
+
+
+class HeadersTail(Tail):
+    headers_only = True

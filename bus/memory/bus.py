@@ -9,6 +9,7 @@ import anyio
 
 from parley.bus.contracts.base import BlobRef
 from parley.bus.errors import BadInput, Conflict, NotFound, Unavailable, Unsuitable
+from parley.bus.memory.archive import MemoryArchive
 from parley.bus.memory.faults import NO_FAULTS, Chance, Faults
 from parley.bus.memory.inbox import Inbox, registered
 from parley.bus.memory.log import MemoryLog
@@ -47,6 +48,7 @@ class MemoryServer:
         self.blobs: dict[str, bytes] = {}
         self.shelves: dict[str, MemoryShelf] = {}
         self.registers = {name: MemoryRegister(self.log, self.chance) for name in REGISTERS}
+        self.archive = MemoryArchive(self.log, self.chance)
         self.writes = itertools.count()
         self.on_signal: list[Callable[[str, bytes], None]] = []
         self.on_undeliverable: list[Callable[[str, int], None]] = []
@@ -220,6 +222,9 @@ class MemoryBus:
         await self._chance.delay()
         return self._log.subjects(filter_subject)
 
+    def age_s(self, time_ns: int) -> float:
+        return (self._log.now_ns() - time_ns) / 1e9
+
     async def last_sequence(self) -> int:
         await self._chance.delay()
         return self._log.last_sequence
@@ -243,6 +248,14 @@ class MemoryBus:
     async def take_out(self, sequence: int) -> None:
         await self._chance.delay()
         self._log.take_out(sequence)
+
+    def stream_of(self, subject: str) -> str:
+        del subject
+        return "memory"
+
+    async def purge(self, filter_subject: str, *, through: int) -> None:
+        await self._chance.delay()
+        self._log.purge(filter_subject, through)
 
     async def shortage(self) -> str:
         return ""
@@ -292,6 +305,10 @@ class MemoryBus:
         with registered(self._server.on_signal, note):
             while True:
                 on(*await inbox.get())
+
+    @property
+    def archive(self) -> MemoryArchive:
+        return self._server.archive
 
     def shelf(self, name: str, limit: int) -> MemoryShelf:
         return self._server.shelves.setdefault(name, MemoryShelf(limit))

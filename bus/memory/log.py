@@ -9,7 +9,7 @@ import heapq
 import itertools
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import anyio
 
@@ -21,6 +21,11 @@ from parley.bus.wildcards import matches
 DUPLICATE_WINDOW_S = 120.0
 # Time comparisons tolerate what adding floats loses.
 TOLERANCE_S = 1e-9
+
+
+def block_of(headers: Iterable[str]) -> bytes:
+    """Header lines as a record has them."""
+    return "".join(f"{line}\r\n" for line in headers).encode()
 
 
 class MemoryLog:
@@ -63,7 +68,7 @@ class MemoryLog:
         known = self._msg_ids.get(entry.msg_id)
         if known is not None:
             return known
-        sequence = self._store(entry.subject, entry.data, imported=IMPORTED in entry.headers)
+        sequence = self._store(entry)
         self._msg_ids[entry.msg_id] = sequence
         self._msg_id_ages.append((anyio.current_time(), entry.msg_id))
         return sequence
@@ -94,17 +99,29 @@ class MemoryLog:
         if record is not None:
             self._index.remove(record.subject, sequence)
 
+    def purge(self, filter_subject: str, through: int) -> None:
+        for record in self.read(filter_subject, 1):
+            if record.sequence <= through:
+                self.take_out(record.sequence)
+
     def holds(self, sequence: int) -> bool:
         return sequence in self._records
 
     def subjects(self, filter_subject: str) -> list[str]:
         return sorted({record.subject for record in self.read(filter_subject, 1)})
 
-    def _store(self, subject: str, data: bytes, *, imported: bool) -> int:
+    def _store(self, entry: Entry) -> int:
         self.last_sequence += 1
-        record = Record(self.last_sequence, subject, data, self.now_ns(), imported=imported)
+        record = Record(
+            self.last_sequence,
+            entry.subject,
+            entry.data,
+            self.now_ns(),
+            imported=IMPORTED in entry.headers,
+            headers=block_of(entry.headers),
+        )
         self._records[record.sequence] = record
-        self._index.add(subject, record.sequence)
+        self._index.add(entry.subject, record.sequence)
         for notify in tuple(self.on_record):
             notify(record)
         return record.sequence

@@ -55,6 +55,8 @@ _FEWEST_LABELS = 2
 class VerdictPanelFile(ManagedPanel, PanelFile):
     """Everybody who can sit on the panel, and the ready-made presets."""
 
+    goes_on_without_people = True
+
     protocol: Literal["verdicts"]
     # Who sits on the panel unless a roster is given, and in which order; empty means everybody.
     order: tuple[Token, ...] = ()

@@ -16,10 +16,10 @@ from parley.console.runtime.follow import Audience
 from parley.console.runtime.gc import gc_tuned
 from parley.console.runtime.inputs import Material, upload
 from parley.console.runtime.plan import ScriptFile
-from parley.console.runtime.submit import submit_one
 from parley.console.runtime.system import follow
 from parley.console.terminal.views import Silence
 from parley.coordinator.core.state import DebateState
+from parley.submission import submit
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +90,12 @@ def _submitter(
     """Ids are made from one chance value and a count, so that no two of a batch are alike."""
     base = new_id()
 
-    async def submit() -> None:
+    async def submit_all() -> None:
         for number, job in enumerate(jobs):
             await places.acquire()
             ref = DebateRef(job.panel.name, f"{base}-{number}")
             running[ref] = job
             about = await upload(journal.bus, Material(text=job.text), script)
-            await submit_one(journal, ref, job.panel, about)
+            await submit(journal, ref, job.panel, about, fresh=True)
 
-    return submit
+    return submit_all

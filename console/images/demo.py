@@ -7,7 +7,7 @@ import anyio.to_thread
 from parley.agents.forensic.image import ImageLimits, decoding
 from parley.agents.forensic.specimen import copy_moved
 from parley.bus.subjects import DebateRef
-from parley.connection import new_id
+from parley.connection import Host, new_id
 from parley.console.archive.logs import log_of
 from parley.console.images.check import check
 from parley.console.images.files import Job
@@ -15,7 +15,7 @@ from parley.console.images.report import Reports
 from parley.console.images.run import debate_photo
 from parley.console.images.words import explain, lines_of
 from parley.console.runtime.brains import RULE, BrainChoice
-from parley.console.runtime.host import Host, at_work
+from parley.console.runtime.host import at_work
 from parley.console.runtime.plan import Wishes, wished_panel
 from parley.coordinator.protocols.verdicts.result import result_of
 

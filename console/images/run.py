@@ -23,10 +23,11 @@ from parley.console.runtime.brains import BrainChoice
 from parley.console.runtime.follow import follow_to_the_end
 from parley.console.runtime.host import host_with_agents
 from parley.console.runtime.seats import models_at, suited
-from parley.console.runtime.submit import DebateRequest, refuse_taken, submit_one
+from parley.console.runtime.submit import DebateRequest
 from parley.console.terminal.views import Silence, view_for
 from parley.console.transcript.text import one_line
 from parley.coordinator.core.state import DebateState
+from parley.submission import submit
 
 # Debates under way at once: enough to keep every agent busy, few enough to meet their deadlines.
 AT_ONCE = 8
@@ -93,11 +94,10 @@ async def debate_photo(
 ) -> DebateState:
     """Raises BadInput for an id that is taken."""
     ref = DebateRef(job.panel.name, name)
-    await refuse_taken(journal, ref)
     start = await journal.bus.last_sequence() + 1
     blobs = {IMAGE_BLOB: await _uploaded(journal, photo), **references}
     about = DebateInput(text=one_line(photo.path.name), blobs=blobs)
-    await submit_one(journal, ref, job.panel, about)
+    await submit(journal, ref, job.panel, about, fresh=job.given_id is None)
     silent = job.as_json or job.several
     with nullcontext(Silence()) if silent else view_for(several=False) as view:
         return (await follow_to_the_end(journal, [ref], view, start=start))[ref]

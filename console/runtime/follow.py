@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.partial import Partial
-from parley.bus.errors import BadInput, DecodeError, Denied, NotFound, NotInstalled, ProtocolError
+from parley.bus.errors import BadInput, DecodeError, Denied, NotFound, NotInstalled
 from parley.bus.journal import Journal, Logged
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef, Subjects
@@ -16,7 +16,7 @@ from parley.console.cli.exits import complain
 from parley.console.runtime.system import follow
 from parley.console.terminal.views import View
 from parley.console.transcript.text import is_token
-from parley.coordinator.core.reducer import apply, fold, pass_over
+from parley.coordinator.core.reducer import fold, take
 from parley.coordinator.core.state import DebateState
 
 
@@ -38,14 +38,12 @@ class Audience:
         before = await self._before(logged)
         if before is None:
             return logged
-        try:
-            after = apply(before, logged.fact)
-        except ProtocolError as error:
-            complain(f"warning: record {record.sequence} is left out: {error}")
-            self.states[logged.ref] = pass_over(before)
+        walked = take(before, logged.fact)
+        self.states[logged.ref] = walked.after
+        if walked.refused is not None:
+            complain(f"warning: record {record.sequence} is left out: {walked.refused}")
             return None
-        self.states[logged.ref] = after
-        self._view.show(logged.ref, logged.fact, before, after)
+        self._view.show(logged.ref, logged.fact, before, walked.after)
         return logged
 
     async def _before(self, logged: Logged) -> DebateState | None:
@@ -117,7 +115,7 @@ async def follow_to_the_end(
 
 async def find(journal: Journal, name: str) -> DebateRef:
     """The debate by its id, or by `panel/id` where an id stands in several panels."""
-    refs = sorted(one.ref for one in await journal.submissions(*named(name)))
+    refs = sorted(await journal.find(*named(name)))
     if not refs:
         await _refuse_foreign(journal, named(name))
         raise NotFound(f"no debate {name!r} on this server (parley list shows them)")

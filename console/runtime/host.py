@@ -8,47 +8,20 @@ Where debates run: a server of our own or somebody's, with agents at work here o
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from parley.bus.contracts.panel import Panel
-from parley.bus.journal import Journal
 from parley.configs.settings import Settings
-from parley.connection import private_server
+from parley.connection import Host, open_host
+from parley.console.cli.exits import warn
 from parley.console.runtime.brains import BrainChoice, open_brain
-from parley.console.runtime.system import Seats, open_journal, somebody_coordinates, staffed
+from parley.console.runtime.system import Seats, somebody_coordinates
+from parley.staff import staffed
 
 if TYPE_CHECKING:
     from parley.agents.worker import Worker
     from parley.coordinator.service.coordinator import Coordinator
-
-
-class Host(NamedTuple):
-    """`settings` name the server; `is_ours` says whether coordinator and agents are in here."""
-
-    journal: Journal
-    settings: Settings
-    own_server: bool
-    is_ours: bool = False
-
-
-@asynccontextmanager
-async def open_host(
-    settings: Settings,
-    *,
-    private: bool = False,
-    port: int | None = None,
-    store: Path | None = None,
-) -> AsyncIterator[Host]:
-    """The server that the settings name; where they name none, or for a private one, our own."""
-    own_server = private or not settings.names_a_server
-    async with AsyncExitStack() as stack:
-        if own_server:
-            server = private_server(settings, port=port, store=store)
-            settings = await stack.enter_async_context(server)
-        journal = await stack.enter_async_context(open_journal(settings, create=True))
-        yield Host(journal, settings, own_server)
 
 
 @asynccontextmanager
@@ -61,7 +34,7 @@ async def at_work(
     journal, settings = host.journal, host.settings
     async with (
         open_brain(choice, settings, known, sitting, journal) as brain,
-        staffed(journal, settings, sitting, brain) as staff,
+        staffed(journal, settings, [(*seat, brain) for seat in sitting]) as staff,
     ):
         yield staff
 
@@ -71,7 +44,7 @@ async def host_with_agents(
     settings: Settings, choice: BrainChoice, panels: Iterable[Panel]
 ) -> AsyncIterator[Host]:
     """Where a coordinator is at work already, the debates are left to it and its agents."""
-    async with open_host(settings) as host:
+    async with open_host(settings, warn=warn) as host:
         if not host.own_server and await somebody_coordinates(host.journal):
             yield host
             return

@@ -91,12 +91,12 @@ def _run(
 
 def _spoken(step: Step, speak: Speak) -> Iterator[Said]:
     request = _request(step)
-    for name in step.waiting_for:
+    for name in step.unheard:
         yield TurnTaken(step=step.name, persona=name, content=speak(name, request))
 
 
 def _scripted(step: Step, script: Script) -> Iterator[Said]:
-    lines = {name: _line(script, step, name) for name in step.waiting_for}
+    lines = {name: _line(script, step, name) for name in step.unheard}
     speaking = [name for name, line in lines.items() if _speaks_in_time(line, step)]
     for name in sorted(speaking, key=lambda name: lines[name].delay_s):
         yield TurnTaken(
@@ -105,7 +105,12 @@ def _scripted(step: Step, script: Script) -> Iterator[Said]:
             content=_content(script, step, name),
             brain=ScriptedBrain.name,
         )
-    if len(speaking) < len(lines):
+    silent = [name for name in lines if name not in speaking]
+    people = step.ask.people
+    for name in silent:
+        if name in people:
+            yield DeadlineFired(step=step.name, persona=name)
+    if any(name not in people for name in silent):
         yield DeadlineFired(step=step.name)
 
 

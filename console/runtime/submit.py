@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from parley.agents.registry import thinks_offline
-from parley.bus.contracts.facts import Submitted
-from parley.bus.contracts.panel import DebateInput, Panel, PanelBase
-from parley.bus.errors import BadInput, Conflict
-from parley.bus.jetstream.bus import JetStreamBus
+from parley.bus.contracts.panel import Panel, PanelBase
+from parley.bus.errors import BadInput
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.panels import Resolution, panel_path, read_panel
@@ -17,9 +15,9 @@ from parley.console.runtime.brains import AUTO, MODEL, SCRIPT, BrainChoice, with
 from parley.console.runtime.budgets import UNLIMITED, Limits
 from parley.console.runtime.inputs import Material, upload
 from parley.console.runtime.plan import ScriptFile, Wishes, scripted_panel, wished_panel
-from parley.console.runtime.retention import refuse_long_debates
 from parley.console.runtime.seats import models_at, suited
 from parley.console.transcript.text import is_token
+from parley.submission import submit
 
 # Whoever sits there thinks as they do.
 AS_SEATED = BrainChoice(AUTO)
@@ -151,28 +149,11 @@ async def for_those_seated(journal: Journal, wanted: Plan) -> Plan:
     return suiting
 
 
-async def submit(journal: Journal, wanted: Plan) -> None:
+async def submit_all(journal: Journal, wanted: Plan) -> None:
     """Raises BadInput for an id that is taken, and for a debate that would outlive its log."""
-    kept_s = journal.bus.layout.keep_log.age_s if isinstance(journal.bus, JetStreamBus) else 0.0
-    refuse_long_debates(kept_s, wanted.panels)
     for ref, panel, material in zip(wanted.refs, wanted.panels, wanted.materials, strict=True):
-        await refuse_taken(journal, ref)
         about = await upload(journal.bus, material, wanted.request.brain.script)
-        await submit_one(journal, ref, panel, about)
-
-
-async def refuse_taken(journal: Journal, ref: DebateRef) -> None:
-    """An id stands for one debate, whatever its panel. Raises BadInput."""
-    if await journal.submissions(debate=ref.id):
-        raise BadInput(f"the id {ref.id!r} is taken")
-
-
-async def submit_one(journal: Journal, ref: DebateRef, panel: Panel, about: DebateInput) -> None:
-    """Raises BadInput for an id that is taken on this panel."""
-    try:
-        await journal.submit(ref, Submitted(panel=panel, input=about))
-    except Conflict as error:
-        raise BadInput(f"the id {ref.id!r} is taken") from error
+        await submit(journal, ref, panel, about)
 
 
 def _materials(panel: PanelBase, inputs: Sequence[str]) -> tuple[Material, ...]:

@@ -7,12 +7,10 @@ Nothing else in Parley knows which bus it runs on or where its options come from
 import gc
 import math
 import os
-import secrets
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import anyio
 
@@ -22,13 +20,6 @@ from parley.bus.port import Record
 from parley.configs.settings import Settings
 from parley.console.cli.exits import warn
 from parley.coordinator.service.membership import BEAT_S
-
-if TYPE_CHECKING:
-    # Imported where they are made: a client needs neither, and an agent no coordinator, whose
-    # rules take long to import.
-    from parley.agents.brain import Brain
-    from parley.agents.worker import Worker, WorkerOptions
-    from parley.coordinator.service.coordinator import Coordinator
 
 Outcome = TypeVar("Outcome")
 
@@ -57,49 +48,6 @@ async def open_journal(settings: Settings, *, create: bool) -> AsyncIterator[Jou
     """The log of the server that the settings name; what differs there is told on stderr."""
     async with connection.open_journal(settings, create=create, warn=warn) as journal:
         yield journal
-
-
-@asynccontextmanager
-async def staffed(
-    journal: Journal, settings: Settings, seats: Seats, brain: "Brain"
-) -> "AsyncIterator[Sequence[Coordinator | Worker]]":
-    """With a coordinator and these agents at work, ready before the body runs."""
-    from parley.coordinator.service.coordinator import Coordinator  # noqa: PLC0415
-
-    staff: list[Coordinator | Worker] = [Coordinator(journal, coordinator_name(settings))]
-    staff += agents(journal, settings, seats, brain)
-    async with anyio.create_task_group() as tasks:
-        for one in staff:
-            tasks.start_soon(one.run)
-        for one in staff:
-            await one.ready.wait()
-        yield staff
-        tasks.cancel_scope.cancel()
-
-
-def agents(journal: Journal, settings: Settings, seats: Seats, brain: "Brain") -> "list[Worker]":
-    from parley.agents.worker import Worker  # noqa: PLC0415
-
-    options = worker_options(settings)
-    return [Worker(journal, panel, persona, brain, options) for panel, persona in seats]
-
-
-def worker_options(settings: Settings) -> "WorkerOptions":
-    from parley.agents.worker import WorkerOptions  # noqa: PLC0415
-
-    agent = settings.agent
-    return WorkerOptions(
-        concurrency=agent.concurrency,
-        ack_wait_s=agent.ack_wait_s,
-        max_deliver=agent.max_deliver,
-        retries=agent.retries,
-        drain_s=agent.drain_s,
-    )
-
-
-def coordinator_name(settings: Settings) -> str:
-    unique = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(2)}"
-    return settings.coordinator.name or unique
 
 
 async def somebody_coordinates(journal: Journal) -> bool:

@@ -17,9 +17,9 @@ class Mark(StrEnum):
 
 
 def mark_of(step: Step | None, agent: str) -> Mark:
-    if step is None or agent not in step.ask.personas:
+    heard = step.heard_from(agent) if step is not None else None
+    if step is None or (heard is None and agent not in step.ask.personas):
         return Mark.NOT_ASKED
-    heard = step.heard_from(agent)
     match heard.said if heard is not None else None:
         case None:
             return Mark.MISSED if step.abandoned else Mark.THINKING

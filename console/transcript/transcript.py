@@ -23,6 +23,7 @@ from parley.console.transcript.presentation import Presentation, presentation_of
 from parley.console.transcript.text import clean, one_line
 from parley.console.transcript.timestamps import iso
 from parley.coordinator.core.reducer import Walked, walk
+from parley.coordinator.core.state import DebateState
 
 # Of what was said; the page has room for a whole speech.
 TOPIC_WIDTH = 2000
@@ -86,8 +87,10 @@ def declared_in(ordinal: int, declaration: TerminationDeclaration, protocol: str
 
 
 def counts(walked: Walked, turn: TurnTaken) -> bool:
-    """A turn counts if it is the one that its step waited for."""
+    """A turn counts if it is the one that its step waited for, or a person may still answer."""
     step = walked.before.open_step
+    if walked.before.outstanding_to(turn.step, turn.persona) is not None:
+        return True
     return step is not None and step.name == turn.step and step.awaits(turn.persona)
 
 
@@ -143,9 +146,8 @@ def _of_any_protocol(walked: Walked, fact: Fact, told: Presentation) -> Told:  #
         case Abstained():
             return Told(f"no answer ({fact.reason.value})")
         case DeadlineFired():
-            step = walked.before.open_step
-            waiting = step.waiting_for if step is not None and step.name == fact.step else ()
-            return Told(f"time is up for {', '.join(waiting)}" if waiting else "")
+            late = _late(fact, walked.before)
+            return Told(f"time is up for {', '.join(late)}" if late else "")
         case CancelRequested():
             return Told(f"cancelled: {one_line(fact.why) or 'no reason given'}")
         case Terminated():
@@ -155,6 +157,16 @@ def _of_any_protocol(walked: Walked, fact: Fact, told: Presentation) -> Told:  #
             return Told(f"closed: {fact.status.value} ({one_line(reason, TOPIC_WIDTH)})")
         case _:
             return Told(spoken(fact.type))
+
+
+def _late(fact: DeadlineFired, before: DebateState) -> list[str]:
+    """Whom the deadline is of: one person, or all agents of the step that have not spoken."""
+    if fact.persona is not None:
+        return [fact.persona]
+    step = before.open_step
+    if step is None or step.name != fact.step:
+        return []
+    return [one for one in step.waiting_for if one not in step.ask.people]
 
 
 def _checks(declaration: TerminationDeclaration) -> tuple[Check, ...]:

@@ -146,9 +146,7 @@ def _reply(said: Reply, move: DebateTurn | None, tones: dict[str, Tone]) -> Told
 
 def _move(turn: TurnTaken, after: DebateState) -> DebateTurn | None:
     """What the turn changed; None for one that came too late."""
-    step = after.step(turn.step)
-    heard = step.heard_from(turn.persona) if step is not None else None
-    if heard is None or heard.said is not turn:
+    if not any(one.said is turn for one in after.steps[-1].contributions):
         return None
     moves = (one for one in reversed(turns_of(so_far(after))) if one.agent == turn.persona)
     return next(moves, None)
@@ -278,7 +276,7 @@ def so_far(state: DebateState) -> DebateState:
     step = state.open_step
     if step is None or step.name in AFTERWARDS:
         return state
-    if not step.heard:
+    if not step.contributions:
         return state._replace(steps=state.steps[:-1])
     heard = tuple(one.said.persona for one in step.heard)
     ask = step.ask.model_copy(update={"personas": heard})

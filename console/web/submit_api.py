@@ -23,7 +23,7 @@ from parley.console.cli.options import language_of
 from parley.console.inputs.kind import Form, input_of
 from parley.console.runtime.inputs import LONGEST_TEXT, Material
 from parley.console.runtime.plan import Wishes, wished_panel
-from parley.console.runtime.submit import DebateRequest, Plan, check_answerable, planned, submit
+from parley.console.runtime.submit import DebateRequest, Plan, check_answerable, planned, submit_all
 from parley.console.transcript.text import one_line
 from parley.console.web.hub import Hub
 from parley.console.web.images import usable_image
@@ -89,7 +89,7 @@ class Submitting:
     async def _submit(self, request: Request) -> Response:
         wanted, image = await _content(request)
         plan = await self._plan(wanted, image)
-        await submit(self._hub.journal, plan)
+        await submit_all(self._hub.journal, plan)
         row = await self._hub.row_of(plan.refs[0])
         response = answer(row, CREATED)
         response.headers["Location"] = f"/debates/{row.id}"

@@ -59,7 +59,7 @@ def brains_of(state: DebateState) -> dict[str, str]:
 
 def _turns(state: DebateState) -> Iterator[TurnTaken]:
     for step in state.steps:
-        for heard in step.heard:
+        for heard in step.contributions:
             if isinstance(heard.said, TurnTaken):
                 yield heard.said
 
@@ -71,20 +71,20 @@ def errors_of(state: DebateState) -> tuple[TurnError, ...]:
 def _errors(state: DebateState) -> Iterator[TurnError]:
     refuse = protocol_of(state).refusal
     for step in state.steps:
-        for heard in step.heard:
+        for heard in step.contributions:
             said = heard.said
             if isinstance(said, Abstained):
-                yield TurnError(step=step.name, agent=said.persona, reason=said.reason)
+                yield TurnError(step=said.step, agent=said.persona, reason=said.reason)
             elif isinstance(said.content, Failure):
                 yield TurnError(
-                    step=step.name,
+                    step=said.step,
                     agent=said.persona,
                     reason=said.content.reason,
                     detail=said.content.detail,
                 )
             elif (refusal := refuse(state.running_panel, said)) is not None:
                 yield TurnError(
-                    step=step.name,
+                    step=said.step,
                     agent=said.persona,
                     reason=FailureReason.UNUSABLE_ANSWER,
                     detail=refusal,

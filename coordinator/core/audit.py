@@ -25,12 +25,11 @@ from parley.bus.contracts.facts import (
     Submitted,
     TurnTaken,
 )
-from parley.bus.errors import ProtocolError
 from parley.bus.journal import externalise
 from parley.coordinator.core.due import due_in
 from parley.coordinator.core.misplaced import stray_reason
 from parley.coordinator.core.protocol import PROTOCOLS, Protocol
-from parley.coordinator.core.reducer import apply, fold, pass_over
+from parley.coordinator.core.reducer import fold, take
 from parley.coordinator.core.state import DebateState
 
 
@@ -78,10 +77,8 @@ def audit(facts: Sequence[Fact], protocols: Mapping[str, Protocol] = PROTOCOLS) 
             checked += 1
             problem = _problem(fact, states, last_control, protocols)
             last_control = state.facts
-        try:
-            state = apply(state, fact)
-        except ProtocolError as error:
-            problem, state = str(error), pass_over(state)
+        walked = take(state, fact)
+        state, problem = walked.after, walked.refused or problem
         if problem:
             found.append(Discrepancy(ordinal, fact.type, problem))
         elif (stray := stray_reason(states[-1], state, fact)) is not None:

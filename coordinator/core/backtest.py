@@ -28,11 +28,10 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.contracts.panel import PanelBase
-from parley.bus.errors import ProtocolError
 from parley.coordinator.core.audit import carried_alike, with_what_was_found
 from parley.coordinator.core.due import due_in
 from parley.coordinator.core.protocol import protocol_of
-from parley.coordinator.core.reducer import apply, pass_over
+from parley.coordinator.core.reducer import apply, pass_over, walk
 from parley.coordinator.core.state import DebateState, Phase, Step
 
 Change = Callable[[PanelBase], PanelBase]
@@ -80,14 +79,10 @@ class Recording:
 
 
 def record(facts: Iterable[Fact]) -> Recording:
-    kept, illegal, state = tuple(facts), set(), DebateState()
-    for place, fact in enumerate(kept):
-        try:
-            state = apply(state, fact)
-        except ProtocolError:
-            illegal.add(place)
-            state = pass_over(state)
-    return Recording(kept, frozenset(illegal), state)
+    steps = list(walk(facts))
+    illegal = frozenset(place for place, one in enumerate(steps) if one.refused is not None)
+    state = steps[-1].after if steps else DebateState()
+    return Recording(tuple(one.fact for one in steps), illegal, state)
 
 
 def redecide(recording: Recording, change: Change) -> Redecided:
@@ -222,6 +217,8 @@ def _was_answered(step: Step) -> bool:
 def _replayed(asked: Asked, step: Step) -> Iterator[Fact]:
     """The deadline passed before anybody was written down for missing it."""
     yield asked
+    for name in step.overdue:
+        yield DeadlineFired(step=step.name, persona=name)
     fired = not step.fired
     for number, heard in enumerate(step.heard, start=1):
         if not fired and (isinstance(heard.said, Abstained) or number == len(step.heard)):

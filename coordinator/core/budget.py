@@ -89,7 +89,10 @@ def with_allowance(fact: ControlFact, panel: PanelBase) -> ControlFact:
 
 
 def _waited(step: Step) -> float:
-    """A step that ran into its deadline took all of it; no turn can have taken longer."""
+    """
+    A step that ran into its deadline took all of it; no turn can have taken longer. The time that
+    people take is not charged.
+    """
     if step.fired:
         return step.ask.deadline_s
     turns = [one.said.seconds for one in step.heard if isinstance(one.said, TurnTaken)]

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from parley.bus.contracts.declaration import TerminationDeclaration
-from parley.bus.contracts.facts import Asked, OperationalReason, Request, Status
+from parley.bus.contracts.facts import Asked, AskedPerson, OperationalReason, Request, Status
+from parley.bus.contracts.panel import Persona
 from parley.coordinator.core.state import DebateState
 
 # How a debate ends that was stopped for want of something; all others are completed.
@@ -20,6 +21,11 @@ def ask(
     request: Request,
     declaration: TerminationDeclaration | None = None,
 ) -> Asked:
+    people = state.running_panel.people
+    if state.outstanding:
+        # Who has not answered yet is not asked again.
+        silent = {one.persona for one in state.outstanding}
+        personas = tuple(one for one in personas if one not in silent) or personas
     return Asked(
         decided_at=state.facts,
         step=step,
@@ -27,5 +33,18 @@ def ask(
         input=state.input,
         request=request,
         deadline_s=state.running_panel.deadline_s,
+        people=_asked(people, personas) if people else {},
         declaration=declaration,
     )
+
+
+def _asked(people: Mapping[str, Persona], personas: tuple[str, ...]) -> dict[str, AskedPerson]:
+    """A step that nobody would hold up waits for whomever it asks."""
+    waits_for_all = all(one in people and not people[one].waits for one in personas)
+    return {
+        name: AskedPerson(
+            deadline_s=people[name].person_deadline_s, waits=people[name].waits or waits_for_all
+        )
+        for name in personas
+        if name in people
+    }

@@ -44,8 +44,9 @@ def unasked(before: DebateState, turn: TurnTaken) -> str | None:
         return _unless_asked(before, turn.step)
     if turn.persona not in step.ask.personas:
         return f"{turn.persona!r} was not asked in step {turn.step!r}"
-    heard = step.heard_from(turn.persona)
-    spoken = heard is not None and isinstance(heard.said, TurnTaken)
+    spoken = any(
+        said.persona == turn.persona and isinstance(said, TurnTaken) for _, said in step.heard
+    )
     if spoken or (turn.step, turn.persona) in before.late:
         return f"{turn.persona!r} has spoken in step {turn.step!r} before"
     return None

@@ -13,15 +13,16 @@ from enum import StrEnum
 
 from parley.bus.contracts.facts import Abstained, AbstainReason, Closed, ControlFact, Opened, Status
 from parley.coordinator.core.budget import with_allowance
+from parley.coordinator.core.deadlines import overdue_in
 from parley.coordinator.core.nodes import with_declared_step
 from parley.coordinator.core.protocol import PROTOCOLS, Protocol
-from parley.coordinator.core.state import DebateState, Phase, Step
+from parley.coordinator.core.state import DebateState, Phase
 
 
 def decide(state: DebateState, protocols: Mapping[str, Protocol] = PROTOCOLS) -> ControlFact | None:
     """The control fact that is due, or None while the debate waits for somebody (or is over)."""
-    open_step = state.open_step
-    waits = open_step is not None and not open_step.fired and state.cancelled_at is None
+    overdue = overdue_in(state)
+    waits = state.open_step is not None and overdue is None and state.cancelled_at is None
     if waits or state.phase in (Phase.UNKNOWN, Phase.CLOSED):
         return None
     if state.phase is Phase.SUBMITTED:
@@ -31,8 +32,11 @@ def decide(state: DebateState, protocols: Mapping[str, Protocol] = PROTOCOLS) ->
         return with_declared_step(protocol.cancel(state), state, protocol)
     if state.cancelled_at is not None and protocol.stop is not None:
         return with_declared_step(protocol.stop(state), state, protocol)
-    if open_step is not None:
-        return _overdue(state, open_step)
+    if overdue is not None:
+        step, persona = overdue
+        return Abstained(
+            decided_at=state.facts, step=step, persona=persona, reason=AbstainReason.DEADLINE
+        )
     fact = with_allowance(protocol.advance(state), state.running_panel)
     return with_declared_step(fact, state, protocol)
 
@@ -44,14 +48,3 @@ class Impasse(StrEnum):
 
 def give_up(state: DebateState, why: Impasse) -> Closed:
     return Closed(decided_at=state.facts, status=Status.FAILED, reason=why.value)
-
-
-def _overdue(state: DebateState, step: Step) -> Abstained | None:
-    if not step.fired:
-        return None
-    return Abstained(
-        decided_at=state.facts,
-        step=step.name,
-        persona=step.waiting_for[0],
-        reason=AbstainReason.DEADLINE,
-    )

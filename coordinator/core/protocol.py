@@ -87,7 +87,7 @@ PROTOCOLS: Mapping[str, Protocol] = Plugins("parley.protocols", Protocol)
 
 def longest_s(panel: PanelBase) -> float:
     """How long a debate may last while somebody coordinates: each step runs into its deadline."""
-    return PROTOCOLS[panel.protocol].extent(panel).steps * panel.deadline_s
+    return PROTOCOLS[panel.protocol].extent(panel).steps * panel.longest_deadline_s
 
 
 def protocol_of(state: DebateState, protocols: Mapping[str, Protocol] = PROTOCOLS) -> Protocol:

@@ -31,7 +31,7 @@ from parley.bus.contracts.facts import (
 )
 from parley.bus.errors import ProtocolError
 from parley.coordinator.core.misplaced import unasked
-from parley.coordinator.core.state import DebateState, Heard, Phase, Step
+from parley.coordinator.core.state import DebateState, Heard, Outstanding, Phase, Step
 
 # The control facts that may follow in each phase; of findings only early ones while it runs.
 LEGAL: dict[Phase, tuple[type[ControlFact], ...]] = {
@@ -77,10 +77,7 @@ def take(state: DebateState, fact: Fact) -> Walked:
 def fold(facts: Iterable[Fact]) -> DebateState:
     state = DebateState()
     for fact in facts:
-        try:
-            state = apply(state, fact)
-        except ProtocolError:
-            state = pass_over(state)
+        state = take(state, fact).after
     return state
 
 
@@ -124,9 +121,26 @@ def _hear(state: DebateState, fact: Submitted | CancelRequested | DeadlineFired)
 
 def _with_deadline_passed(state: DebateState, fact: DeadlineFired) -> DebateState:
     step = state.open_step
-    if step is None or step.name != fact.step:
+    is_open = step is not None and step.name == fact.step
+    if fact.persona is None and step is not None and is_open:
+        return _after(state, steps=(*state.steps[:-1], step._replace(fired=True)))
+    if fact.persona is not None:
+        return _with_person_overdue(state, step if is_open else None, fact.step, fact.persona)
+    return pass_over(state)
+
+
+def _with_person_overdue(
+    state: DebateState, step: Step | None, name: str, persona: str
+) -> DebateState:
+    """`step` is the one of this name, while it is open."""
+    outstanding = state.outstanding_to(name, persona)
+    if outstanding is not None:
+        rest = tuple(one for one in state.outstanding if one is not outstanding)
+        return _after(state, outstanding=(*rest, outstanding._replace(fired=True)))
+    if step is None or persona not in step.ask.people or persona not in step.waiting_for:
         return pass_over(state)
-    return _after(state, armed=None, steps=(*state.steps[:-1], step._replace(fired=True)))
+    late = step._replace(overdue=(*step.overdue, persona))
+    return _after(state, steps=(*state.steps[:-1], late))
 
 
 def _obey(state: DebateState, fact: ControlFact) -> DebateState:
@@ -154,7 +168,7 @@ def _with_finding(state: DebateState, fact: Finding) -> DebateState:
         raise ProtocolError(f"{fact.type!r} is illegal twice or while a step is open")
     if state.phase is Phase.RUNNING and not fact.early:
         raise ProtocolError(f"{fact.type!r} is illegal while the debate is {state.phase.value}")
-    return _after(state, armed=None, findings={**state.findings, fact.type: fact})
+    return _after(state, findings={**state.findings, fact.type: fact})
 
 
 def _with_step(state: DebateState, ask: Asked) -> DebateState:
@@ -162,7 +176,20 @@ def _with_step(state: DebateState, ask: Asked) -> DebateState:
         raise ProtocolError(f"step {ask.step!r} opens while {state.open_step.name!r} is open")
     if state.step(ask.step) is not None:
         raise ProtocolError(f"step {ask.step!r} opens twice")
-    return _after(state, steps=(*state.steps, Step(ask, state.facts)), armed=ask.step)
+    step = Step(ask, state.facts, carried=state.carried)
+    if not ask.people and not state.carried:
+        return _after(state, steps=(*state.steps, step))
+    unawaited = [
+        Outstanding(ask.step, name, person.deadline_s)
+        for name, person in ask.people.items()
+        if not person.waits
+    ]
+    return _after(
+        state,
+        steps=(*state.steps, step),
+        carried=(),
+        outstanding=(*state.outstanding, *unawaited),
+    )
 
 
 def _with_abstention(state: DebateState, fact: Abstained) -> DebateState:
@@ -178,15 +205,39 @@ def _with_heard(state: DebateState, said: TurnTaken | Abstained) -> DebateState:
     phase, facts, panel, input_, steps, *rest = state
     if not steps:
         return _unheard(state, said)
-    ask, ordinal, heard, *marks = steps[-1]
+    ask, ordinal, heard, fired, abandoned, overdue, carried = steps[-1]
     if ask.step != said.step or not steps[-1].awaits(said.persona):
         return _unheard(state, said)
-    step = Step(ask, ordinal, (*heard, Heard(facts, said)), *marks)
+    now = (*heard, Heard(facts, said))
+    step = Step(ask, ordinal, now, fired, abandoned, overdue, carried)
+    if ask.people:
+        rest = list(_answered(state, said)[5:])
     return DebateState._make((phase, facts + 1, panel, input_, (*steps[:-1], step), *rest))
+
+
+def _answered(state: DebateState, said: TurnTaken | Abstained) -> DebateState:
+    """Without what was outstanding to whoever spoke or was given up."""
+    key = (said.step, said.persona)
+    rest = tuple(one for one in state.outstanding if (one.step, one.persona) != key)
+    return state._replace(outstanding=rest)
+
+
+def _carried_over(state: DebateState, said: TurnTaken | Abstained) -> DebateState:
+    """A person's answer to an ask for which no step waits: into the step that is open, or the next."""
+    state, heard = _answered(state, said), Heard(state.facts, said)
+    if isinstance(said, TurnTaken):
+        state = state._replace(late=state.late | {(said.step, said.persona)})
+    step = state.open_step
+    if step is None:
+        return _after(state, carried=(*state.carried, heard))
+    with_it = step._replace(carried=(*step.carried, heard))
+    return _after(state, steps=(*state.steps[:-1], with_it))
 
 
 def _unheard(state: DebateState, said: TurnTaken | Abstained) -> DebateState:
     """What comes too late keeps its place; a turn that nobody asked for has none."""
+    if state.outstanding_to(said.step, said.persona) is not None:
+        return _carried_over(state, said)
     if isinstance(said, Abstained):
         return pass_over(state)
     if unasked(state, said) is not None:
@@ -199,4 +250,4 @@ def _ended(state: DebateState, **changes: Any) -> DebateState:
     steps = state.steps
     if state.open_step is not None:
         steps = (*steps[:-1], state.open_step._replace(abandoned=True))
-    return _after(state, steps=steps, armed=None, **changes)
+    return _after(state, steps=steps, outstanding=(), carried=(), **changes)

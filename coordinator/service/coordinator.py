@@ -16,17 +16,23 @@ from anyio.abc import TaskGroup
 
 from parley.bus.codec import decode
 from parley.bus.contracts.facts import Asked, Closed, Fact
-from parley.bus.errors import DecodeError, NotInstalled, ProtocolError, Unavailable
+from parley.bus.errors import DecodeError, NotInstalled, Unavailable
 from parley.bus.journal import Journal, refuse_forged
 from parley.bus.metrics import Metrics
 from parley.bus.port import Presence, Record
-from parley.bus.subjects import ASKS, CLOSED, SUBMITTED, DebateRef
+from parley.bus.subjects import CLOSED, SUBMITTED, DebateRef
 from parley.coordinator.core.misplaced import NOT_ASKED, NOT_SUBMITTED, stray_reason
 from parley.coordinator.core.protocol import PROTOCOLS, Protocol
-from parley.coordinator.core.reducer import apply, pass_over
+from parley.coordinator.core.reducer import take
 from parley.coordinator.core.state import DebateState, Phase
 from parley.coordinator.service.abstentions import abstain_for
-from parley.coordinator.service.deadlines import Deadlines, has_passed, is_neglected
+from parley.coordinator.service.deadlines import (
+    TICK_S,
+    Deadlines,
+    has_passed,
+    is_neglected,
+    next_deadline,
+)
 from parley.coordinator.service.decisions import Decisions
 from parley.coordinator.service.heartbeat import Heartbeat
 from parley.coordinator.service.metrics import count, presence
@@ -41,9 +47,6 @@ from parley.coordinator.service.tracked import News, TrackedDebate
 
 # A debate of somebody else's that shows no decision for this long after a fact is looked into.
 STALL_S = 5.0
-# How often deadlines are looked at: one passes at most this much too late. Replicas use their own
-# clocks, from when they saw the step open, so that it does not matter what the clocks show.
-TICK_S = 0.25
 # Control facts that wait for an answer at the same time; those that are offered wait for none.
 WRITES_AT_ONCE = 256
 # Debates read back from the log at the same time.
@@ -248,17 +251,10 @@ class Coordinator:
     def _take(self, news: News) -> bool:
         """Whether there is a new state to act on."""
         record, ref, tail, tracked, fact = news
-        if record.sequence <= tracked.sequence:
+        if not tracked.arrive(record, tail, self._now):
             return False
-        tracked.touched = self._now
-        if tail.startswith(ASKS):
-            tracked.see_ask(record.sequence, self._now)
-        if tracked.loading:
-            tracked.wait_for_load(record)
-            return False
-        tracked.move_to(record.sequence, tail)
         if tracked.state is not None:
-            tracked.state = self._after(tracked, tracked.state, record, fact)
+            tracked.reach(self._after(tracked, tracked.state, record, fact))
             return True
         if isinstance(fact, Closed):
             self._debates.pop(ref, None)
@@ -270,18 +266,16 @@ class Coordinator:
         """What is no fact, or has no place where it stands, counts for nothing and is put aside."""
         if fact is None:
             return state
-        try:
-            after = apply(state, fact)
-        except ProtocolError as error:
+        _, _, after, refused = take(state, fact)
+        if refused is not None:
             unknown = state.phase is Phase.UNKNOWN
-            self._quarantine.put(record, NOT_SUBMITTED if unknown else str(error))
-            return pass_over(state)
+            self._quarantine.put(record, NOT_SUBMITTED if unknown else refused)
+            return after
         reason = stray_reason(state, after, fact)
         if reason is not None:
             self._quarantine.put(record, reason)
         if isinstance(fact, Asked):
-            seen = tracked.see_ask(record.sequence, self._now)
-            tracked.deadline = seen + fact.deadline_s + TICK_S
+            self._deadlines.see_ask(tracked, after, fact, record, self._now)
         return after
 
     def _fact(
@@ -345,7 +339,8 @@ class Coordinator:
         except Exception:
             self._leave_broken(ref, tracked, state, every)
             raise
-        tracked.state = state
+        tracked.reach(state)
+        tracked.arm(next_deadline(tracked, state))
         self._settle(ref, tracked, state)
 
     def _leave_broken(
@@ -357,7 +352,7 @@ class Coordinator:
                 tracked.move_to(record.sequence, self._subjects.tail(ref, record.subject))
         closings = [one for one in records if one.subject == self._subjects.at(ref, CLOSED)]
         if not self._journal.decode_all(closings)[0]:
-            tracked.state = state
+            tracked.reach(state)
 
     def _taken_in(
         self, ref: DebateRef, tracked: TrackedDebate, state: DebateState, record: Record

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from parley.bus.contracts.facts import Fact
 from parley.bus.journal import Draft
 from parley.bus.port import Record
-from parley.bus.subjects import CONTROL, DebateRef
+from parley.bus.subjects import ASKS, CONTROL, DebateRef
 from parley.coordinator.core.state import DebateState
 
 
@@ -39,6 +39,8 @@ class TrackedDebate:
     sent: Sent | None = None
     # The last ask, and when we first saw it by our own clock.
     asked: tuple[int, float] = (0, 0.0)
+    # When people were asked, by step: told by our own clock, as the log's shows it.
+    people_asked: dict[str, float] = field(default_factory=dict)
     deadline: float | None = None
     looked_into: int = -1
 
@@ -53,9 +55,25 @@ class TrackedDebate:
         if tail.startswith(CONTROL):
             self.control = sequence
 
+    def arrive(self, record: Record, tail: str, now: float) -> bool:
+        """A record of the log; True if it is new, and is to be folded or looked at by the caller."""
+        if record.sequence <= self.sequence:
+            return False
+        self.touched = now
+        if tail.startswith(ASKS):
+            self.see_ask(record.sequence, now)
+        if self.loading:
+            self.arrived.append(record)
+            return False
+        self.move_to(record.sequence, tail)
+        return True
+
     def begin(self) -> None:
         """From its submission on, which is about to be folded."""
         self.state = DebateState()
+
+    def reach(self, state: DebateState) -> None:
+        self.state = state
 
     def let_go(self) -> DebateState | None:
         """No longer folded here; the state that it had."""
@@ -65,9 +83,6 @@ class TrackedDebate:
     def start_loading(self) -> None:
         """Until the whole log is read, what arrives is kept for later."""
         self.loading = True
-
-    def wait_for_load(self, record: Record) -> None:
-        self.arrived.append(record)
 
     def loaded(self) -> list[Record]:
         """Read anew from its first record on; what arrived meanwhile."""
@@ -107,11 +122,17 @@ class TrackedDebate:
         """The server has said what became of the write after this control sequence."""
         self.answered_after = after
 
-    def see_ask(self, sequence: int, now: float) -> float:
-        """When the latest ask was first seen: reading it back later does not begin its time anew."""
+    def see_ask(self, sequence: int, now: float) -> None:
+        """Reading the latest ask back later does not begin its time anew."""
         if sequence > self.asked[0]:
             self.asked = (sequence, now)
-        return self.asked[1]
+
+    def see_people_asked(self, step: str, when: float) -> None:
+        self.people_asked[step] = when
+
+    def arm(self, deadline: float | None) -> None:
+        """When somebody's time is up next, or a deadline that is being written is looked for again."""
+        self.deadline = deadline
 
 
 class News(NamedTuple):

@@ -7,7 +7,7 @@ the debate goes on.
 
 import math
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ import structlog
 from anyio.abc import TaskGroup
 
 from parley.bus.contracts.base import Contract
-from parley.bus.contracts.facts import CancelRequested, Fact, Status, Submitted
+from parley.bus.contracts.facts import CancelRequested, Fact, Status
 from parley.bus.contracts.panel import DebateInput, PanelBase
 from parley.bus.errors import (
     BadInput,
@@ -25,7 +25,6 @@ from parley.bus.errors import (
     DecodeError,
     NotFound,
     ParleyError,
-    ProtocolError,
 )
 from parley.bus.journal import Journal
 from parley.bus.plugins import Plugins
@@ -33,13 +32,15 @@ from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
 from parley.configs.panels import resolve
 from parley.configs.settings import Settings, load
-from parley.connection import new_id, open_journal, private_server
+from parley.connection import new_id, open_host
 from parley.coordinator.core.audit import Discrepancy, audit
 from parley.coordinator.core.protocol import PROTOCOLS, protocol_of
-from parley.coordinator.core.reducer import apply, pass_over
+from parley.coordinator.core.reducer import take
 from parley.coordinator.core.results import result_of
 from parley.coordinator.core.state import DebateState
 from parley.panel import Panel
+from parley.staff import beside, staffed
+from parley.submission import submit
 from parley.wording import Wording
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class Debate:
         state, wording = DebateState(), _wording()
         async for fact in self._follow():
             before = state
-            state = _applied(before, fact)
+            state = take(before, fact).after
             if state is not before and before.facts > after:
                 yield Event(before.facts, fact, tuple(wording.lines(fact, before, state)))
             if state.closed is not None:
@@ -125,12 +126,11 @@ class Debate:
         """The log is read by a task of the client: this generator may be left at any point."""
         send, receive = anyio.create_memory_object_stream[Sequence[Record] | ParleyError](math.inf)
         scope = anyio.CancelScope()
-        filters = self._journal.subjects.facts(self.ref.panel, self.ref.id)
 
         async def read() -> None:
             with scope, send:
                 try:
-                    await self._journal.bus.tail(filters, start=1, on=send.send_nowait)
+                    await self._journal.follow(self.ref, on=send.send_nowait)
                 except ParleyError as error:
                     send.send_nowait(error)
 
@@ -165,7 +165,7 @@ class Debate:
         with anyio.fail_after(timeout):
             state = DebateState()
             async for event in self.events():
-                state = _applied(state, event.fact)
+                state = take(state, event.fact).after
         return _result(self.ref, state)
 
     async def cancel(self, why: str = "") -> None:
@@ -211,29 +211,24 @@ class Client:
         if image is not None:
             blobs["image"] = await self._journal.bus.put_blob(image, "application/octet-stream")
         about = DebateInput(text=text, blobs=blobs)
-        if await self._journal.submissions(debate=ref.id):
-            raise BadInput(f"the id {ref.id!r} is taken")
-        try:
-            await self._journal.submit(ref, Submitted(panel=resolved, input=about))
-        except Conflict as error:
-            raise BadInput(f"the id {ref.id!r} is taken") from error
+        await submit(self._journal, ref, resolved, about, fresh=id is None)
         return Debate(self._journal, ref, self._tasks)
 
     async def debate(self, id: str) -> Debate:  # noqa: A002 - as above
         """The debate by its id, or by `panel/id`. Raises NotFound."""
         panel, _, name = id.rpartition("/")
-        found = await self._journal.submissions(panel or "*", name)
+        found = await self._journal.find(panel or "*", name)
         if not found:
             raise NotFound(f"no debate {id!r} on this server")
         if len(found) > 1:
-            named = ", ".join(str(one.ref) for one in found)
+            named = ", ".join(map(str, found))
             raise BadInput(f"{id!r} stands in several panels: {named}")
-        return Debate(self._journal, found[0].ref, self._tasks)
+        return Debate(self._journal, found[0], self._tasks)
 
     async def debates(self, panel: str = "*") -> list[Debate]:
-        """Those that the log holds, oldest first."""
-        found = await self._journal.submissions(panel)
-        return [Debate(self._journal, one.ref, self._tasks) for one in found]
+        """Those that the server holds, oldest first."""
+        found = await self._journal.find(panel)
+        return [Debate(self._journal, ref, self._tasks) for ref in found]
 
     @asynccontextmanager
     async def serve(
@@ -250,34 +245,16 @@ class Client:
         `seats` names those who are served here (all that have a function, otherwise); `brains`
         seats other brains. With `coordinator` the debates are coordinated here as well.
         """
-        from parley.agents.worker import Worker, WorkerOptions  # noqa: PLC0415 - only who serves
-        from parley.coordinator.service.coordinator import Coordinator  # noqa: PLC0415
-
         given = dict(brains or {})
         names = tuple(seats) if seats is not None else (*panel.speakers, *given)
         unknown = [one for one in names if one not in panel.speakers and one not in given]
         if unknown:
             raise BadInput(f"panel {panel.name}: nobody speaks for {', '.join(unknown)}")
         panel.resolved()
-        agent = self._settings.agent
-        options = WorkerOptions(
-            concurrency=agent.concurrency,
-            ack_wait_s=agent.ack_wait_s,
-            max_deliver=agent.max_deliver,
-            retries=agent.retries,
-            drain_s=agent.drain_s,
-        )
-        staff: list[Coordinator | Worker] = [
-            Worker(self._journal, panel.name, one, given.get(one) or panel.brain(one), options)
-            for one in dict.fromkeys(names)
+        sitting = [
+            (panel.name, one, given.get(one) or panel.brain(one)) for one in dict.fromkeys(names)
         ]
-        if coordinator:
-            staff.append(Coordinator(self._journal, f"client-{new_id()}"))
-        async with _beside() as tasks:
-            for one in staff:
-                tasks.start_soon(one.run)
-            for one in staff:
-                await one.ready.wait()
+        async with staffed(self._journal, self._settings, sitting, coordinator=coordinator):
             yield
 
     def _resolved(self, panel: Panel | PanelBase | str) -> PanelBase:
@@ -304,28 +281,9 @@ async def connect(
     Raises Unreachable for a server that does not answer.
     """
     chosen = settings or load(flags={"nats.url": url})
-    async with AsyncExitStack() as stack:
-        if not chosen.names_a_server:
-            kept = Path(store) if store is not None else None
-            chosen = await stack.enter_async_context(private_server(chosen, store=kept))
-        opened = open_journal(chosen, create=True, warn=_warn)
-        journal = await stack.enter_async_context(opened)
-        tasks = await stack.enter_async_context(_beside())
-        yield Client(journal, chosen, tasks)
-
-
-@asynccontextmanager
-async def _beside() -> AsyncIterator[TaskGroup]:
-    """Tasks that end with the context; what its body raises is raised as it is, in no group."""
-    raised: Exception | None = None
-    async with anyio.create_task_group() as tasks:
-        try:
-            yield tasks
-        except Exception as error:  # noqa: BLE001 - raised again below
-            raised = error
-        tasks.cancel_scope.cancel()
-    if raised is not None:
-        raise raised
+    kept = Path(store) if store is not None else None
+    async with open_host(chosen, warn=_warn, store=kept) as host, beside() as tasks:
+        yield Client(host.journal, host.settings, tasks)
 
 
 def _warn(differences: Iterable[str]) -> None:
@@ -335,13 +293,6 @@ def _warn(differences: Iterable[str]) -> None:
 
 def _wording() -> Wording:
     return next(iter(WORDINGS.values()), Wording())
-
-
-def _applied(state: DebateState, fact: Fact) -> DebateState:
-    try:
-        return apply(state, fact)
-    except ProtocolError:
-        return pass_over(state)
 
 
 def _result(ref: DebateRef, state: DebateState) -> Result:

@@ -7,8 +7,9 @@ A stream that exists is never changed, only compared.
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from parley.bus.embedded import embedded_server
@@ -57,6 +58,34 @@ async def private_server(
         yield settings.model_copy(update={"nats": nats})
 
 
+class Host(NamedTuple):
+    """`settings` name the server; `is_ours` says whether coordinator and agents are in here."""
+
+    journal: Journal
+    settings: Settings
+    own_server: bool
+    is_ours: bool = False
+
+
+@asynccontextmanager
+async def open_host(
+    settings: Settings,
+    *,
+    warn: Warn,
+    private: bool = False,
+    port: int | None = None,
+    store: Path | None = None,
+) -> AsyncIterator[Host]:
+    """The server that the settings name; where they name none, or for a private one, our own."""
+    own_server = private or not settings.names_a_server
+    async with AsyncExitStack() as stack:
+        if own_server:
+            server = private_server(settings, port=port, store=store)
+            settings = await stack.enter_async_context(server)
+        journal = await stack.enter_async_context(open_journal(settings, create=True, warn=warn))
+        yield Host(journal, settings, own_server)
+
+
 @asynccontextmanager
 async def open_server(settings: Settings) -> AsyncIterator[JetStreamBus]:
     """The server that the settings name, whatever there is on it."""
@@ -84,6 +113,7 @@ def layout_of(settings: Settings) -> Layout:
         prefix=nats.prefix,
         replicas=nats.replicas,
         keep_log=_keep(kept.log_days, kept.log_mib),
+        keep_archive=_keep(kept.archive_days, kept.archive_mib),
         keep_blobs=_keep(kept.blob_days, kept.blob_mib),
         keep_dead=_keep(kept.dead_days, kept.dead_mib),
         keep_purse=_keep(kept.purse_days, kept.purse_mib),

@@ -22,6 +22,7 @@ async def test_applying_a_plan_leaves_nothing_to_do(nats: NatsServer) -> None:
         plan = await bus.plan(QUEUE)
         assert [str(difference) for difference in plan] == [
             "stream PARLEY: create",
+            "stream PARLEY-ARCHIVE: create",
             "bucket OBJ_parley-blobs: create",
             "stream PARLEY-DEAD: create",
             "register PARLEY-PURSE: create",

@@ -24,7 +24,8 @@ from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef, Subjects
 from parley.configs.panels import panel_path, read_panel
 from parley.configs.settings import load
-from parley.console.runtime.system import open_journal, staffed
+from parley.console.runtime.system import open_journal
+from parley.staff import staffed
 from tests.bus.worlds import NatsServer
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -79,7 +80,7 @@ async def at_work(server: NatsServer, brain: Brain) -> AsyncIterator[None]:
     seats = [("forensic", persona) for persona in content.everybody]
     async with (
         open_journal(settings, create=False) as journal,
-        staffed(journal, settings, seats, brain),
+        staffed(journal, settings, [(*seat, brain) for seat in seats]),
     ):
         yield
 

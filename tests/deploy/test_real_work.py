@@ -17,8 +17,9 @@ from parley.bus.port import Delivery, Entry
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import load
 from parley.console.runtime.seats import as_seated
-from parley.console.runtime.system import open_journal, worker_options
+from parley.console.runtime.system import open_journal
 from parley.coordinator.service.coordinator import Coordinator
+from parley.staff import worker_options
 from tests.bus.worlds import NatsServer, until
 from tests.debates import panel
 from tests.deploy.guarded import (

@@ -21,10 +21,10 @@ from parley.bus.journal import Journal
 from parley.bus.port import Entry, Queue
 from parley.bus.subjects import DebateRef, Subjects
 from parley.configs.settings import Settings
-from parley.console.runtime.system import staffed
 from parley.console.web import limits as gate
 from parley.console.web import request_parsing as asking
 from parley.console.web import submit_api as submission
+from parley.staff import staffed
 from tests.debates import STALEMATE, panel, play
 from tests.web.client import Answer, Client
 from tests.web.site import OpenLog, site, write
@@ -39,7 +39,7 @@ ABSA = ("ate", "atsa", "validator", "epm", "tan", "cj", "judge")
 async def at_work(journal: Journal) -> AsyncIterator[Client]:
     seats = [("absa", persona) for persona in ABSA]
     async with (
-        staffed(journal, Settings(), seats, AutoBrain()),
+        staffed(journal, Settings(), [(*seat, AutoBrain()) for seat in seats]),
         site(journal) as client,
     ):
         yield client
@@ -116,7 +116,7 @@ async def test_a_manager_sits_where_a_model_speaks_for_it(log: OpenLog, there: b
     seats = [("forensic", name) for name in (*panel().roster, *(["manager"] if there else []))]
     async with (
         log() as journal,
-        staffed(journal, Settings(), seats, Impostor(STALEMATE)),
+        staffed(journal, Settings(), [(*seat, Impostor(STALEMATE)) for seat in seats]),
         site(journal) as client,
     ):
         wanted = {"panel": "forensic", "text": "a photograph", "id": "mine"}
@@ -141,7 +141,7 @@ async def test_models_are_given_time(log: OpenLog, brain, sets, deadline_s):
     seats = [("forensic", name) for name in panel().roster]
     async with (
         log() as journal,
-        staffed(journal, Settings(), seats, brain),
+        staffed(journal, Settings(), [(*seat, brain) for seat in seats]),
         site(journal) as client,
     ):
         fields = {"panel": "forensic", "id": "mine", **({"set": sets[0]} if sets else {})}

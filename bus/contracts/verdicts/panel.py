@@ -87,6 +87,8 @@ def params_in_step(params: VerdictParams, stop: tuple[StopRule, ...]) -> Verdict
 
 
 class VerdictPanel(ManagedPanel):
+    goes_on_without_people = True
+
     protocol: Literal["verdicts"] = "verdicts"
     # Gravest first: ties, colours, prompts and reports follow this order.
     labels: tuple[PanelLabel, ...] = ()

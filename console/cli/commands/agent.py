@@ -16,7 +16,8 @@ from parley.console.operations.health import probed
 from parley.console.runtime.brains import BrainChoice, open_brain, parse_brain
 from parley.console.runtime.plan import panels_of
 from parley.console.runtime.signals import serve
-from parley.console.runtime.system import Seats, agents, open_journal, run_async
+from parley.console.runtime.system import Seats, open_journal, run_async
+from parley.staff import workers
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -81,10 +82,10 @@ async def _speak(settings: Settings, seats: Seats, choice: BrainChoice, stop: an
         open_journal(settings, create=True) as journal,
         open_brain(choice, settings, panels, seats, journal) as brain,
     ):
-        workers = agents(journal, settings, seats, brain)
+        staff = workers(journal, settings, [(*seat, brain) for seat in seats])
         async with (
-            probed(settings.health, journal.bus, workers, stop),
+            probed(settings.health, journal.bus, staff, stop),
             anyio.create_task_group() as tasks,
         ):
-            for worker in workers:
+            for worker in staff:
                 tasks.start_soon(worker.run, stop)

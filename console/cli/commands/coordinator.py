@@ -8,8 +8,9 @@ from parley.console.cli import logs
 from parley.console.cli.options import Config, Nats, example
 from parley.console.operations.health import probed
 from parley.console.runtime.signals import serve
-from parley.console.runtime.system import coordinator_name, open_journal, run_async
+from parley.console.runtime.system import open_journal, run_async
 from parley.coordinator.service.coordinator import Coordinator
+from parley.staff import coordinator_name
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

@@ -14,23 +14,25 @@ from parley.configs.files import read_mapping
 from parley.configs.mistakes import explain
 from parley.configs.panels import BUILT_IN
 from parley.configs.settings import Settings, load
-from parley.connection import new_id
+from parley.connection import Host, new_id, open_host
 from parley.console.archive.logs import log_of
+from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import example
 from parley.console.cli.output import print_line
 from parley.console.runtime.brains import AUTO, BrainChoice
 from parley.console.runtime.follow import follow_to_the_end
-from parley.console.runtime.host import Host, at_work, open_host
+from parley.console.runtime.host import at_work
 from parley.console.runtime.inputs import Material, upload
 from parley.console.runtime.plan import Wishes, read_script, scripted_panel, wished_panel
-from parley.console.runtime.submit import panel_for, submit_one
+from parley.console.runtime.submit import panel_for
 from parley.console.runtime.system import run_async
 from parley.console.terminal.views import view_for
 from parley.console.transcript.presentation import presentation_of
 from parley.console.transcript.words import tell_outcome
 from parley.coordinator.core.audit import audit
 from parley.coordinator.core.state import DebateState
+from parley.submission import submit
 
 DEMO = BUILT_IN.with_name("demo")
 
@@ -87,7 +89,7 @@ async def _show(settings: Settings, tour: Tour, out: Path) -> None:
     print_line("Four forensic agents look at a picture, each with a method of its own.")
     print_line("They say what they think, challenge each other, and may change their minds.")
     print_line("Then reviews are read aspect by aspect, and three correctors argue about them.")
-    async with open_host(settings, private=True) as host:
+    async with open_host(settings, warn=warn, private=True) as host:
         for number, wanted in enumerate(tour.debates, start=1):
             stop = wanted.possible
             print_line("")
@@ -124,7 +126,7 @@ async def _debate(host: Host, stop: Stop) -> list[str]:
     async with at_work(host, BrainChoice(AUTO), (panel,)):
         start = await journal.bus.last_sequence() + 1
         about = await upload(journal.bus, Material(text=stop.about), script)
-        await submit_one(journal, ref, panel, about)
+        await submit(journal, ref, panel, about, fresh=True)
         with view_for(several=False) as view:
             states = await follow_to_the_end(journal, [ref], view, start=start)
     checked = audit((await log_of(journal, ref)).facts)

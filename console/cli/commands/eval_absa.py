@@ -11,17 +11,19 @@ from parley.bus.contracts.absa.findings import Overridden
 from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.errors import BadInput
 from parley.configs.settings import Settings, load
-from parley.connection import private_server
+from parley.connection import open_host
 from parley.console.batch.pure import Speed, Stopwatch, cores, played, sentences_per_s
 from parley.console.batch.runner import Job, debate_all
 from parley.console.batch.scores import Ledger, Score, Tuple, lines, placed
+from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Json, PanelName, ProtocolName, Sets, example, with_protocol
 from parley.console.cli.output import print_line
-from parley.console.runtime.brains import AUTO, BrainChoice, make_brain
+from parley.console.runtime.brains import AUTO, BrainChoice
+from parley.console.runtime.host import at_work
 from parley.console.runtime.plan import Wishes, wished_panel
 from parley.console.runtime.submit import panel_for
-from parley.console.runtime.system import open_journal, run_async, staffed
+from parley.console.runtime.system import run_async
 from parley.console.terminal.progress import progress_of
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.absa.sample import Reading
@@ -145,13 +147,13 @@ async def _over_bus(settings: Settings, panel: AbsaPanel, sentences: list[GoldSe
         Job(index, panel_for(panel, one.text, None), one.text)
         for index, one in enumerate(sentences)
     ]
-    seats = [(panel.name, persona) for persona in panel.roster]
     async with (
-        private_server(settings) as private,
-        open_journal(private, create=True) as journal,
-        staffed(journal, private, seats, make_brain(BrainChoice(AUTO))),
+        open_host(settings, warn=warn, private=True) as host,
+        at_work(host, BrainChoice(AUTO), (panel,)),
     ):
         with progress_of("over the bus", len(jobs)) as step:
             began = time.perf_counter()
-            await debate_all(journal, jobs, lambda _job, _debated: step(), at_once=64, script=None)
+            await debate_all(
+                host.journal, jobs, lambda _job, _debated: step(), at_once=64, script=None
+            )
             return len(jobs) / (time.perf_counter() - began)

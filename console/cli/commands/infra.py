@@ -20,7 +20,8 @@ from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Nats, Panels, example
 from parley.console.cli.output import print_line
 from parley.console.runtime.retention import refuse_short_log
-from parley.console.runtime.system import Seats, run_async, worker_options
+from parley.console.runtime.system import Seats, run_async
+from parley.staff import worker_options
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, help="Make what Parley needs on a NATS server."

@@ -56,7 +56,10 @@ def list_(
 async def _list(settings: Settings) -> list[Listed]:
     async with open_journal(settings, create=False) as journal:
         subjects = journal.subjects
-        submitted = {one.ref: one for one in await journal.submissions()}
+        entries, _ = journal.decode_all(await journal.bus.read(subjects.submissions()))
+        submitted: dict[DebateRef, Logged] = {}
+        for entry in entries:
+            submitted.setdefault(entry.ref, entry)
         closed = await _first(journal, subjects.closings(), submitted)
         found = await _outcomes(journal, submitted)
     listed = []

@@ -1,6 +1,5 @@
 import typer
 
-from parley.bus.errors import ProtocolError
 from parley.configs.settings import load
 from parley.console.archive.logs import logs_of
 from parley.console.cli.exits import warn
@@ -8,9 +7,8 @@ from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, IdOrFile, Json, Nats, example
 from parley.console.cli.output import model_line, print_line
 from parley.console.transcript.words import tell
-from parley.coordinator.core.reducer import apply, pass_over
+from parley.coordinator.core.reducer import walk
 from parley.coordinator.core.results import result_of
-from parley.coordinator.core.state import DebateState
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -28,19 +26,13 @@ def replay(
     settings = load(config, {"nats.url": nats})
     for log in logs_of(settings, source):
         warn(log.broken)
-        state = DebateState()
         if not as_json:
             print_line(f"debate {log.ref}")
-        for fact in log.facts:
-            try:
-                after = apply(state, fact)
-            except ProtocolError as error:
-                warn([f"{fact.type} is left out: {error}"])
-                state = pass_over(state)
-                continue
-            if not as_json:
-                for line in tell(fact, state, after):
+        for fact, before, after, refused in walk(log.facts):
+            if refused is not None:
+                warn([f"{fact.type} is left out: {refused}"])
+            elif not as_json:
+                for line in tell(fact, before, after):
                     print_line(line)
-            state = after
         if as_json:
-            print_line(model_line(result_of(log.ref, state)))
+            print_line(model_line(result_of(log.ref, log.state)))

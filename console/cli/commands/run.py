@@ -49,7 +49,7 @@ from parley.console.runtime.submit import (
     check_thinkable,
     for_those_seated,
     plan,
-    submit,
+    submit_all,
 )
 from parley.console.runtime.system import run_async
 from parley.console.terminal.views import Silence, view_for
@@ -167,7 +167,7 @@ async def run_here(
         else:
             wanted = await for_those_seated(journal, wanted)
         start = await journal.bus.last_sequence() + 1
-        await submit(journal, wanted)
+        await submit_all(journal, wanted)
         with nullcontext(Silence()) if as_json else view_for(several=several) as view:
             return await follow_to_the_end(journal, wanted.refs, view, start=start)
 

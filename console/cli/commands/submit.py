@@ -33,9 +33,7 @@ from parley.console.images.files import debates_images, usable_photos
 from parley.console.runtime.brains import parse_brain
 from parley.console.runtime.budgets import limits_of
 from parley.console.runtime.plan import Wishes, wished_panel
-from parley.console.runtime.retention import log_kept_s, refuse_long_debates
-from parley.console.runtime.submit import Plan, for_those_seated, plan
-from parley.console.runtime.submit import submit as submit_all
+from parley.console.runtime.submit import Plan, for_those_seated, plan, submit_all
 from parley.console.runtime.system import open_journal, run_async
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -87,7 +85,6 @@ def submit(
     limits = limits_of(budget, total_budget, new_id())
     wanted = plan(panel, inputs or (), choice, wishes, given_id, limits)
     warn(wanted.warnings)
-    refuse_long_debates(log_kept_s(settings), wanted.panels)
     run_async(lambda: _submit(settings, wanted))
     for ref in wanted.refs:
         print_line(json.dumps({"debate_id": ref.id, "panel": ref.panel}) if as_json else ref.id)

@@ -7,13 +7,14 @@ import typer
 
 from parley.configs.panels import panel_paths, read_panel
 from parley.configs.settings import Settings, load
+from parley.connection import open_host
 from parley.console.cli import logs
 from parley.console.cli.exits import warn
 from parley.console.cli.options import Brain, Config, NatsOrPrivate, Panels, example
 from parley.console.cli.output import print_line
 from parley.console.operations.health import probed
 from parley.console.runtime.brains import BrainChoice, parse_brain
-from parley.console.runtime.host import at_work, open_host
+from parley.console.runtime.host import at_work
 from parley.console.runtime.plan import panels_of
 from parley.console.runtime.signals import serve
 from parley.console.runtime.system import Seats, run_async
@@ -72,7 +73,9 @@ async def _up(
 ) -> None:
     store = settings.embedded.store or DEFAULT_STORE
     async with AsyncExitStack() as stack:
-        host = await stack.enter_async_context(open_host(settings, port=port, store=store))
+        host = await stack.enter_async_context(
+            open_host(settings, warn=warn, port=port, store=store)
+        )
         journal, settings, own_server, _ = host
         panels = panels_of(seats, settings.panels)
         staff = await stack.enter_async_context(at_work(host, choice, panels, seats))

@@ -90,7 +90,7 @@ def costs(state: DebateState) -> Costs:
     """By persona, those who spoke, in the order of the roster, the manager last."""
     used: dict[str, list[TurnTaken]] = {name: [] for name in state.running_panel.everybody}
     for step in state.steps:
-        for heard in step.heard:
+        for heard in step.contributions:
             if isinstance(heard.said, TurnTaken):
                 used.setdefault(heard.said.persona, []).append(heard.said)
     total, ending = usage_of(state), ending_of(state)

@@ -142,7 +142,8 @@ def _with_round(
 ) -> Board:
     latest = dict(before.latest)
     number, said = len(before.history), []
-    for heard in step.heard:
+    contributions = step.contributions
+    for heard in contributions:
         agent = heard.said.persona
         after = stand_after(latest.get(agent), heard, verdicts)
         if after is not None:
@@ -153,7 +154,7 @@ def _with_round(
         standing=standing,
         history=(*before.history, tuple([stand.position for stand in standing])),
         said=(*before.said, *said),
-        heard=(*before.heard, tuple([heard.ordinal for heard in step.heard])),
+        heard=(*before.heard, tuple([heard.ordinal for heard in contributions])),
         latest=latest,
     )
 

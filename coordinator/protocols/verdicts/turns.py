@@ -35,7 +35,7 @@ def turns_of(state: DebateState) -> tuple[DebateTurn, ...]:
     standing: dict[str, Stand] = {}
     turns = []
     for number, step in enumerate(finished_rounds(state)):
-        for heard in step.heard:
+        for heard in step.contributions:
             before = standing.get(heard.said.persona)
             after = stand_after(before, heard, verdicts) or before
             if after is not None:

@@ -128,3 +128,17 @@ def test_the_settings_may_name_the_directory_of_panels(parley: Call, tmp_path: P
     (tmp_path / "s.yaml").write_text("panel: own\nrounds: [{me: [go, .9]}]")
     assert "own" in parley("panels").out
     assert json.loads(parley("simulate", "s.yaml", "--json").out)["panel"] == "own"
+
+
+@pytest.mark.parametrize(
+    ("given", "least"), [("blob_days: 100", "181"), ("archive_days: null", "none")]
+)
+def test_blobs_are_kept_for_as_long_as_what_refers_to_them(
+    parley: Call, tmp_path: Path, given: str, least: str
+) -> None:
+    (tmp_path / "parley.yaml").write_text(f"retention: {{{given}}}")
+    called = parley("config", "check")
+    assert called.code == 2
+    assert f"set it to {least}, or less archive_days" in called.err
+    (tmp_path / "parley.yaml").write_text(f"retention: {{{given}}}\narchive: {{after: 0}}")
+    assert parley("config", "check").code == 0

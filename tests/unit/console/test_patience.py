@@ -14,7 +14,8 @@ from PIL import Image
 from parley.agents.registry import AutoBrain
 from parley.configs.panels import resolve
 from parley.configs.settings import load
-from parley.console.runtime.system import open_journal, staffed
+from parley.console.runtime.system import open_journal
+from parley.staff import staffed
 from tests.bus.worlds import NatsServer
 from tests.unit.console.calling import Call
 
@@ -43,7 +44,7 @@ def at_work(url: str, brain: AutoBrain) -> Iterator[None]:
     async def work() -> None:
         async with (
             open_journal(settings, create=True) as journal,
-            staffed(journal, settings, seats, brain),
+            staffed(journal, settings, [(*seat, brain) for seat in seats]),
         ):
             up.set()
             await asyncio.to_thread(down.wait)

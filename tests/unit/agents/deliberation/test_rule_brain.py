@@ -66,7 +66,8 @@ def test_the_library_is_deliberated_to_an_explained_result():
     compared = [[one.name for one in each.details.checks] for each in result.declarations]
     asked = [place for place, names in enumerate(compared, 1) if "decision_sensitivity" in names]
     assert asked == [7, 10]
-    assert (sensitivities[6], sensitivities[9]) == (Sensitivity.MEDIUM, Sensitivity.LOW)
+    found = [one.termination_rationale.decision_sensitivity for one in result.declarations]
+    assert (found[6], found[9]) == (Sensitivity.MEDIUM, Sensitivity.LOW)
     for words in ("scores 0.55 by 8 criteria", "yearly cost +0.07", "Not weighed: energy use"):
         assert words in result.rationale
     assert "no model was asked" in result.rationale

@@ -35,7 +35,7 @@ from parley.bus.virtual import VirtualTimeLoop
 from parley.coordinator.core.audit import audit
 from parley.coordinator.core.policy import decide
 from parley.coordinator.core.protocol import PROTOCOLS
-from parley.coordinator.core.reducer import apply, fold
+from parley.coordinator.core.reducer import Walked, fold, take
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts import flow as verdicts
 from parley.coordinator.service.coordinator import Coordinator
@@ -505,10 +505,10 @@ def test_what_cannot_be_read_back_closes_its_debate_once_and_no_other(
 ) -> None:
     """By a coordinator that starts: the log holds a fact that its reducer cannot take."""
 
-    def choosy(state: DebateState, fact: Fact) -> DebateState:
+    def choosy(state: DebateState, fact: Fact) -> Walked:
         if isinstance(fact, TurnTaken) and fact.brain == "poison":
             raise RuntimeError(fact.brain)
-        return apply(state, fact)
+        return take(state, fact)
 
     async def main() -> None:
         async with open_memory_server() as server:
@@ -524,7 +524,7 @@ def test_what_cannot_be_read_back_closes_its_debate_once_and_no_other(
                 await journal.speak(REF, poison)
                 await anyio.sleep(60 if closed else 1)
                 tasks.cancel_scope.cancel()
-            monkeypatch.setattr("parley.coordinator.service.coordinator.apply", choosy)
+            monkeypatch.setattr("parley.coordinator.service.coordinator.take", choosy)
             async with anyio.create_task_group() as tasks:
                 after = Coordinator(Journal(server.client(), Subjects()), "c1")
                 tasks.start_soon(after.run)

@@ -13,7 +13,8 @@ from parley.bus.port import Entry, Link
 from parley.bus.subjects import CLOSED, Subjects
 from parley.coordinator.core.protocol import PROTOCOLS
 from parley.coordinator.core.reducer import fold
-from parley.coordinator.service.coordinator import TICK_S, Coordinator
+from parley.coordinator.service.coordinator import Coordinator
+from parley.coordinator.service.deadlines import TICK_S
 from parley.coordinator.service.decisions import DOUBT_S, Decisions
 from parley.coordinator.service.metrics import CONTROL_FACTS
 from parley.coordinator.service.tracked import TrackedDebate

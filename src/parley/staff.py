@@ -1,0 +1,88 @@
+"""Coordinators and agents at work inside this process, as the settings want them."""
+
+import os
+import secrets
+import socket
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio.abc import TaskGroup
+
+from parley.bus.journal import Journal
+from parley.configs.settings import Settings
+
+if TYPE_CHECKING:
+    # Imported where they are made: a client needs neither, and an agent no coordinator, whose
+    # rules take long to import.
+    from parley.agents.brain import Brain
+    from parley.agents.worker import Worker, WorkerOptions
+    from parley.coordinator.service.coordinator import Coordinator
+
+
+@asynccontextmanager
+async def staffed(
+    journal: Journal,
+    settings: Settings,
+    seats: "Iterable[tuple[str, str, Brain]]",
+    *,
+    coordinator: bool = True,
+) -> "AsyncIterator[Sequence[Coordinator | Worker]]":
+    """With an agent for each (panel, persona, brain) at work, ready before the body runs."""
+    staff: list[Coordinator | Worker] = list(workers(journal, settings, seats))
+    if coordinator:
+        staff.append(_coordinator(journal, settings))
+    async with beside() as tasks:
+        for one in staff:
+            tasks.start_soon(one.run)
+        for one in staff:
+            await one.ready.wait()
+        yield staff
+
+
+def _coordinator(journal: Journal, settings: Settings) -> "Coordinator":
+    from parley.coordinator.service.coordinator import Coordinator  # noqa: PLC0415
+
+    return Coordinator(journal, coordinator_name(settings))
+
+
+def workers(
+    journal: Journal, settings: Settings, seats: "Iterable[tuple[str, str, Brain]]"
+) -> "list[Worker]":
+    from parley.agents.worker import Worker  # noqa: PLC0415
+
+    options = worker_options(settings)
+    return [Worker(journal, panel, persona, brain, options) for panel, persona, brain in seats]
+
+
+def worker_options(settings: Settings) -> "WorkerOptions":
+    from parley.agents.worker import WorkerOptions  # noqa: PLC0415
+
+    agent = settings.agent
+    return WorkerOptions(
+        concurrency=agent.concurrency,
+        ack_wait_s=agent.ack_wait_s,
+        max_deliver=agent.max_deliver,
+        retries=agent.retries,
+        drain_s=agent.drain_s,
+    )
+
+
+def coordinator_name(settings: Settings) -> str:
+    unique = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(2)}"
+    return settings.coordinator.name or unique
+
+
+@asynccontextmanager
+async def beside() -> AsyncIterator[TaskGroup]:
+    """Tasks that end with the context; what its body raises is raised as it is, in no group."""
+    raised: Exception | None = None
+    async with anyio.create_task_group() as tasks:
+        try:
+            yield tasks
+        except Exception as error:  # noqa: BLE001 - raised again below
+            raised = error
+        tasks.cancel_scope.cancel()
+    if raised is not None:
+        raise raised

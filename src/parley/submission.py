@@ -1,0 +1,47 @@
+"""The one way in which a debate gets into the log."""
+
+from collections.abc import Iterable, Iterator
+
+from parley.bus.contracts.facts import Submitted
+from parley.bus.contracts.panel import DebateInput, Panel
+from parley.bus.errors import BadInput, Conflict
+from parley.bus.jetstream.bus import JetStreamBus
+from parley.bus.journal import Journal
+from parley.bus.subjects import DebateRef
+from parley.coordinator.core.protocol import longest_s
+
+DAY_S = 86_400
+
+
+async def submit(
+    journal: Journal, ref: DebateRef, panel: Panel, about: DebateInput, *, fresh: bool = False
+) -> None:
+    """
+    An id stands for one debate, whatever its panel; one that was just made here is `fresh`.
+
+    Raises BadInput for an id that is taken, and for a debate that would outlive its log.
+    """
+    kept_s = journal.bus.layout.keep_log.age_s if isinstance(journal.bus, JetStreamBus) else 0.0
+    refuse(outlived(kept_s, panel))
+    if not fresh and await journal.find(debate=ref.id):
+        raise BadInput(f"the id {ref.id!r} is taken")
+    try:
+        await journal.submit(ref, Submitted(panel=panel, input=about))
+    except Conflict as error:
+        raise BadInput(f"the id {ref.id!r} is taken") from error
+
+
+def outlived(kept_s: float, panel: Panel) -> Iterator[str]:
+    """Why the first facts of a debate could be gone before its last; 0 s keeps them for ever."""
+    lasts_s = longest_s(panel)
+    if 0 < kept_s < lasts_s:
+        yield (
+            f"retention.log_days: {kept_s / DAY_S:g} days ({kept_s:g} s) are less than a debate of"
+            f" {panel.name} may last ({lasts_s:g} s): it would lose its beginning while it is open"
+        )
+
+
+def refuse(mistakes: Iterable[str]) -> None:
+    lines = list(mistakes)
+    if lines:
+        raise BadInput("\n".join(lines))
