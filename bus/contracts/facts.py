@@ -88,7 +88,7 @@ class FactBase(Contract):
     version: Literal[1] = 1
 
 
-def _is_empty(value: tuple[object, ...]) -> bool:
+def _is_empty(value: object) -> bool:
     return not value
 
 
@@ -111,10 +111,6 @@ class CancelRequested(FactBase):
 
 def _is_nothing(usage: Usage) -> bool:
     return usage is NOTHING_USED or usage == NOTHING_USED
-
-
-def _is_empty(value: object) -> bool:
-    return not value
 
 
 class TurnTaken(FactBase):

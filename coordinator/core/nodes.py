@@ -36,7 +36,7 @@ def with_declared_step(fact: ControlFact, state: DebateState, protocol: Protocol
 def _was_followed(state: DebateState, step: Step) -> bool:
     if step.abandoned or not step.is_over or not step.heard:
         return True
-    ended = max([heard.ordinal for heard in step.heard])
+    ended = step.contributions[-1].ordinal
     later = (state.terminated, *state.findings.values())
     return any(one is not None and one.decided_at > ended for one in later)
 

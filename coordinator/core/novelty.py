@@ -67,7 +67,7 @@ def _known(steps: Sequence[Step]) -> frozenset[str]:
     unread: list[Step] = []
     known = NO_WORDS
     for step in reversed(steps):
-        found = _KNOWN.kept(step.heard) if step.heard else None
+        found = _KNOWN.kept(step.heard, step.carried) if step.heard else None
         if found is not None:
             known = found
             break
@@ -75,14 +75,14 @@ def _known(steps: Sequence[Step]) -> frozenset[str]:
     for step in reversed(unread):
         known = known.union(*_points(step))
         if step.heard:
-            _KNOWN.keep((step.heard,), known)
+            _KNOWN.keep((step.heard, step.carried), known)
     return known
 
 
 def _points(step: Step) -> list[frozenset[str]]:
     found = [
         _keywords(point[:LONGEST_POINT])
-        for _, said in step.heard
+        for _, said in step.contributions
         if isinstance(said, TurnTaken)
         for point in islice(said.content.points(), MOST_POINTS)
     ]
