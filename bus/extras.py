@@ -18,8 +18,8 @@ class MissingPackage(BadInput):
 
 
 def how_to_install(name: str) -> str:
-    """Parley is on no index: it is installed from where its source is."""
-    return f"pip install '.[{name}]' in Parley's source folder"
+    """Works for a wheel and for a source folder: what is installed names what its extras need."""
+    return f"pip install 'parley-debate[{name}]'"
 
 
 @contextmanager

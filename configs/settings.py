@@ -10,7 +10,7 @@ Every mistake in all of them is reported at once.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import (
     AfterValidator,
@@ -231,8 +231,8 @@ class WebSettings(Block):
 class LogSettings(Block):
     """What processes write to stderr."""
 
-    # The least severe event that is written.
-    level: Literal["debug", "info", "warning", "error"] = "info"
+    # The least severe event that is written; `auto` is warning for `parley up`, else info.
+    level: Literal["auto", "debug", "info", "warning", "error"] = "auto"
     # `auto` writes for people on a terminal and JSON everywhere else.
     format: Literal["auto", "json", "console"] = "auto"
 
@@ -297,23 +297,39 @@ def load(file: Path | None = None, flags: Mapping[str, object] | None = None) ->
 
     Raises BadInput with one line `where: key: problem` for each mistake.
     """
-    path = file or (DEFAULT_FILE if DEFAULT_FILE.is_file() else None)
-    from_flags = _nested({key: value for key, value in (flags or {}).items() if value is not None})
-    from_env = _environment()
-    from_file = read_mapping(path) if path is not None else {}
-    ours = _laid_over(from_file, from_env, from_flags)
-
-    def origin(place: Place) -> str:
-        if _holds(from_flags, place):
-            return "command line"
-        if _holds(from_env, place):
-            return ENV_PREFIX + ENV_DELIMITER.join(map(str, place)).upper()
-        return str(path) if path is not None else "settings"
-
+    sources = read_sources(file, flags)
+    ours = _laid_over(sources.file, sources.environment, sources.flags)
+    elsewhere = str(sources.path) if sources.path is not None else "settings"
     try:
         return Settings.model_validate(_laid_over(_behind(ours), ours))
     except ValidationError as error:
-        raise BadInput("\n".join(explain(error, Settings, origin))) from error
+        where = explain(error, Settings, lambda place: sources.origin(place) or elsewhere)
+        raise BadInput("\n".join(where)) from error
+
+
+class Sources(NamedTuple):
+    """Where values come from: flags win over variables, variables over the file at `path`."""
+
+    flags: Mapping[str, object]
+    environment: Mapping[str, object]
+    file: Mapping[str, object]
+    path: Path | None
+
+    def origin(self, place: Place) -> str | None:
+        """Who says what stands at this place; None where nobody does."""
+        if _holds(self.flags, place):
+            return "command line"
+        if _holds(self.environment, place):
+            return ENV_PREFIX + ENV_DELIMITER.join(map(str, place)).upper()
+        return str(self.path) if _holds(self.file, place) else None
+
+
+def read_sources(file: Path | None = None, flags: Mapping[str, object] | None = None) -> Sources:
+    path = file or (DEFAULT_FILE if DEFAULT_FILE.is_file() else None)
+    given = {key: value for key, value in (flags or {}).items() if value is not None}
+    return Sources(
+        _nested(given), _environment(), read_mapping(path) if path is not None else {}, path
+    )
 
 
 def _behind(ours: Mapping[str, object]) -> dict[str, object]:

@@ -51,6 +51,16 @@ Real = Annotated[float, Field(ge=-MOST, le=MOST)]
 # Thirty years.
 Seconds = Annotated[float, Field(ge=0, le=10**9)]
 
+# A name that people give to something: one line of a list.
+LONGEST_TOPIC = 200
+Topic = Annotated[str, StringConstraints(max_length=LONGEST_TOPIC)]
+
+
+def is_empty(value: object) -> bool:
+    """For `exclude_if`: older facts keep their bytes where a newer field says nothing."""
+    return not value
+
+
 # Free text somebody wrote; the bound keeps a fact far below the server's payload limit.
 Text = Annotated[str, StringConstraints(max_length=20_000)]
 

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from parley.bus.contracts.base import BlobRef, Contract, Token, is_absent
+from parley.bus.contracts.base import BlobRef, Contract, Token, Topic, is_absent, is_empty
 from parley.bus.contracts.budget import BatchBudget, Budget
 from parley.bus.contracts.registry import Registered
 
@@ -22,6 +22,9 @@ def _is_false(value: object) -> bool:
 
 def _is_true(value: object) -> bool:
     return value is True
+
+
+MOST_LABELS = 32
 
 
 class Persona(Contract):
@@ -137,3 +140,7 @@ class DebateInput(Contract):
 
     text: Annotated[str, Field(max_length=200_000)] = ""
     blobs: dict[Token, BlobRef] = {}
+    # What people call it, such as a file's name; empty where the text says it.
+    topic: Annotated[Topic, Field(exclude_if=is_empty)] = ""
+    # Whatever the submitter wants to find it by.
+    labels: Annotated[dict[Token, Topic], Field(max_length=MOST_LABELS, exclude_if=is_empty)] = {}

@@ -94,8 +94,8 @@ class Connection:
         await self.close()
         reason = str(self._failure or "") or "no answer"
         raise Unreachable(
-            f"no NATS server answers at {self.server} ({reason}); start one there, "
-            "or give no address to use a private one"
+            f"no NATS server answers at {self.server} ({reason}): "
+            "`parley up` starts one on this machine, --nats names another"
         ) from self._failure
 
     async def close(self) -> None:

@@ -53,11 +53,11 @@ def code_of(error: ParleyError) -> int:
 
 def complain(message: str) -> None:
     """On stderr, one line for each line of the message."""
-    for line in _without_logins(clean(message)).splitlines():
+    for line in without_logins(clean(message)).splitlines():
         print(f"parley: {line}", file=sys.stderr)
 
 
-def _without_logins(text: str) -> str:
+def without_logins(text: str) -> str:
     return _LOGIN.sub("…@", text)
 
 
@@ -87,7 +87,7 @@ class Ending:
         except (ParleyError, BaseExceptionGroup) as error:
             return self._after(error)
         except (KeyboardInterrupt, typer.Abort):
-            return INTERRUPTED
+            return _interrupted()
         except BrokenPipeError:
             _silence_stdout()
             return FAILED
@@ -96,7 +96,7 @@ class Ending:
     def _after(self, error: ParleyError | BaseExceptionGroup[BaseException]) -> int:
         leaves = list(_leaves(error))
         if any(isinstance(leaf, KeyboardInterrupt) for leaf in leaves):
-            return INTERRUPTED
+            return _interrupted()
         if any(isinstance(leaf, BrokenPipeError) for leaf in leaves):
             _silence_stdout()
             return FAILED
@@ -104,10 +104,15 @@ class Ending:
         if len(expected) < len(leaves):
             raise error
         if self.verbose:
-            print(_without_logins("".join(_traced(error))), end="", file=sys.stderr)
+            print(without_logins("".join(_traced(error))), end="", file=sys.stderr)
         for message in dict.fromkeys(str(leaf) or type(leaf).__name__ for leaf in expected):
             complain(message)
         return max(map(code_of, expected))
+
+
+def _interrupted() -> int:
+    complain("interrupted")
+    return INTERRUPTED
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

@@ -7,7 +7,7 @@ from typing import Literal
 import structlog
 import structlog.tracebacks
 
-Level = Literal["debug", "info", "warning", "error"]
+Level = Literal["auto", "debug", "info", "warning", "error"]
 Format = Literal["auto", "json", "console"]
 
 
@@ -17,7 +17,9 @@ _TRACEBACKS = structlog.processors.ExceptionRenderer(
 )
 
 
-def configure(level: Level, shape: Format = "auto") -> None:
+def configure(level: Level, shape: Format = "auto", *, auto: str = "info") -> None:
+    """`auto` is the level where the settings leave it open."""
+    least = auto if level == "auto" else level
     readable = shape == "console" or (shape == "auto" and sys.stderr.isatty())
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -35,7 +37,7 @@ def configure(level: Level, shape: Format = "auto") -> None:
     )
     structlog.configure(
         processors=[*shared, *ending],
-        wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
+        wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, least.upper())),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
 

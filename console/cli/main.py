@@ -66,7 +66,7 @@ class Commands(LazyGroup):
         "Set it up": {
             "panels": Lazy(f"{_AT}.panels", "List the panels, or show one."),
             "new": Lazy(f"{_AT}.new", "Write a panel of your own to start from."),
-            "config": Lazy(f"{_AT}.config", "Check settings, panels and scripts."),
+            "config": Lazy(f"{_AT}.config", "Show and check settings, panels and scripts."),
             "prompts": Lazy(f"{_AT}.prompts", "Show what language models are told."),
             "models": Lazy(f"{_AT}.models", "Run a small language model on this machine."),
             "schema": Lazy(f"{_AT}.schema", "Print the schema of everything on the bus."),

@@ -88,6 +88,14 @@ TotalLimits = Annotated[
         "--total-budget", metavar="K=V,…", help="What all debates of this call may use together."
     ),
 ]
+Topic = Annotated[
+    str | None,
+    typer.Option("--topic", help="What to call the debate; the file's name otherwise."),
+]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option("--label", metavar="K=V", help="Something to find the debate by; repeatable."),
+]
 Id = Annotated[str | None, typer.Option("--id", help="The debate's id; made up otherwise.")]
 DebateId = Annotated[str, typer.Argument(metavar="ID", help="The debate, as id or panel/id.")]
 IdOrFile = Annotated[

@@ -1,8 +1,20 @@
-"""Results for machines: one JSON object on one line of stdout."""
+"""What goes to stdout: lines for people, and for machines one JSON object a line."""
 
+import os
+import shutil
 import sys
+from pathlib import Path
 
 from pydantic import BaseModel
+
+
+def own_command() -> str:
+    """What to type to call Parley again: `parley` only where the shell would find it."""
+    called = Path(sys.argv[0])
+    found = shutil.which("parley")
+    if called.name != "parley" or (found is not None and Path(found).samefile(called)):
+        return "parley"
+    return os.path.relpath(called)
 
 
 def model_line(model: BaseModel) -> str:

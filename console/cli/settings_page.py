@@ -63,6 +63,33 @@ def page() -> str:
     return "\n".join([_HEAD, *tables])
 
 
+def sample() -> str:
+    """A settings file that changes nothing: every setting with its default, as a comment."""
+    lines = ["# Settings of Parley: take away the # of what you want to change."]
+    abouts = {name: inspect.getdoc(block) or "" for name, block in _blocks(Settings)}
+    open_blocks: list[str] = []
+    for one in all_settings():
+        *blocks, name = one.key.split(".")
+        if blocks[:1] != open_blocks[:1]:
+            about = " ".join(abouts.get(blocks[0], "").split()) if blocks else ""
+            lines += ["", f"# # {about}"] if about else [""]
+        for depth, block in enumerate(blocks):
+            if open_blocks[: depth + 1] != blocks[: depth + 1]:
+                lines.append(f"# {'  ' * depth}{block}:")
+        open_blocks = blocks
+        value = "null" if one.default == "none" else one.default.strip("`")
+        indent = "  " * len(blocks)
+        lines.append(f"# {indent}# {one.meaning} ({one.kind.replace('`', '')})")
+        lines.append(f"# {indent}{name}: {value}")
+    return "\n".join(lines)
+
+
+def all_settings() -> list[Setting]:
+    """In the order of the page."""
+    inside = [one for name, block in _blocks(Settings) for one in settings_of(block, f"{name}.")]
+    return inside + [one for one in settings_of(Settings) if "." not in one.key]
+
+
 def settings_of(model: type[BaseModel], head: str = "") -> Iterator[Setting]:
     """Fields that hold a block are followed into it, but for the blocks of Settings itself."""
     schema = model.model_json_schema()

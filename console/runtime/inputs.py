@@ -3,17 +3,19 @@
 import mimetypes
 import re
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parley.agents.deliberation.question import QUESTION_BLOB
 from parley.agents.files import check_file_size
 from parley.agents.script import SCRIPT_BLOB
-from parley.bus.contracts.panel import DebateInput
+from parley.bus.contracts.base import LONGEST_TOPIC
+from parley.bus.contracts.panel import MOST_LABELS, DebateInput
 from parley.bus.errors import BadInput
 from parley.bus.port import Blobs
-from parley.console.transcript.text import one_line
+from parley.console.transcript.text import is_token, one_line
 
 if TYPE_CHECKING:
     from parley.console.runtime.plan import ScriptFile
@@ -28,13 +30,15 @@ class Material:
     """
     Either a text or an image's bytes with its file's name as the text; neither for a debate that only follows its script.
 
-    A question file comes whole, with its question as the text.
+    A question file comes whole, with its question as the text. `topic` is what people call it.
     """
 
     text: str = ""
     image: bytes | None = None
     media_type: str = ""
     question: bytes | None = None
+    topic: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_material(given: str, *, images: bool = True) -> Material:
@@ -59,7 +63,7 @@ def read_material(given: str, *, images: bool = True) -> Material:
         raise BadInput(f"{path}: is empty")
     if images and media_type.startswith("image/"):
         return Material(text=one_line(path.name), image=data, media_type=media_type)
-    return _text(data, str(path), images=images)
+    return replace(_text(data, str(path), images=images), topic=short_topic(path.name))
 
 
 def read_lines() -> list[Material]:
@@ -78,7 +82,33 @@ async def upload(bus: Blobs, material: Material, script: "ScriptFile | None") ->
     if script is not None:
         check_file_size(script.data, str(script.path))
         blobs[SCRIPT_BLOB] = await bus.put_blob(script.data, "application/yaml")
-    return DebateInput(text=material.text, blobs=blobs)
+    labels = dict(material.labels)
+    return DebateInput(text=material.text, blobs=blobs, topic=material.topic, labels=labels)
+
+
+def short_topic(text: str) -> str:
+    """As much of it as stands in one line of a list."""
+    return one_line(text)[:LONGEST_TOPIC]
+
+
+def parse_labels(given: Iterable[str]) -> dict[str, str]:
+    """Of `--label K=V`. Raises BadInput with one line for each mistake."""
+    labels, mistakes = dict[str, str](), []
+    for one in given:
+        key, equals, value = one.partition("=")
+        if not equals or not is_token(key):
+            mistakes.append(
+                f"--label {one}: should be KEY=VALUE, the key of letters, digits, - and _"
+            )
+        elif len(value) > LONGEST_TOPIC:
+            mistakes.append(f"--label {key}: at most {LONGEST_TOPIC} characters")
+        else:
+            labels[key] = value
+    if len(labels) > MOST_LABELS:
+        mistakes.append(f"--label: at most {MOST_LABELS}")
+    if mistakes:
+        raise BadInput("\n".join(mistakes))
+    return labels
 
 
 def _text(data: bytes, source: str, *, images: bool = True) -> Material:

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import structlog
 
-from parley.console.cli.exits import DONE, INTERRUPTED
+from parley.console.cli.exits import DONE, INTERRUPTED, complain
 
 log = structlog.get_logger()
 
@@ -36,6 +36,7 @@ async def serve(main: Callable[[anyio.Event], Coroutine[Any, Any, None]]) -> int
                     stop.set()
                     continue
                 code = INTERRUPTED if number is signal.SIGINT else DONE
+                complain("stopped; what the log holds goes on at the next start")
                 break
             tasks.cancel_scope.cancel()
     return code

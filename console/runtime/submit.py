@@ -1,6 +1,6 @@
 """From the command line to a debate on the bus."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from parley.agents.registry import thinks_offline
@@ -13,7 +13,7 @@ from parley.connection import new_id
 from parley.console.inputs.kind import input_of, refusal_of
 from parley.console.runtime.brains import AUTO, MODEL, SCRIPT, BrainChoice, with_patience
 from parley.console.runtime.budgets import UNLIMITED, Limits
-from parley.console.runtime.inputs import Material, upload
+from parley.console.runtime.inputs import Material, parse_labels, short_topic, upload
 from parley.console.runtime.plan import ScriptFile, Wishes, scripted_panel, wished_panel
 from parley.console.runtime.seats import models_at, suited
 from parley.console.transcript.text import is_token
@@ -74,6 +74,9 @@ def plan(  # noqa: PLR0913, PLR0917  one argument for each thing a person says
     wishes: Wishes,
     given_id: str | None,
     limits: Limits = UNLIMITED,
+    *,
+    topic: str | None = None,
+    labels: Sequence[str] = (),
 ) -> Plan:
     """For agents that think as `brain` says. Raises BadInput with one line for each mistake."""
     script = brain.script
@@ -82,6 +85,7 @@ def plan(  # noqa: PLR0913, PLR0917  one argument for each thing a person says
         raise BadInput(f"{script.path}: panel: is {script.content.panel!r}, not {panel!r}")
     content = read_panel(path)[0]
     materials = _materials(content, inputs) if inputs else _nothing_but(script)
+    materials = _called(materials, topic, parse_labels(labels))
     check_id(given_id, len(materials))
     ids = (given_id,) if given_id is not None else tuple(new_id() for _ in materials)
     return planned(DebateRequest(panel, materials, ids, wishes, brain, limits), frozenset())
@@ -168,6 +172,15 @@ def _materials(panel: PanelBase, inputs: Sequence[str]) -> tuple[Material, ...]:
     if mistakes:
         raise BadInput("\n".join(mistakes))
     return tuple(materials)
+
+
+def _called(
+    materials: tuple[Material, ...], topic: str | None, labels: Mapping[str, str]
+) -> tuple[Material, ...]:
+    return tuple(
+        replace(one, topic=one.topic if topic is None else short_topic(topic), labels=labels)
+        for one in materials
+    )
 
 
 def _nothing_but(script: ScriptFile | None) -> tuple[Material, ...]:

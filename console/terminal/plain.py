@@ -27,8 +27,9 @@ def board(ref: DebateRef, state: DebateState) -> RenderableType:
 
 
 def framed(ref: DebateRef, now: str, parts: list[RenderableType]) -> Panel:
-    title = Text(f"{ref.panel} · {ref.id} · {now}")
-    return Panel(Group(*parts), title=title, title_align="left")
+    """The moment stands inside: a title is cut where the window is narrow."""
+    title = Text(f"{ref.panel} · {ref.id}")
+    return Panel(Group(Text(now, style="dim"), *parts), title=title, title_align="left")
 
 
 def moment(state: DebateState) -> str:

@@ -1,6 +1,6 @@
 """Items as lines of text, for a terminal and for events. Pure; a line is short enough to be read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from parley.bus.contracts.facts import (
@@ -12,13 +12,15 @@ from parley.bus.contracts.facts import (
 )
 from parley.console.transcript.items import Item, Outcome
 from parley.console.transcript.text import one_line
-from parley.console.transcript.transcript import item_of
+from parley.console.transcript.transcript import item_of, transcript
 from parley.coordinator.core.reducer import Walked
 from parley.coordinator.core.state import DebateState
 from parley.wording import Wording
 
 QUOTE_WIDTH = 160
 _NOT_WORTH_A_LINE = {"opened"}
+# Of a debate as a whole only what was declared and what went wrong.
+_TURNS_AND_STEPS = {"step", "note", "turn", "late", "deadline"}
 _WITHIN = {"note", "deadline", "ignored"}
 
 
@@ -91,6 +93,14 @@ def tell_outcome(state: DebateState) -> Iterator[str]:
     for fact in (state.terminated, *state.findings.values(), state.closed):
         if fact is not None:
             yield from tell(fact, state, state)
+
+
+def tell_course(facts: Iterable[Fact]) -> Iterator[str]:
+    """What was asked, every declaration, who could not answer and why, how it ended."""
+    for item in transcript(facts):
+        for line in lines(item):
+            if item.kind not in _TURNS_AND_STEPS or line.of == "declaration":
+                yield line.text
 
 
 def outcome_words(outcome: Outcome) -> str:

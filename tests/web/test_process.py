@@ -128,6 +128,5 @@ async def test_without_the_extra_there_is_no_page_but_one_clear_line(
     async with log() as journal, served(journal, Settings()) as page:
         assert page is None
     assert capfd.readouterr().err == (
-        "parley: warning: the web page needs uvicorn:"
-        " pip install '.[web]' in Parley's source folder\n"
+        "parley: warning: the web page needs uvicorn: pip install 'parley-debate[web]'\n"
     )

@@ -19,6 +19,7 @@ from parley.bus.contracts.base import (
     Whole,
     Word,
     is_absent,
+    is_empty,
 )
 from parley.bus.contracts.panel import Persona
 from parley.bus.contracts.verdicts.visibility import Visibility, peer_names, seen_by
@@ -192,10 +193,6 @@ def _is_named(visibility: Visibility) -> bool:
     return visibility == "named"
 
 
-def _is_empty(value: object) -> bool:
-    return not value
-
-
 class RoundRequest(VerdictRequest):
     """One request for all; `for_persona` is what each of them sees of it."""
 
@@ -206,9 +203,9 @@ class RoundRequest(VerdictRequest):
     history: tuple[PastTurn, ...] = ()
     visibility: Annotated[Visibility, Field(exclude_if=_is_named)] = "named"
     # The order in which anonymous peers are numbered.
-    peers: Annotated[tuple[Token, ...], Field(exclude_if=_is_empty)] = ()
+    peers: Annotated[tuple[Token, ...], Field(exclude_if=is_empty)] = ()
     # The debate is over, and the answer is its verdict.
-    decides: Annotated[bool, Field(exclude_if=_is_empty)] = False
+    decides: Annotated[bool, Field(exclude_if=is_empty)] = False
 
     @override
     def for_persona(self, persona: str) -> "RoundRequest":

@@ -1,15 +1,20 @@
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import BaseModel, SecretStr
 
 from parley.agents.script import is_script
 from parley.bus.errors import BadInput
 from parley.configs.files import read_mapping
 from parley.configs.panels import BUILT_IN, panel_paths, read_panel
-from parley.configs.settings import load
-from parley.console.cli.exits import warn
-from parley.console.cli.options import Panels, example
+from parley.configs.settings import Settings, load, read_sources
+from parley.console.cli.exits import warn, without_logins
+from parley.console.cli.options import Config, Json, Panels, example
+from parley.console.cli.output import print_line
+from parley.console.cli.settings_page import all_settings
+from parley.console.cli.settings_page import sample as sample_file
 from parley.console.inputs.deliberation import read_question_file
 from parley.console.runtime.panel_notes import notes_on
 from parley.console.runtime.plan import Wishes, read_script, scripted_panel
@@ -19,13 +24,13 @@ from parley.console.runtime.seat_settings import unknown_seats
 from parley.prompts import FALLBACK
 
 app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, help="Check settings, panels and scripts."
+    add_completion=False, rich_markup_mode=None, help="Show and check settings, panels and scripts."
 )
 
 
 @app.callback()
 def config() -> None:
-    """Check settings, panels and scripts."""
+    """Show and check settings, panels and scripts."""
 
 
 @app.command(epilog=example("parley config check", "parley config check parley.yaml mypanel.yaml"))
@@ -61,6 +66,53 @@ def check(
             print(f"  note: {note}")
     if not files:
         print("settings: good")
+
+
+@app.command(epilog=example("parley config show", "parley config show --config prod.yaml --json"))
+def show(config: Config = None, as_json: Json = False) -> None:
+    """
+    Show every setting, its value and where it comes from.
+
+    Secrets are never shown, only that there is one.
+    """
+    settings, sources = load(config), read_sources(config)
+    rows = [
+        (one.key, _shown(settings, one.key), sources.origin(tuple(one.key.split("."))) or "default")
+        for one in all_settings()
+    ]
+    if as_json:
+        print_line(
+            json.dumps([dict(zip(("key", "value", "from"), row, strict=True)) for row in rows])
+        )
+        return
+    width = max(len(key) for key, _, _ in rows)
+    for key, value, origin in rows:
+        print_line(f"{key:<{width}}  {value}" + ("" if origin == "default" else f"  ({origin})"))
+
+
+@app.command(epilog=example("parley config sample > parley.yaml"))
+def sample() -> None:
+    """Print a settings file with every setting, its default and its meaning, as comments."""
+    print_line(sample_file())
+
+
+def _shown(settings: Settings, key: str) -> str:
+    value: object = settings
+    for part in key.split("."):
+        value = getattr(value, part)
+    match value:
+        case None:
+            return "none"
+        case SecretStr():
+            return "(set)" if value.get_secret_value() else "(empty)"
+        case bool():
+            return str(value).lower()
+        case str() if "://" in value:
+            return without_logins(value)
+        case BaseModel():
+            return value.model_dump_json()
+        case _:
+            return str(value)
 
 
 def _mistakes_in(path: Path, panels_dir: Path | None) -> list[str]:

@@ -19,7 +19,7 @@ from parley.console.archive.logs import log_of
 from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import example
-from parley.console.cli.output import print_line
+from parley.console.cli.output import own_command, print_line
 from parley.console.runtime.brains import AUTO, BrainChoice
 from parley.console.runtime.follow import follow_to_the_end
 from parley.console.runtime.host import at_work
@@ -75,7 +75,11 @@ def demo(
     keep_quiet()
     run_async(lambda: _show(load(), read_tour(DEMO / "tour.yaml"), out))
     print_line("")
-    print_line("Next: parley up (in one terminal), then parley submit, watch and list in another.")
+    command = own_command()
+    print_line(f"Next: {command} up (in one terminal), then in another:")
+    print_line(f"  {command} submit forensic photo.jpg")
+    print_line(f"  {command} watch")
+    print_line(f"  {command} list")
 
 
 def read_tour(path: Path) -> Tour:

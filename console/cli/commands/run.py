@@ -1,4 +1,5 @@
 import sys
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -7,6 +8,7 @@ import typer
 
 from parley.bus.contracts.facts import Status
 from parley.bus.errors import BadInput
+from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
 from parley.connection import new_id
@@ -18,6 +20,7 @@ from parley.console.cli.options import (
     Id,
     Inputs,
     Json,
+    Labels,
     Language,
     Limits,
     NatsOrPrivate,
@@ -30,6 +33,7 @@ from parley.console.cli.options import (
     Regime,
     Roster,
     Sets,
+    Topic,
     TotalLimits,
     example,
     language_of,
@@ -53,6 +57,7 @@ from parley.console.runtime.submit import (
 )
 from parley.console.runtime.system import run_async
 from parley.console.terminal.views import Silence, view_for
+from parley.console.transcript.costs import tell_total
 from parley.coordinator.core.results import result_of
 from parley.coordinator.core.state import DebateState
 
@@ -100,6 +105,8 @@ def run(
     roster: Roster = None,
     regime: Regime = None,
     given_id: Id = None,
+    topic: Topic = None,
+    labels: Labels = None,
     budget: Limits = None,
     total_budget: TotalLimits = None,
     nats: NatsOrPrivate = None,
@@ -141,16 +148,15 @@ def run(
     if out is not None or references:
         raise BadInput("--out and --reference go with images, and with --brain auto or rule")
     limits = limits_of(budget, total_budget, new_id())
-    wanted = plan(panel, inputs or (), choice, wishes, given_id, limits)
+    wanted = plan(
+        panel, inputs or (), choice, wishes, given_id, limits, topic=topic, labels=labels or ()
+    )
     if not settings.names_a_server:
         check_answerable(wanted)
         check_thinkable(wanted)
     warn(wanted.warnings)
     states = run_async(lambda: run_here(settings, wanted, choice, as_json=as_json))
-    if as_json:
-        for ref in wanted.refs:
-            print_line(model_line(result_of(ref, states[ref])))
-    raise typer.Exit(DONE if all(map(_completed, states.values())) else FAILED)
+    raise typer.Exit(tell_results(wanted, states, as_json=as_json))
 
 
 async def run_here(
@@ -166,10 +172,27 @@ async def run_here(
             check_thinkable(wanted)
         else:
             wanted = await for_those_seated(journal, wanted)
-        start = await journal.bus.last_sequence() + 1
-        await submit_all(journal, wanted)
-        with nullcontext(Silence()) if as_json else view_for(several=several) as view:
-            return await follow_to_the_end(journal, wanted.refs, view, start=start)
+        return await submit_and_follow(journal, wanted, as_json=as_json)
+
+
+async def submit_and_follow(
+    journal: Journal, wanted: Plan, *, as_json: bool
+) -> dict[DebateRef, DebateState]:
+    """The final states; what happens on the way is shown unless JSON is wanted."""
+    start = await journal.bus.last_sequence() + 1
+    await submit_all(journal, wanted)
+    several = len(wanted.refs) > 1
+    with nullcontext(Silence()) if as_json else view_for(several=several) as view:
+        return await follow_to_the_end(journal, wanted.refs, view, start=start)
+
+
+def tell_results(wanted: Plan, states: Mapping[DebateRef, DebateState], *, as_json: bool) -> int:
+    """The exit code; with JSON a line a debate is printed, else what models cost."""
+    for ref in wanted.refs:
+        told = [model_line(result_of(ref, states[ref]))] if as_json else tell_total(states[ref])
+        for line in told:
+            print_line(line)
+    return DONE if all(map(_completed, states.values())) else FAILED
 
 
 def heard_while_speaking(settings: Settings) -> Settings:

@@ -8,7 +8,7 @@ from parley.console.cli.output import model_line, print_line
 from parley.console.runtime.system import run_async
 from parley.console.terminal.live import print_board
 from parley.console.transcript.costs import tell_costs
-from parley.console.transcript.words import tell_outcome
+from parley.console.transcript.words import tell_course
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.results import result_of
 
@@ -17,7 +17,11 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command(epilog=example("parley show 01jd7w2k9xqz", "parley show 01jd7w2k9xqz --json"))
 def show(debate: DebateId, nats: Nats = None, config: Config = None, as_json: Json = False) -> None:
-    """Show a debate as it stands."""
+    """
+    Show a debate as it stands.
+
+    The question, every declaration, who could not answer and why, how it ended, what it cost.
+    """
     keep_quiet()
     settings = load(config, {"nats.url": nats})
     log = run_async(lambda: read_log(settings, debate))
@@ -26,5 +30,5 @@ def show(debate: DebateId, nats: Nats = None, config: Config = None, as_json: Js
         print_line(model_line(result_of(log.ref, state)))
         return
     print_board(log.ref, state)
-    for line in (*tell_outcome(state), *tell_costs(state)):
+    for line in (*tell_course(log.facts), *tell_costs(state)):
         print_line(line)

@@ -1,9 +1,11 @@
 import json
+from typing import Annotated
 
 import typer
 
 from parley.configs.settings import Settings, load
 from parley.connection import new_id
+from parley.console.cli.commands.run import submit_and_follow, tell_results
 from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import (
@@ -12,6 +14,7 @@ from parley.console.cli.options import (
     Id,
     Inputs,
     Json,
+    Labels,
     Language,
     Limits,
     Nats,
@@ -22,6 +25,7 @@ from parley.console.cli.options import (
     Regime,
     Roster,
     Sets,
+    Topic,
     TotalLimits,
     example,
     language_of,
@@ -43,6 +47,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
     epilog=example(
         "parley submit forensic photo.jpg --id case-17 --preset precise",
         "parley submit forensic photo.jpg --brain script:debate.yaml",
+        "parley submit review change.diff --wait --topic 'Pull request 17' --label team=core",
     )
 )
 def submit(
@@ -56,17 +61,23 @@ def submit(
     roster: Roster = None,
     regime: Regime = None,
     given_id: Id = None,
+    topic: Topic = None,
+    labels: Labels = None,
     budget: Limits = None,
     total_budget: TotalLimits = None,
     nats: Nats = None,
     panels_dir: Panels = None,
     config: Config = None,
+    wait: Annotated[
+        bool,
+        typer.Option("--wait", help="Follow the debate and exit with its outcome, as run does."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """
     Submit a debate to a running system.
 
-    Prints the id of each debate. Agents that think by model are given more time than others; say
+    Prints the id of each debate; with --wait what happens, and the result. Agents that think by model are given more time than others; say
     --brain model if they are yet to come, or if your login may not ask who is there.
     """
     keep_quiet()
@@ -83,8 +94,12 @@ def submit(
     if choice.follows_rules and debates_images(wished_panel(panel, wishes).panel):
         inputs = [str(path) for path in usable_photos(inputs or ())]
     limits = limits_of(budget, total_budget, new_id())
-    wanted = plan(panel, inputs or (), choice, wishes, given_id, limits)
+    wanted = plan(
+        panel, inputs or (), choice, wishes, given_id, limits, topic=topic, labels=labels or ()
+    )
     warn(wanted.warnings)
+    if wait:
+        raise typer.Exit(run_async(lambda: _submit_and_wait(settings, wanted, as_json=as_json)))
     run_async(lambda: _submit(settings, wanted))
     for ref in wanted.refs:
         print_line(json.dumps({"debate_id": ref.id, "panel": ref.panel}) if as_json else ref.id)
@@ -93,3 +108,10 @@ def submit(
 async def _submit(settings: Settings, wanted: Plan) -> None:
     async with open_journal(settings, create=False) as journal:
         await submit_all(journal, await for_those_seated(journal, wanted))
+
+
+async def _submit_and_wait(settings: Settings, wanted: Plan, *, as_json: bool) -> int:
+    async with open_journal(settings, create=False) as journal:
+        suiting = await for_those_seated(journal, wanted)
+        states = await submit_and_follow(journal, suiting, as_json=as_json)
+    return tell_results(suiting, states, as_json=as_json)

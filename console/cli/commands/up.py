@@ -11,7 +11,7 @@ from parley.connection import open_host
 from parley.console.cli import logs
 from parley.console.cli.exits import warn
 from parley.console.cli.options import Brain, Config, NatsOrPrivate, Panels, example
-from parley.console.cli.output import print_line
+from parley.console.cli.output import own_command, print_line
 from parley.console.operations.health import probed
 from parley.console.runtime.brains import BrainChoice, parse_brain
 from parley.console.runtime.host import at_work
@@ -45,7 +45,8 @@ def up(
     Debates stay in the store and go on where they were at the next start.
     """
     settings = load(config, {"nats.url": nats, "embedded.store": store, "panels": panels_dir})
-    logs.configure(settings.log.level, settings.log.format)
+    # Its greeting is for people; what agents say of themselves is on the page.
+    logs.configure(settings.log.level, settings.log.format, auto="warning")
     choice = parse_brain(brain, settings.panels)
     seats = _everybody(settings.panels)
     raise typer.Exit(
@@ -92,9 +93,10 @@ def _explain(settings: Settings, port: int, page: str | None, *, own_server: boo
         print_line(f"Parley is up at nats://127.0.0.1:{port}. In another terminal:")
     else:
         print_line("Parley is up. In another terminal:")
-    print_line(f"  parley submit forensic photo.jpg{where}")
-    print_line(f"  parley watch{where}")
-    print_line(f"  parley list{where}")
+    command = own_command()
+    print_line(f"  {command} submit forensic photo.jpg{where}")
+    print_line(f"  {command} watch{where}")
+    print_line(f"  {command} list{where}")
     if page is not None:
         print_line(f"The web page is at {page}")
     if own_server:

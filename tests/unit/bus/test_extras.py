@@ -16,7 +16,7 @@ EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["option
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
-    line = r"^asking needs openai: pip install '\.\[model\]' in Parley's source folder$"
+    line = r"^asking needs openai: pip install 'parley-debate\[model\]'$"
     with pytest.raises(MissingPackage, match=line), extra("model", "asking"):
         import openai  # noqa: F401, PLC0415
 
@@ -45,7 +45,7 @@ def test_commands_say_what_to_install(
     command = [sys.executable, "-c", f"{code} sys.exit(call({arguments!r}))"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode > 0
-    assert f"needs {missing}: pip install '.[{name}]'" in done.stderr + done.stdout
+    assert f"needs {missing}: pip install 'parley-debate[{name}]'" in done.stderr + done.stdout
     assert "Traceback" not in done.stderr
 
 

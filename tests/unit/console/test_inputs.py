@@ -46,7 +46,7 @@ def test_a_document_is_a_text(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(DIFF)
     for kind in ("text", "both"):
         (material,) = input_of(panel(kind)).read(panel(kind), str(tmp_path / name))
-        assert material == Material(text=DIFF)
+        assert material == Material(text=DIFF, topic=name)
         assert refusal_of(panel(kind), material, by_model=False) is None
 
 

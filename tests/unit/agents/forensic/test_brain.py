@@ -177,6 +177,6 @@ def test_without_the_extra_there_is_one_clear_line(missing: str) -> None:
         f"import sys; sys.modules[{missing!r}] = None; from parley.console.cli.main import call;"
         "sys.exit(call(['run', 'forensic', 'photo.jpg']))"
     )
-    needed = f"needs {missing}: pip install '.[forensic]' in Parley's source folder"
+    needed = f"needs {missing}: pip install 'parley-debate[forensic]'"
     line = f"parley: looking at images {needed}\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
