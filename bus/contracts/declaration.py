@@ -124,5 +124,12 @@ class TerminationDeclaration(Contract):
     details: DeclarationDetails
 
     @property
+    def conclusion_moved(self) -> float | None:
+        """Logs of the first rules, which name no mode, have it in the rationale."""
+        if self.details.mode is None:
+            return self.termination_rationale.semantic_expansion_delta
+        return self.details.delta_sem
+
+    @property
     def terminates(self) -> bool:
         return self.termination_status is TerminationStatus.TERMINATE
