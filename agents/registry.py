@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from parley.agents.brain import Answer, Brain, BrainFailure, Task
+from parley.agents.guard import asked
 from parley.agents.script import SCRIPT_BLOB, ScriptedBrain
 from parley.bus.contracts.facts import FailureReason
 from parley.bus.errors import BadInput
@@ -65,5 +66,5 @@ class AutoBrain:
 
 
 async def _asked(brain: Brain, task: Task) -> Answer:
-    answer = await brain.speak(task)
+    answer = await asked(brain, task)
     return Answer(answer.content, answer.usage, brain.name)

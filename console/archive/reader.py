@@ -7,25 +7,21 @@ images as they are. Which form a file has is seen by its content.
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from parley.bus.contracts.base import BlobRef
-from parley.bus.contracts.facts import Asked, Fact, RequestByReference, Submitted, TurnTaken
-from parley.bus.contracts.verdicts.content import Localization
 from parley.bus.errors import BadInput
 from parley.console.archive.bundle import BundledBlobs, is_bundle, read_bundle
 from parley.console.archive.lines import (
     LONGEST_BLOB_LINE,
     Archived,
-    Recorded,
     archived,
-    blob_line,
-    fact_lines,
     read_content,
 )
+from parley.lines import Recorded, blob_line, blobs_in, fact_lines
 
 __all__ = ["Archive", "Recorded", "blob_line", "blobs_in", "fact_lines", "read_archive"]
 
@@ -36,26 +32,6 @@ class Archive:
 
     debates: tuple[Archived, ...]
     blobs: Sequence[tuple[BlobRef, bytes]] | BundledBlobs
-
-
-def blobs_in(facts: Iterable[Fact]) -> list[BlobRef]:
-    """Every blob that the facts refer to, once."""
-    refs: dict[str, BlobRef] = {}
-    for fact in facts:
-        refs |= {ref.sha256: ref for ref in _blobs_of(fact)}
-    return list(refs.values())
-
-
-def _blobs_of(fact: Fact) -> Iterator[BlobRef]:
-    match fact:
-        case Submitted():
-            yield from fact.input.blobs.values()
-        case Asked(request=RequestByReference() as request):
-            yield request.blob
-        case TurnTaken(content=Localization(mask=BlobRef() as mask)):
-            yield mask
-        case _:
-            return
 
 
 def read_archive(path: Path) -> Archive:

@@ -1,194 +1,48 @@
 """
 Parley from Python: connect, serve a panel, submit a debate, follow it, await its result.
 
-A debate belongs to the log, not to whoever follows it: cancelling a call here ends the call, and
-the debate goes on.
+Everything a client starts ends with it; debates in the log stay.
 """
 
-import math
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import anyio
 import structlog
 from anyio.abc import TaskGroup
 
-from parley.bus.contracts.base import Contract
-from parley.bus.contracts.facts import CancelRequested, Fact, Status
+from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput, PanelBase
-from parley.bus.errors import (
-    BadInput,
-    Conflict,
-    DecodeError,
-    NotFound,
-    ParleyError,
-)
-from parley.bus.journal import Journal
-from parley.bus.plugins import Plugins
-from parley.bus.port import Record
+from parley.bus.errors import BadInput, NotFound
+from parley.bus.journal import Journal, Logged
 from parley.bus.subjects import DebateRef
+from parley.configs.names import name_unknown
 from parley.configs.panels import resolve
 from parley.configs.settings import Settings, load
 from parley.connection import new_id, open_host
-from parley.coordinator.core.audit import Discrepancy, audit
-from parley.coordinator.core.protocol import PROTOCOLS, protocol_of
 from parley.coordinator.core.reducer import take
-from parley.coordinator.core.results import result_of
 from parley.coordinator.core.state import DebateState
+from parley.debate import Debate, Event, Step
+from parley.following import Following
 from parley.panel import Panel
 from parley.staff import beside, staffed
 from parley.submission import submit
-from parley.wording import Wording
-
-if TYPE_CHECKING:
-    from parley.agents.brain import Brain
-
-WORDINGS: Mapping[str, Wording] = Plugins("parley.wording", Wording)
 
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One fact of a debate, with its place in it and in words."""
-
-    ordinal: int
-    fact: Fact
-    lines: tuple[str, ...]
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.lines)
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """How a debate ended; `detail` is the whole result as its protocol tells it."""
-
-    id: str
-    panel: str
-    status: Status
-    reason: str
-    verdict: str | None
-    confidence: float | None
-    # What a vote on the opening statements would have said.
-    opening: str | None
-    rounds: int
-    detail: Contract
-
-    @property
-    def changed_by_debate(self) -> bool:
-        return self.opening is not None and self.verdict != self.opening
-
-
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """What recomputing every decision from the log alone came to."""
-
-    holds: bool
-    checked: int
-    problems: tuple[Discrepancy, ...] = ()
-    # Records that have no place in the debate and change nothing in it.
-    foreign: tuple[Discrepancy, ...] = ()
-    # Why this program cannot recompute the decisions: they were made by other rules.
-    unverified: str | None = None
-
-
-class Debate:
-    def __init__(self, journal: Journal, ref: DebateRef, tasks: TaskGroup) -> None:
-        self._journal = journal
-        self._tasks = tasks
-        self.ref = ref
-
-    @property
-    def id(self) -> str:
-        return self.ref.id
-
-    async def events(self, after: int = -1) -> AsyncIterator[Event]:
-        """
-        Every fact behind the ordinal `after`, as it happens, until the debate is closed.
-
-        Whoever comes back says with `after` what it has seen. Raises what ended the following.
-        """
-        state, wording = DebateState(), _wording()
-        async for fact in self._follow():
-            before = state
-            state = take(before, fact).after
-            if state is not before and before.facts > after:
-                yield Event(before.facts, fact, tuple(wording.lines(fact, before, state)))
-            if state.closed is not None:
-                return
-
-    async def _follow(self) -> AsyncIterator[Fact]:
-        """The log is read by a task of the client: this generator may be left at any point."""
-        send, receive = anyio.create_memory_object_stream[Sequence[Record] | ParleyError](math.inf)
-        scope = anyio.CancelScope()
-
-        async def read() -> None:
-            with scope, send:
-                try:
-                    await self._journal.follow(self.ref, on=send.send_nowait)
-                except ParleyError as error:
-                    send.send_nowait(error)
-
-        self._tasks.start_soon(read)
-        try:
-            with receive:
-                async for records in receive:
-                    if isinstance(records, ParleyError):
-                        raise records
-                    for fact in self._decoded(records):
-                        yield fact
-        finally:
-            scope.cancel()
-
-    def _decoded(self, records: Sequence[Record]) -> Iterable[Fact]:
-        """What is no fact is left out."""
-        for record in records:
-            try:
-                yield self._journal.decode(record).fact
-            except DecodeError as error:
-                log.warning("record_left_out", sequence=record.sequence, reason=str(error))
-
-    async def facts(self) -> list[Fact]:
-        """Those that stand in the log at this moment. Raises NotFound."""
-        logged, _ = await self._journal.read(self.ref)
-        if not logged:
-            raise NotFound(f"no debate {str(self.ref)!r} on this server")
-        return [one.fact for one in logged]
-
-    async def result(self, timeout: float | None = None) -> Result:  # noqa: ASYNC109 - the caller's words
-        """Wait for the end. Raises TimeoutError after `timeout` seconds; the debate goes on."""
-        with anyio.fail_after(timeout):
-            state = DebateState()
-            async for event in self.events():
-                state = take(state, event.fact).after
-        return _result(self.ref, state)
-
-    async def cancel(self, why: str = "") -> None:
-        """Ask for the end; the coordinator writes it. Once is enough."""
-        try:
-            await self._journal.cancel(self.ref, CancelRequested(why=why))
-        except Conflict:
-            log.debug("cancelled_already", debate=str(self.ref))
-
-    async def verify(self) -> Verification:
-        found = audit(await self.facts())
-        return Verification(
-            found.holds, found.checked, found.discrepancies, found.foreign, found.unverified
-        )
-
-
 class Client:
-    """Opened by `connect`. Everything it starts ends with it; debates in the log stay."""
+    """Opened by `connect`."""
 
     def __init__(self, journal: Journal, settings: Settings, tasks: TaskGroup) -> None:
         self._journal = journal
         self._settings = settings
         self._tasks = tasks
+
+    @property
+    def url(self) -> str | None:
+        """Of the server; others join it there while this client lives."""
+        return self._settings.nats.url
 
     async def submit(
         self,
@@ -206,56 +60,100 @@ class Client:
         resolved = self._resolved(panel)
         if not text.strip() and image is None:
             raise BadInput("nothing to debate: give a text or an image")
-        ref = DebateRef(resolved.name, id or new_id())
+        ref = DebateRef(resolved.name, new_id() if id is None else id)
+        if not ref.is_name:
+            raise BadInput(f"the id {ref.id!r} should be letters, digits, - and _, at most 64")
         blobs = {}
         if image is not None:
             blobs["image"] = await self._journal.bus.put_blob(image, "application/octet-stream")
         about = DebateInput(text=text, blobs=blobs)
         await submit(self._journal, ref, resolved, about, fresh=id is None)
-        return Debate(self._journal, ref, self._tasks)
+        return self._debate(ref)
 
     async def debate(self, id: str) -> Debate:  # noqa: A002 - as above
         """The debate by its id, or by `panel/id`. Raises NotFound."""
         panel, _, name = id.rpartition("/")
+        if not DebateRef(panel or "any", name).is_name:
+            raise BadInput(f"{id!r} is no id of a debate: letters, digits, - and _ only")
         found = await self._journal.find(panel or "*", name)
         if not found:
             raise NotFound(f"no debate {id!r} on this server")
         if len(found) > 1:
             named = ", ".join(map(str, found))
             raise BadInput(f"{id!r} stands in several panels: {named}")
-        return Debate(self._journal, found[0], self._tasks)
+        return self._debate(found[0])
 
     async def debates(self, panel: str = "*") -> list[Debate]:
         """Those that the server holds, oldest first."""
-        found = await self._journal.find(panel)
-        return [Debate(self._journal, ref, self._tasks) for ref in found]
+        return [self._debate(ref) for ref in await self._journal.find(panel)]
+
+    async def watch(self, panel: str = "*", *, after: int | None = None) -> AsyncIterator[Event]:
+        """
+        What happens in all debates, of one panel or of every panel, until it is left.
+
+        From now on, or from behind the `sequence` of an event that was seen before.
+        """
+        last = await self._journal.bus.last_sequence() if after is None else after
+        filters = self._journal.subjects.facts(panel)
+        states: dict[DebateRef, DebateState] = {}
+        tail = self._journal.bus.tail
+        following = Following(
+            self._journal, lambda start, on: tail(filters, start=start, on=on), last + 1
+        )
+        async with aclosing(following.facts(self._tasks)) as facts:
+            async for one in facts:
+                before = await self._before(states, one)
+                state = take(before, one.fact).after
+                states[one.ref] = state
+                if state is not before:
+                    yield Step(one.sequence, one.fact, before, state).event(one.ref)
+                if state.closed is not None:
+                    del states[one.ref]
+
+    async def _before(self, states: Mapping[DebateRef, DebateState], one: Logged) -> DebateState:
+        """What happened in the debate before it was watched is read back."""
+        if one.ref in states or isinstance(one.fact, Submitted):
+            return states.get(one.ref, DebateState())
+        state = DebateState()
+        for earlier in (await self._journal.read(one.ref))[0]:
+            if earlier.sequence < one.sequence:
+                state = take(state, earlier.fact).after
+        return state
 
     @asynccontextmanager
     async def serve(
         self,
-        panel: Panel,
+        panel: Panel | PanelBase | str,
         *,
         coordinator: bool = True,
         seats: Iterable[str] | None = None,
-        brains: "Mapping[str, Brain] | None" = None,
+        brains: Mapping[str, object] | None = None,
     ) -> AsyncIterator[None]:
         """
         Speak for the personas of a panel while the context lasts.
 
-        `seats` names those who are served here (all that have a function, otherwise); `brains`
-        seats other brains. With `coordinator` the debates are coordinated here as well.
+        `seats` names those who are served here (everybody, otherwise), `brains` who thinks for
+        them where that is not the panel's own function: a function, an object with `speak`, or an
+        agent of another framework. With `coordinator` the debates are coordinated here as well.
+
+        Raises BadInput for a persona that nobody thinks for, before anything is opened.
         """
-        given = dict(brains or {})
-        names = tuple(seats) if seats is not None else (*panel.speakers, *given)
-        unknown = [one for one in names if one not in panel.speakers and one not in given]
-        if unknown:
-            raise BadInput(f"panel {panel.name}: nobody speaks for {', '.join(unknown)}")
-        panel.resolved()
-        sitting = [
-            (panel.name, one, given.get(one) or panel.brain(one)) for one in dict.fromkeys(names)
-        ]
-        async with staffed(self._journal, self._settings, sitting, coordinator=coordinator):
+        from parley.brains import opened  # noqa: PLC0415 - only who serves
+
+        resolved = self._resolved(panel)
+        own = panel.brains if isinstance(panel, Panel) else {}
+        thinking = _thinking(resolved, {**own, **(brains or {})}, seats)
+        async with AsyncExitStack() as stack:
+            sitting = [
+                (resolved.name, one, await stack.enter_async_context(opened(what)))
+                for one, what in thinking.items()
+            ]
+            at_work = staffed(self._journal, self._settings, sitting, coordinator=coordinator)
+            await stack.enter_async_context(at_work)
             yield
+
+    def _debate(self, ref: DebateRef) -> Debate:
+        return Debate(self._journal, ref, self._tasks)
 
     def _resolved(self, panel: Panel | PanelBase | str) -> PanelBase:
         match panel:
@@ -278,34 +176,52 @@ async def connect(
     A client of the server at `url`, or of a private one where neither it nor the settings name one.
 
     `store` keeps the private server's log in a folder; without it the log is gone afterwards.
-    Raises Unreachable for a server that does not answer.
+    Raises BadInput for an address that is none, Unreachable for a server that does not answer.
     """
+    if url is not None and store is not None:
+        raise BadInput("give a server's address or the store of a private one, not both")
     chosen = settings or load(flags={"nats.url": url})
-    kept = Path(store) if store is not None else None
-    async with open_host(chosen, warn=_warn, store=kept) as host, beside() as tasks:
+    if chosen.names_a_server and store is not None:
+        raise BadInput(f"the settings name a server ({chosen.nats.url}): it has its own store")
+    embedded = chosen.embedded.model_copy(update={"store": store and Path(store)})
+    chosen = chosen.model_copy(update={"embedded": embedded})
+    async with open_host(chosen, warn=_warn) as host, beside() as tasks:
         yield Client(host.journal, host.settings, tasks)
+
+
+def _thinking(
+    panel: PanelBase, given: Mapping[str, object], seats: Iterable[str] | None
+) -> dict[str, object]:
+    """Who thinks for each persona that is served. Raises BadInput with one line a mistake."""
+    from parley.agents.registry import AutoBrain, thinks_offline  # noqa: PLC0415 - as in `serve`
+    from parley.brains import check_brain  # noqa: PLC0415
+
+    everybody = panel.everybody
+    served = [one for one in everybody if one not in panel.people] if seats is None else seats
+    names = dict.fromkeys(served)
+    mistakes = [f"panel {panel.name}: {one} is a person" for one in names if one in panel.people]
+    mistakes += [
+        f"panel {panel.name}: {name_unknown('persona', one, everybody)}"
+        for one in dict.fromkeys((*names, *given))
+        if one not in everybody
+    ]
+    offline = AutoBrain() if thinks_offline(panel.name, panel.protocol) else None
+    silent = [one for one in names if one in everybody and one not in given and offline is None]
+    mistakes += [
+        f"panel {panel.name}: nobody thinks for {one}: seat a brain with @panel.persona({one!r}) or"
+        f" brains={{{one!r}: …}}, or leave it to agents elsewhere with seats=[…]"
+        for one in silent
+    ]
+    for one in names:
+        try:
+            check_brain(given.get(one, offline), one)
+        except BadInput as error:
+            mistakes += [f"panel {panel.name}: {error}"] if one in given else []
+    if mistakes:
+        raise BadInput("\n".join(mistakes))
+    return {one: given.get(one, offline) for one in names}
 
 
 def _warn(differences: Iterable[str]) -> None:
     for one in differences:
         log.warning("server_differs", difference=one)
-
-
-def _wording() -> Wording:
-    return next(iter(WORDINGS.values()), Wording())
-
-
-def _result(ref: DebateRef, state: DebateState) -> Result:
-    assert state.closed is not None
-    course = protocol_of(state, PROTOCOLS).course(state)
-    return Result(
-        id=ref.id,
-        panel=ref.panel,
-        status=state.closed.status,
-        reason=state.terminated.reason if state.terminated else state.closed.reason,
-        verdict=course.answer.label if course.answer else None,
-        confidence=course.confidence,
-        opening=course.before.label if course.before else None,
-        rounds=course.rounds,
-        detail=result_of(ref, state),
-    )

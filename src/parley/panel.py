@@ -7,79 +7,22 @@ A panel from Python: its labels, when it stops, and who speaks.
     async def security(ask: Ask) -> Turn: ...
 """
 
-import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TypeAlias
+from typing import Self, TypeAlias, TypeVar
 
-import structlog
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
-from parley.agents.brain import Answer, BrainFailure, FetchBlob, Task
-from parley.bus.contracts.base import BlobRef, ContentBase
-from parley.bus.contracts.facts import FailureReason
 from parley.bus.contracts.panel import PanelBase
-from parley.bus.contracts.verdicts.content import (
-    OpeningRequest,
-    PanelLabel,
-    Reply,
-    ResponseType,
-    RoundRequest,
-    Standing,
-    Statement,
-)
-from parley.bus.errors import BadInput, ParleyError
-from parley.configs.panels import panel_of, resolve
+from parley.bus.errors import BadInput
+from parley.configs.names import name_unknown
+from parley.configs.panels import panel_of, parse_sets, resolve
+from parley.speaking import Ask, Turn
 from parley.until import Until
 
 Label: TypeAlias = str | Mapping[str, str]
-
-log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """What a persona is asked: `round` is 0 for the opening statement."""
-
-    debate: str
-    persona: str
-    round: int
-    text: str
-    labels: tuple[str, ...]
-    # Where the others stand; empty in the opening round.
-    standing: tuple[Standing, ...] = ()
-    # Who challenges this persona.
-    challengers: tuple[str, ...] = ()
-    blobs: Mapping[str, BlobRef] = field(default_factory=dict)
-    _fetch: FetchBlob | None = None
-
-    @property
-    def own(self) -> Standing | None:
-        """The persona's own statement as it stands."""
-        return next((one for one in self.standing if one.agent == self.persona), None)
-
-    async def fetch(self, name: str) -> bytes:
-        """The content of a blob of the input, for example `image`. Raises BadInput."""
-        if name not in self.blobs or self._fetch is None:
-            raise BadInput(
-                f"the debate has no {name!r} (it has: {', '.join(self.blobs) or 'none'})"
-            )
-        return await self._fetch(self.blobs[name])
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """What a persona answers."""
-
-    verdict: str
-    confidence: float
-    reasoning: str = ""
-    arguments: Sequence[str] = ()
-    evidence: Mapping[str, JsonValue] = field(default_factory=dict)
-
-
 Speak: TypeAlias = Callable[[Ask], Awaitable[Turn] | Turn]
+SpeakT = TypeVar("SpeakT", bound=Speak)
 
 
 class Panel:
@@ -107,13 +50,25 @@ class Panel:
         }
         self._personas: dict[str, dict[str, object]] = {}
         self._trust: dict[str, float] = {}
-        self.speakers: dict[str, Speak] = {}
+        # As a file has it, whatever its protocol.
+        self._file: PanelBase | None = None
+        self.brains: dict[str, object] = {}
 
     @classmethod
-    def from_file(cls, path: str | Path) -> PanelBase:
-        """The panel of a file, ready to be submitted; who speaks on it are agents elsewhere."""
+    def from_file(
+        cls, path: str | Path, *, preset: str = "default", sets: Iterable[str] = ()
+    ) -> Self:
+        """
+        The panel of a file; `sets` are what `--set` takes: `deadline_s=5`.
+
+        Its personas can be given brains; those without are left to agents elsewhere, or to the
+        panel's own rules. Raises BadInput with one line for each mistake.
+        """
         file = Path(path)
-        return resolve(file.stem, panels_dir=file.parent).panel
+        panel = cls(file.stem, labels=())
+        folder = file.parent
+        panel._file = resolve(file.stem, preset, parse_sets(sets), panels_dir=folder).panel
+        return panel
 
     def persona(
         self,
@@ -123,113 +78,55 @@ class Panel:
         speciality: str = "",
         goal: str | None = None,
         trust: float | None = None,
-    ) -> Callable[[Speak], Speak]:
+    ) -> Callable[[SpeakT], SpeakT]:
         """Seat a function; it is asked once in every round."""
 
-        def seat(speak: Speak) -> Speak:
-            if name in self._personas:
-                raise BadInput(f"panel {self.name}: persona {name!r} is seated twice")
-            described = {"name": name, "role": role, "speciality": speciality, "goal": goal}
-            self._personas[name] = {k: v for k, v in described.items() if v is not None}
-            if trust is not None:
-                self._trust[name] = trust
-            self.speakers[name] = speak
+        def decorate(speak: SpeakT) -> SpeakT:
+            self.seat(name, speak, role=role, speciality=speciality, goal=goal, trust=trust)
             return speak
 
-        return seat
+        return decorate
+
+    def seat(  # noqa: PLR0913 - one argument for each thing that is said of a persona
+        self,
+        name: str,
+        brain: object,
+        *,
+        role: str = "",
+        speciality: str = "",
+        goal: str | None = None,
+        trust: float | None = None,
+    ) -> None:
+        """
+        Seat a brain: a function, an object or class with `speak`, an agent of another framework.
+
+        Raises BadInput for a seat that is taken, or that the panel's file does not have.
+        """
+        if name in self.brains:
+            raise BadInput(f"panel {self.name}: persona {name!r} is seated twice")
+        described = {"name": name, "role": role, "speciality": speciality, "goal": goal}
+        if self._file is not None:
+            self._check_seat_of_file(name, any((role, speciality, goal, trust)))
+        self._personas[name] = {k: v for k, v in described.items() if v is not None}
+        if trust is not None:
+            self._trust[name] = trust
+        self.brains[name] = brain
+
+    def _check_seat_of_file(self, name: str, described: bool) -> None:  # noqa: FBT001
+        assert self._file is not None
+        if name not in self._file.everybody:
+            unknown = name_unknown("persona", name, self._file.everybody)
+            raise BadInput(f"panel {self.name}: {unknown}")
+        if described:
+            raise BadInput(f"panel {self.name}: what {name!r} is stands in the panel's file")
 
     def resolved(self) -> PanelBase:
         """As a debate runs it. Raises BadInput with one line for each mistake."""
+        if self._file is not None:
+            return self._file
         content = {
             **self._content,
             "personas": list(self._personas.values()),
             "trust": self._trust,
         }
         return panel_of(self.name, content).panel
-
-    def brain(self, persona: str) -> "FunctionBrain":
-        return FunctionBrain(self.speakers[persona])
-
-
-class FunctionBrain:
-    """A function as a brain: what it raises becomes a failed turn with a reason."""
-
-    name = "function"
-
-    def __init__(self, speak: Speak) -> None:
-        self._speak = speak
-
-    async def speak(self, task: Task) -> Answer:
-        ask = _ask(task)
-        try:
-            answered = self._speak(ask)
-            turn = await answered if inspect.isawaitable(answered) else answered
-        except ParleyError:
-            raise
-        except Exception as error:
-            log.exception("brain_crashed", debate=str(task.ref), persona=task.persona)
-            raise BrainFailure(
-                FailureReason.BRAIN_ERROR, f"{type(error).__name__}: {error}"
-            ) from error
-        if not isinstance(turn, Turn):
-            raise BrainFailure(
-                FailureReason.UNUSABLE_ANSWER,
-                f"{task.persona} should return a parley.Turn, not a {type(turn).__name__}",
-            )
-        try:
-            return Answer(_content(turn, ask))
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(map(str, first["loc"]))
-            raise BrainFailure(
-                FailureReason.UNUSABLE_ANSWER, f"{task.persona}: {place}: {first['msg']}"
-            ) from error
-
-
-def _ask(task: Task) -> Ask:
-    request = task.request
-    if not isinstance(request, OpeningRequest | RoundRequest):
-        raise BrainFailure(
-            FailureReason.UNSUPPORTED_REQUEST, f"a function answers no {request.kind}"
-        )
-    brief = request.briefed()
-    turn = request if isinstance(request, RoundRequest) else None
-    challenges = turn.challenges if turn else ()
-    return Ask(
-        debate=task.ref.id,
-        persona=task.persona,
-        round=turn.round if turn else 0,
-        text=task.input.text,
-        labels=(*_names(brief.labels), brief.undecided),
-        standing=turn.standing if turn else (),
-        challengers=tuple(one.challenger for one in challenges if one.challenged == task.persona),
-        blobs=task.input.blobs,
-        _fetch=task.fetch,
-    )
-
-
-def _names(labels: tuple[PanelLabel, ...]) -> tuple[str, ...]:
-    return tuple(label.name for label in labels)
-
-
-def _content(turn: Turn, ask: Ask) -> ContentBase:
-    if ask.round == 0:
-        return Statement(
-            verdict=turn.verdict,
-            confidence=turn.confidence,
-            reasoning=turn.reasoning,
-            evidence=dict(turn.evidence),
-            arguments=tuple(turn.arguments),
-        )
-    own = ask.own
-    changed = own is None or own.verdict != turn.verdict
-    kind = ResponseType.DEFENSE if ask.challengers else ResponseType.CLARIFICATION
-    return Reply(
-        response_type=ResponseType.CONCESSION if changed else kind,
-        content=turn.reasoning,
-        verdict_changed=changed,
-        new_verdict=turn.verdict,
-        new_confidence=turn.confidence,
-        evidence=dict(turn.evidence) or None,
-        arguments=tuple(turn.arguments) or None,
-    )

@@ -3,6 +3,7 @@
 import os
 import secrets
 import socket
+import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from parley.bus.journal import Journal
+from parley.bus.virtual import time_is_virtual
 from parley.configs.settings import Settings
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ def worker_options(settings: Settings) -> "WorkerOptions":
         max_deliver=agent.max_deliver,
         retries=agent.retries,
         drain_s=agent.drain_s,
+        clock=anyio.current_time if time_is_virtual() else time.perf_counter,
     )
 
 

@@ -31,9 +31,9 @@ def consensus(*, below: float = 0.3, majority: bool = True) -> Until:
     return _one("consensus", below=below, majority=majority)
 
 
-def unanimity() -> Until:
-    """Everybody holds the same verdict."""
-    return _one("unanimity")
+def unanimity(*, confidence: float = 0.0) -> Until:
+    """Everybody holds the same verdict, each at least so sure."""
+    return _one("unanimity", confidence=confidence)
 
 
 def stalemate(rounds: int = 2) -> Until:
@@ -59,6 +59,16 @@ def no_progress(*, at: int) -> Until:
 def rounds(at: int) -> Until:
     """So many rounds are over."""
     return _one("rounds", at=at)
+
+
+def budget(**limits: float) -> Until:
+    """As much is used: `calls`, `tokens`, `cost`, `seconds`."""
+    return _one("budget", **limits)
+
+
+def rule(name: str, **params: JsonValue) -> Until:
+    """A rule of a package's own, by the name it is registered under."""
+    return _one(name, **params)
 
 
 def _one(rule: str, **given: JsonValue) -> Until:

@@ -15,9 +15,15 @@ from parley.bus.errors import BadInput, NotFound
 
 ROOT = Path(__file__).parents[2]
 PUBLIC = {
-    "Ask", "Brain", "Client", "Debate", "Event", "Panel", "ParleyError", "Result", "Turn",
-    "Verification", "Worker", "connect", "until",
+    "Answer", "Ask", "BadInput", "Brain", "BrainFailure", "BusError", "Client", "Debate", "Event",
+    "NotFound", "Panel", "ParleyError", "Result", "Task", "Turn", "Unavailable", "Unreachable",
+    "Unsuitable", "Verification", "Worker", "connect", "until",
 }  # fmt: skip
+METHODS = {
+    parley.Client: {"submit", "debate", "debates", "watch", "serve", "url"},
+    parley.Debate: {"events", "facts", "result", "verify", "cancel", "export", "id", "panel"},
+    parley.Panel: {"from_file", "persona", "seat", "resolved"},
+}
 
 
 def merge_review(stop: until.Until | None = None) -> parley.Panel:
@@ -44,6 +50,8 @@ def test_the_public_names_are_there() -> None:
     assert set(parley.__all__) == PUBLIC
     for name in PUBLIC:
         assert getattr(parley, name) is not None
+    for owner, names in METHODS.items():
+        assert names <= set(dir(owner)), owner
     with pytest.raises(AttributeError, match="no attribute 'Murmur'"):
         parley.Murmur  # noqa: B018
 
@@ -148,6 +156,6 @@ async def test_mistakes_are_told_at_once() -> None:
     async with parley.connect() as client:
         with pytest.raises(BadInput, match="nothing to debate"):
             await client.submit(good, " ")
-        with pytest.raises(BadInput, match="nobody speaks for author"):
+        with pytest.raises(BadInput, match="unknown persona 'author'"):
             async with client.serve(good, seats=["author"]):
                 pass

@@ -17,12 +17,12 @@ from parley.bus.contracts.facts import Decided, Fact, Submitted, TurnTaken
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.bus.subjects import DebateRef
-from parley.console.archive.lines import _link
 from parley.console.archive.reader import Recorded, fact_lines, read_archive
 from parley.console.reports.charts import Bar, Dot, bars, curve
 from parley.console.reports.document import Document, Heading, Paragraph, Table
 from parley.console.reports.markdown import to_markdown, to_text
 from parley.console.runtime.rehearsal import play as rehearse
+from parley.lines import link
 from tests import absa_debates, deliberations
 from tests.absa_scenarios import SCENARIOS
 from tests.debates import STALEMATE, panel, play, play_out_of_budget
@@ -108,7 +108,7 @@ def test_a_number_beyond_all_bounds_spoils_one_line_of_an_older_archive(
     with file.open("w") as written:
         written.write(good)
         for line in facts:
-            chain = _link(chain, line["fact"])
+            chain = link(chain, line["fact"])
             spoiled = {**line, "debate_id": "spoiled", "chain": chain}
             written.write(f"{json.dumps(spoiled)}\n")
     called = parley("report", file, "--json")
