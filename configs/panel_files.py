@@ -7,10 +7,12 @@ hold its panel as it is, and `--set key=value` is a path into it.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 from pydantic import ValidationError
 
+from parley.bus.contracts.base import Token
 from parley.bus.contracts.panel import Panel, PanelBase
 from parley.bus.contracts.registry import CONTRACTS
 from parley.bus.errors import BadInput
@@ -26,6 +28,9 @@ class PanelFile(PanelBase):
 
     # Set where the file takes the place of a built-in panel of the same name.
     replaces: bool = False
+    # Whose rules think for its personas offline, and measure for models: a name of the entry points
+    # `parley.brains`. The panel's own name, or its protocol's, where nothing is said.
+    brains: Token | None = None
 
     @property
     def preset_names(self) -> tuple[str, ...]:
@@ -35,6 +40,10 @@ class PanelFile(PanelBase):
     def usual_roster(self) -> tuple[str, ...]:
         """Who sits on the panel unless a roster is given."""
         return self.roster
+
+    def sets_for(self, _persona: str) -> tuple[str, ...]:
+        """What to `--set` so that somebody sits there who usually does not; empty: name a roster."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +56,20 @@ class Override:
 
 
 @dataclass(frozen=True, slots=True)
+class Experiment:
+    """What an experiment file says of a panel; `mistakes` are reported with those of the panel."""
+
+    overrides: tuple[Override, ...] = ()
+    warnings: tuple[str, ...] = ()
+    mistakes: tuple[str, ...] = ()
+    # What a batch repeats itself with; empty where the file does not say.
+    seeds: tuple[int, ...] = ()
+
+
+NO_EXPERIMENT = Experiment()
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """What somebody wants of a panel; `models` says whether language models will speak."""
 
@@ -54,6 +77,12 @@ class Wanted:
     overrides: Sequence[Override] = ()
     roster: Sequence[str] = ()
     models: bool = False
+    # Laid over the file, beneath the preset.
+    experiment: Experiment = NO_EXPERIMENT
+    # Where the panel file stands, for paths in it.
+    folder: Path | None = None
+    # The installation's thresholds; a panel's own come before them.
+    thresholds: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +108,14 @@ class PanelFiles:
     assemble: Callable[[PanelFile, Wanted], Resolution]
     # Finds mistakes between keys, and brings short forms into the schema's.
     prepare: Callable[[dict[str, object]], Prepared] = Prepared
+    # Reads an experiment file, given its content and its name; None where there are no such files.
+    experiment: Callable[[Mapping[str, object], str], Experiment] | None = None
+    # What `parley panels NAME` says besides the personas; None where a plain list will do.
+    describe: Callable[[PanelFile, Wanted], Sequence[str]] | None = None
 
 
+# The names alone: what they stand for is loaded by agents.
+BRAINS: Mapping[str, object] = Plugins("parley.brains", object)
 PANEL_FILES: Mapping[str, PanelFiles] = Plugins("parley.panel_files", PanelFiles)
 
 
@@ -100,7 +135,9 @@ def panel_files_of(protocol: str) -> PanelFiles:
 
 def _assemble_plain(contract: type[PanelBase], content: PanelFile, wanted: Wanted) -> Resolution:
     """Only the personas can be chosen, and values set by their place."""
-    data: dict[str, object] = content.model_dump(exclude={"replaces"})
+    data: dict[str, object] = content.model_dump(
+        exclude=set(PanelFile.model_fields) - set(PanelBase.model_fields)
+    )
     known = list(contract.model_fields)
     origins: dict[Place, str] = {}
     mistakes = []

@@ -17,7 +17,10 @@ from parley.configs.files import read_mapping
 from parley.configs.mistakes import explain
 from parley.configs.names import name_unknown
 from parley.configs.panel_files import (
+    BRAINS,
     DEFAULT_PRESET,
+    NO_EXPERIMENT,
+    Experiment,
     Override,
     PanelFile,
     Resolution,
@@ -93,6 +96,13 @@ def _read(raw: dict[str, object], path: Path, origin: str) -> tuple[PanelFile, t
     return content, tuple(f"{origin}: {warning}" for warning in prepared.warnings)
 
 
+def brains_of(panels: Iterable[str], panels_dir: Path | None = None) -> dict[str, str]:
+    """Whose rules think for those of the panels whose files say so."""
+    paths = panel_paths(panels_dir)
+    found = {name: read_panel(paths[name])[0].brains for name in panels if name in paths}
+    return {name: brains for name, brains in found.items() if brains is not None}
+
+
 def parse_sets(sets: Iterable[str]) -> list[Override]:
     """`k=v` as given to `--set`; the value is read as YAML, so that 3, .5 and true mean what they say."""
     overrides, mistakes = [], []
@@ -120,6 +130,8 @@ def resolve(  # noqa: PLR0913  one argument for each thing a person says
     roster: Sequence[str] = (),
     panels_dir: Path | None = None,
     models: bool = False,
+    experiment: Experiment = NO_EXPERIMENT,
+    thresholds: Path | None = None,
 ) -> Resolution:
     """
     The panel as one debate runs it; an empty roster means the panel's own.
@@ -128,14 +140,20 @@ def resolve(  # noqa: PLR0913  one argument for each thing a person says
 
     Raises BadInput with one line for each mistake.
     """
-    content, warnings = read_panel(panel_path(name, panels_dir))
+    path = panel_path(name, panels_dir)
+    content, warnings = read_panel(path)
     mistakes = _roster_mistakes(content, roster)
     if preset not in content.preset_names:
         mistakes.append(name_unknown("preset", preset, content.preset_names))
     if mistakes:
-        raise BadInput("\n".join(mistakes))
-    wanted = Wanted(preset, overrides, roster, models)
-    found = panel_files_of(content.protocol).assemble(content, wanted)
+        raise BadInput("\n".join([*experiment.mistakes, *mistakes]))
+    wanted = Wanted(preset, overrides, roster, models, experiment, path.parent, thresholds)
+    try:
+        found = panel_files_of(content.protocol).assemble(content, wanted)
+    except BadInput as error:
+        raise BadInput("\n".join([*experiment.mistakes, str(error)])) from error
+    if experiment.mistakes:
+        raise BadInput("\n".join(experiment.mistakes))
     return Resolution(found.panel, (*warnings, *found.warnings))
 
 
@@ -163,6 +181,9 @@ def _names_that_do_not_fit(raw: Mapping[str, object], path: Path) -> list[str]:
         mistakes.append(
             f"name: {stem!r} is a built-in panel: name the file otherwise, or say `replaces: true`"
         )
+    brains = raw.get("brains")
+    if isinstance(brains, str) and brains not in BRAINS:
+        mistakes.append(f"brains: {name_unknown('brain', brains, BRAINS)}")
     personas = raw.get("personas")
     if not isinstance(personas, list):
         return mistakes

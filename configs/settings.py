@@ -260,6 +260,8 @@ class Settings(BaseSettings):
     model: ModelSettings = ModelSettings()
     # The directory of the user's own panels, beside the ones that come with Parley.
     panels: Path | None = None
+    # A folder with `debate_override_thresholds.json` or `debate_thresholds.json` of one's own.
+    thresholds: Path | None = None
 
     @property
     def names_a_server(self) -> bool:

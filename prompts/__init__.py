@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import yaml
+
 from parley.bus.errors import BadInput, NotFound
 
 FALLBACK = "en"
@@ -77,6 +79,14 @@ def instructions(panel: str, role: str, language_code: str) -> str:
     return _text(SHIPPED / panel / _known(language_code) / f"{role}.md")
 
 
+@cache
+def words(language_code: str, about: str = "words") -> Mapping[str, str]:
+    """What stands around the material of a prompt, by its key, in the language of the prompt."""
+    path = SHIPPED / "model" / _known(language_code) / f"{about}.yaml"
+    found: dict[str, str] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return found
+
+
 def fill(text: str, values: Mapping[str, str]) -> str:
     """With values for placeholders; a line of placeholders that stand for nothing is left out."""
     lines = []
@@ -95,7 +105,9 @@ def misspelt(path: Path, known: Collection[str]) -> list[str]:
 
 
 def render(base: str, sections: Sequence[Section]) -> str:
-    return "\n\n".join((base, *(f"[{one.tag}]\n{one.content}" for one in sections)))
+    return "\n\n".join(
+        (*((base,) if base else ()), *(f"[{one.tag}]\n{one.content}" for one in sections))
+    )
 
 
 def _known(language_code: str) -> str:

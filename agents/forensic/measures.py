@@ -5,15 +5,25 @@ The image is decoded and measured as for the rule brain (in a subprocess, once f
 nothing here is a verdict: what the measurements are worth is for the persona to say.
 """
 
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from typing import TypeAlias
+
 import structlog
+import yaml
 from pydantic import ValidationError
 
 from parley.agents.brain import Brain, BrainFailure, Task
 from parley.agents.forensic.offline import forensic_brain
-from parley.bus.contracts.verdicts.content import OpeningRequest, Statement
+from parley.bus.contracts.verdicts.content import OpeningRequest, Region, Statement
 from parley.bus.errors import BadInput
 
 log = structlog.get_logger()
+# Puts a phrase of the skills into the language of a prompt.
+Phrase: TypeAlias = Callable[[str], str]
+_SPOT = re.escape("{}")
 
 
 class SkillMeasures:
@@ -22,7 +32,7 @@ class SkillMeasures:
     def __init__(self) -> None:
         self._brain: Brain | None = None
 
-    async def __call__(self, task: Task) -> str:
+    async def __call__(self, task: Task, language: str) -> str:
         try:
             if self._brain is None:
                 self._brain = forensic_brain()
@@ -31,10 +41,10 @@ class SkillMeasures:
             log.info("nothing_measured", persona=task.persona, detail=str(failure))
             return ""
         assert isinstance(opening.content, Statement)
-        return report(opening.content)
+        return report(opening.content, _in_korean if language == "ko" else str)
 
 
-def report(opening: Statement) -> str:
+def report(opening: Statement, told: Phrase = str) -> str:
     """One finding on each line; empty if the statement rests on no measurement."""
     # The skills load numpy, and whoever gets here has loaded them.
     from parley.agents.forensic.argue import Case  # noqa: PLC0415
@@ -43,26 +53,58 @@ def report(opening: Statement) -> str:
         case = Case.model_validate(opening.evidence)
     except ValidationError:
         return ""
-    lines = [f"kind of file: {case.state.value}"]
+    lines = [told(f"kind of file: {case.state.value}")]
     for one in case.measurements:
-        unit = f" {one.unit}" if one.unit else ""
-        at = one.where
-        where = f" at x={at.x} y={at.y} {at.width}x{at.height} pixels" if at is not None else ""
-        lines.append(f"{one.name}: {one.value:.4g}{unit}{where} ({one.meaning})")
+        unit = f" {told(one.unit)}" if one.unit else ""
+        where = f" {told(_place(one.where))}" if one.where is not None else ""
+        lines.append(f"{told(one.name)}: {one.value:.4g}{unit}{where} ({told(one.meaning)})")
     if case.declared is not None:
-        lines.append(f"the file declares: {case.declared} ({case.declared_because})")
+        lines.append(told(f"the file declares: {case.declared} ({case.declared_because})"))
     if case.regions:
-        lines.append(f"share of the area inside suspect regions: {case.suspect_share:.3f}")
+        lines.append(told(f"share of the area inside suspect regions: {case.suspect_share:.3f}"))
     lines += [
-        f"suspect region: x={one.x} y={one.y} {one.width}x{one.height} pixels, score {one.score:.2f}"
+        told(
+            f"suspect region: x={one.x} y={one.y} {one.width}x{one.height} pixels,"
+            f" score {one.score:.2f}"
+        )
         for one in case.regions
     ]
     belief = case.belief
     lines.append(
-        "calibrated on labelled images, these measurements alone give: "
-        f"authentic {belief.authentic:.2f}, manipulated {belief.manipulated:.2f}, "
-        f"ai_generated {belief.ai_generated:.2f}; this skill was right in {case.trust:.2f} "
-        "of the cases in such files"
+        told(
+            "calibrated on labelled images, these measurements alone give: "
+            f"authentic {belief.authentic:.2f}, manipulated {belief.manipulated:.2f}, "
+            f"ai_generated {belief.ai_generated:.2f}; this skill was right in {case.trust:.2f} "
+            "of the cases in such files"
+        )
     )
-    lines += [f"limitation: {one}" for one in case.limitations]
+    lines += [told(f"limitation: {one}") for one in case.limitations]
     return "\n".join(lines)
+
+
+def _place(at: Region) -> str:
+    return f"at x={at.x} y={at.y} {at.width}x{at.height} pixels"
+
+
+def _in_korean(text: str) -> str:
+    """As it is, where a stranger's words stand in it that no phrase foresees."""
+    exact, patterns = _korean()
+    if text in exact:
+        return exact[text]
+    for pattern, korean in patterns:
+        found = pattern.fullmatch(text)
+        if found is not None:
+            return korean.format(*map(_in_korean, found.groups()))
+    return text
+
+
+@cache
+def _korean() -> tuple[dict[str, str], list[tuple[re.Pattern[str], str]]]:
+    raw = (files("parley.agents.forensic") / "korean.yaml").read_text(encoding="utf-8")
+    phrases: dict[str, str] = yaml.safe_load(raw)
+    patterns = [
+        (re.compile(re.escape(key).replace(_SPOT, "(.+?)"), re.DOTALL), value)
+        for key, value in phrases.items()
+        if "{}" in key
+    ]
+    return {key: value for key, value in phrases.items() if "{}" not in key}, patterns

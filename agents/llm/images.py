@@ -9,20 +9,23 @@ import re
 import struct
 from collections.abc import Callable
 
+from parley.prompts import FALLBACK, words
+
 # What endpoints accept as a picture, by its first bytes.
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF8", "image/gif"),
 )
+# What the file may contain, by the key of its words.
 _MARKS = (
-    (b"Exif\x00", "EXIF metadata"),
-    (b"http://ns.adobe.com/xap/", "XMP metadata"),
-    (b"c2pa", "a C2PA provenance manifest"),
-    (b"trainedAlgorithmicMedia", "the source type `trainedAlgorithmicMedia`"),
-    (b"ICC_PROFILE", "a colour profile"),
-    (b"Photoshop 3.0", "Photoshop resources"),
-    (b"parameters\x00", "generation parameters in a text chunk"),
+    (b"Exif\x00", "exif"),
+    (b"http://ns.adobe.com/xap/", "xmp"),
+    (b"c2pa", "c2pa"),
+    (b"trainedAlgorithmicMedia", "trained_media"),
+    (b"ICC_PROFILE", "colour_profile"),
+    (b"Photoshop 3.0", "photoshop"),
+    (b"parameters\x00", "generation_parameters"),
 )
 _SOFTWARE = re.compile(
     rb"(?:Adobe [A-Z]\w+ [\w. ]{1,24}|GIMP [\d.]{1,10}|Stable Diffusion[\w .-]{0,24}|Midjourney|"
@@ -43,19 +46,23 @@ def data_uri(data: bytes, media_type: str) -> str:
     return f"data:{media_type};base64,{base64.b64encode(data).decode('ascii')}"
 
 
-def described(data: bytes) -> str:
+def described(data: bytes, language: str = FALLBACK) -> str:
     """One finding on each line."""
+    told = words(language, "image")
     kind = media_type_of(data)
     head = data[:_HEAD_BYTES]
-    lines = [f"format: {kind or 'unknown'}", f"file size: {len(data)} bytes"]
+    lines = [
+        told["format"].format(kind or told["unknown"]),
+        told["file_size"].format(len(data)),
+    ]
     size = _SIZES[kind](head) if kind in _SIZES else None
     if size is not None:
-        lines.append(f"dimensions: {size[0]} x {size[1]} pixels")
-    lines += [f"contains: {words}" for mark, words in _MARKS if mark in head]
+        lines.append(told["dimensions"].format(*size))
+    lines += [told["contains"].format(told[key]) for mark, key in _MARKS if mark in head]
     named = dict.fromkeys(found.decode("latin-1").strip() for found in _SOFTWARE.findall(head))
-    lines += [f"names software: {name}" for name in list(named)[:_SOFTWARE_SHOWN]]
+    lines += [told["software"].format(name) for name in list(named)[:_SOFTWARE_SHOWN]]
     if kind == "image/jpeg":
-        lines.append(f"quantisation tables: {head.count(bytes((0xFF, 0xDB)))}")
+        lines.append(told["quantisation"].format(head.count(bytes((0xFF, 0xDB)))))
     return "\n".join(lines)
 
 

@@ -17,7 +17,9 @@ def messages_of(asked: Prompt, form: type[Form], manners: EndpointCapabilities) 
     """The schema stands in the text only where the endpoint does not enforce it."""
     system = asked.system
     if not manners.dialect.enforces_schema:
-        system = f"{system}\n\n{_told('schema')}\n{compact_schema(form)}"
+        system = (
+            f"{system}\n\n{instructions('model', 'schema', asked.language)}\n{compact_schema(form)}"
+        )
     said: JsonValue = asked.user
     if asked.images:
         pictures: list[JsonValue] = [
@@ -30,16 +32,12 @@ def messages_of(asked: Prompt, form: type[Form], manners: EndpointCapabilities) 
 def sent_back(text: str, problem: str, form: type[Form]) -> list[JsonValue]:
     """The answer that cannot be used, and why not."""
     mistakes = [Section("MISTAKES", problem), Section("SCHEMA", compact_schema(form))]
-    again = render(_told("again"), mistakes)
+    # As the mistakes are.
+    again = render(instructions("model", "again", FALLBACK), mistakes)
     return [
         {"role": "assistant", "content": text[:_QUOTED_BACK_CHARS]},
         {"role": "user", "content": again},
     ]
-
-
-def _told(role: str) -> str:
-    """How to answer is said in English, whatever the answer's language."""
-    return instructions("model", role, FALLBACK)
 
 
 def _schema(form: type[Form], manners: EndpointCapabilities) -> dict[str, JsonValue]:

@@ -4,19 +4,27 @@ The panel of the aspect-sentiment pipeline: from its file to the panel of one se
 Keys of `--set` are paths into the parameters: `enable_stage2`, `debate.rounds`, `debate.protocol`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError
 from typing_extensions import override
 
 from parley.bus.contracts.absa.panel import AbsaPanel
-from parley.bus.contracts.absa.params import AbsaParams
+from parley.bus.contracts.absa.params import DEFAULT_ORDER, AbsaParams
 from parley.bus.contracts.absa.record import SampleIdentity
 from parley.bus.contracts.base import Token
 from parley.bus.contracts.panel import Persona
 from parley.bus.errors import BadInput
-from parley.configs.absa_thresholds import override_thresholds
+from parley.configs.absa_thresholds import (
+    OVERRIDE_FILE,
+    WARNING_FILE,
+    check_folder,
+    holding,
+    override_thresholds,
+    warning_thresholds,
+)
 from parley.configs.languages import language_patterns
 from parley.configs.mistakes import Place, explain
 from parley.configs.names import name_unknown
@@ -30,10 +38,13 @@ from parley.configs.panel_files import (
     laid_over,
     nested,
 )
+from parley.configs.protocols.absa_experiment import read_absa_experiment
 from parley.configs.speakers import speakers
 
 STAGES = ("ate", "atsa", "validator")
 JUDGE = "judge"
+THRESHOLDS = "thresholds"
+_NO_PARAMETERS = ("deadline_s", THRESHOLDS)
 
 
 class AbsaPanelFile(PanelFile):
@@ -43,6 +54,8 @@ class AbsaPanelFile(PanelFile):
     params: AbsaParams = AbsaParams()
     # Ablations and other variants; what one names is laid over the parameters.
     presets: dict[Token, AbsaParams] = Field(default_factory=dict)
+    # A folder with thresholds files of one's own, seen from where this file stands.
+    thresholds: str | None = None
 
     @property
     @override
@@ -54,26 +67,38 @@ class AbsaPanelFile(PanelFile):
     def usual_roster(self) -> tuple[str, ...]:
         return seats(self.params)
 
+    @override
+    def sets_for(self, _persona: str) -> tuple[str, ...]:
+        """Who argues follows from the generation of the debate."""
+        return tuple(
+            f"debate.protocol={protocol}"
+            for protocol, order in DEFAULT_ORDER.items()
+            if _persona in order
+        )
+
     def params_of(self, preset: str) -> AbsaParams:
+        return AbsaParams.model_validate(self.raw_params(preset, {}))
+
+    def raw_params(self, preset: str, beneath: Mapping[str, object]) -> dict[str, object]:
+        """`beneath` is laid over the file's, and the preset over that; not validated yet."""
         said = self.presets.get(preset, AbsaParams()).model_dump(exclude_unset=True)
-        return AbsaParams.model_validate(laid_over(self.params.model_dump(), said))
+        return laid_over(laid_over(self.params.model_dump(), beneath), said)
 
 
-def absa_panel(content: AbsaPanelFile, preset: str, settings: Sequence[Override]) -> AbsaPanel:
+def absa_panel(content: AbsaPanelFile, wanted: Wanted) -> AbsaPanel:
     """In the language of its parameters. Raises BadInput with one line for each mistake."""
-    if preset not in content.preset_names:
-        raise BadInput(name_unknown("preset", preset, content.preset_names))
+    if wanted.preset not in content.preset_names:
+        raise BadInput(name_unknown("preset", wanted.preset, content.preset_names))
+    settings = wanted.overrides
     known = _known_keys()
     mistakes = [
         f"{one.origin}: {name_unknown('key', one.key, known)}"
         for one in settings
         if one.key not in known
     ]
-    origins = {tuple(one.key.split(".")): one.origin for one in settings}
-    given: dict[str, object] = {}
-    for one in settings:
-        if one.key in known and one.key != "deadline_s":
-            given = laid_over(given, nested(one.key.split("."), one.value))
+    said = [*wanted.experiment.overrides, *settings]
+    origins = {tuple(one.key.split(".")): one.origin for one in said}
+    given, beneath = _nested(settings, known), _nested(wanted.experiment.overrides, known)
     deadline = next((one.value for one in settings if one.key == "deadline_s"), content.deadline_s)
 
     def origin(place: Place) -> str:
@@ -82,8 +107,9 @@ def absa_panel(content: AbsaPanelFile, preset: str, settings: Sequence[Override]
         return found[0] if found else content.name
 
     try:
-        params = AbsaParams.model_validate(laid_over(content.params_of(preset).model_dump(), given))
-        panel = _assembled(content, params, deadline)
+        raw = laid_over(content.raw_params(wanted.preset, beneath), given)
+        params = AbsaParams.model_validate(raw)
+        panel = _assembled(content, params, deadline, thresholds_folder(content, wanted))
     except ValidationError as error:
         schema = AbsaPanel if error.title == AbsaPanel.__name__ else AbsaParams
         mistakes += explain(error, schema, origin)
@@ -111,7 +137,35 @@ def seats(params: AbsaParams) -> tuple[str, ...]:
     return (*stages, *params.order, JUDGE) if params.debates else tuple(stages)
 
 
-def _assembled(content: AbsaPanelFile, params: AbsaParams, deadline: object) -> AbsaPanel:
+def thresholds_folder(content: AbsaPanelFile, wanted: Wanted) -> Path | None:
+    """
+    The user's own: by `--thresholds`, else of the panel file, else of the settings.
+
+    Raises BadInput for a folder that holds neither file.
+    """
+    given = next((one for one in reversed(wanted.overrides) if one.key == THRESHOLDS), None)
+    if given is not None:
+        return check_folder(Path(str(given.value)), given.origin)
+    if content.thresholds is not None:
+        folder = (wanted.folder or Path()) / content.thresholds
+        return check_folder(folder, f"{content.name}: {THRESHOLDS}")
+    if wanted.thresholds is not None:
+        return check_folder(wanted.thresholds, f"the setting {THRESHOLDS}")
+    return None
+
+
+def _nested(settings: Sequence[Override], known: Sequence[str]) -> dict[str, object]:
+    """What they say of the parameters."""
+    given: dict[str, object] = {}
+    for one in settings:
+        if one.key in known and one.key not in _NO_PARAMETERS:
+            given = laid_over(given, nested(one.key.split("."), one.value))
+    return given
+
+
+def _assembled(
+    content: AbsaPanelFile, params: AbsaParams, deadline: object, thresholds: Path | None
+) -> AbsaPanel:
     known = {persona.name: persona for persona in content.personas}
     debaters = _debaters(params)
     return AbsaPanel.model_validate(
@@ -124,7 +178,8 @@ def _assembled(content: AbsaPanelFile, params: AbsaParams, deadline: object) -> 
             "batch": content.batch,
             "params": params,
             "patterns": language_patterns(params.language_code),
-            "override": override_thresholds(params),
+            "override": override_thresholds(params, holding(OVERRIDE_FILE, thresholds)),
+            "warning_limits": warning_thresholds(holding(WARNING_FILE, thresholds)),
             "debaters": debaters,
         }
     )
@@ -141,7 +196,7 @@ def _stranger(key: str, params: AbsaParams) -> Persona:
 
 
 def _known_keys() -> list[str]:
-    return [*_paths(AbsaParams, ""), "deadline_s"]
+    return [*_paths(AbsaParams, ""), *_NO_PARAMETERS]
 
 
 def _paths(model: type[BaseModel], head: str) -> list[str]:
@@ -165,7 +220,68 @@ def assemble(content: PanelFile, wanted: Wanted) -> Resolution:
         raise BadInput(
             f"{content.name}: who is asked follows from the parameters: set debate.order"
         )
-    return Resolution(absa_panel(content, wanted.preset, wanted.overrides))
+    return Resolution(absa_panel(content, wanted))
 
 
-FILES = PanelFiles(AbsaPanelFile, assemble)
+def described(content: PanelFile, wanted: Wanted) -> list[str]:
+    """Every parameter, what each preset changes, every threshold with the file it comes from."""
+    assert isinstance(content, AbsaPanelFile)
+    folder = thresholds_folder(content, wanted)
+    params = content.params_of(DEFAULT_PRESET)
+    usual = _flat(params.model_dump(mode="json"))
+    # What the protocol decides where the file does not.
+    usual["debate.rounds"], usual["debate.order"] = params.rounds, ", ".join(params.order)
+    usual["debate.early_stop"] = params.early_stop
+    changes = {}
+    for preset in content.preset_names:
+        own = _flat(content.params_of(preset).model_dump(mode="json"))
+        base = _flat(params.model_dump(mode="json"))
+        changed = [f"{key} {_shown(own[key])}" for key in own if own[key] != base.get(key)]
+        changes[preset] = ", ".join(changed)
+    gate = holding(OVERRIDE_FILE, folder)
+    warn = holding(WARNING_FILE, folder)
+    return [
+        "parameters:",
+        *_columns(usual),
+        "",
+        "presets, and what they change:",
+        *_columns(changes),
+        "",
+        f"override thresholds ({_place(OVERRIDE_FILE, gate)}):",
+        *_columns(override_thresholds(params, gate).model_dump()),
+        "",
+        f"warning thresholds ({_place(WARNING_FILE, warn)}):",
+        *_columns(warning_thresholds(warn).model_dump()),
+    ]
+
+
+def _place(name: str, folder: Path | None) -> str:
+    return f"{name}, shipped" if folder is None else str(folder / name)
+
+
+def _flat(values: Mapping[str, object], head: str = "") -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in values.items():
+        if isinstance(value, dict) and value:
+            found |= _flat(value, f"{head}{key}.")
+        else:
+            found[f"{head}{key}"] = value
+    return found
+
+
+def _columns(values: Mapping[str, object]) -> list[str]:
+    width = max(map(len, values))
+    return [f"  {key:<{width}}  {_shown(value)}" for key, value in values.items()]
+
+
+def _shown(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case None | "" | {} | []:
+            return "-"
+        case _:
+            return f"{value}"
+
+
+FILES = PanelFiles(AbsaPanelFile, assemble, experiment=read_absa_experiment, describe=described)

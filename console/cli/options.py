@@ -1,5 +1,6 @@
 """Options that several commands share: one spelling and one explanation for each."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -71,6 +72,22 @@ ProtocolName = Annotated[
     str | None,
     typer.Option("--protocol", help="absa: v1 (analyst, critic, empath) or v2 (EPM, TAN, CJ)."),
 ]
+ExperimentFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--experiment",
+        metavar="FILE",
+        help="absa: an experiment or conditions YAML (pipeline.debate, pipeline.debate_override …).",
+    ),
+]
+Thresholds = Annotated[
+    Path | None,
+    typer.Option(
+        "--thresholds",
+        metavar="DIR",
+        help="absa: a folder with debate_override_thresholds.json or debate_thresholds.json.",
+    ),
+]
 Language = Annotated[
     str, typer.Option("--lang", help="absa: the texts' language, ko or en; auto finds it out.")
 ]
@@ -119,6 +136,11 @@ def language_of(text: str) -> str | None:
 def with_protocol(sets: list[str] | None, protocol: str | None) -> list[str]:
     """`--protocol v1` is short for `--set debate.protocol=v1`."""
     return [*([f"debate.protocol={protocol}"] if protocol is not None else []), *(sets or [])]
+
+
+def with_thresholds(sets: list[str], folder: Path | None) -> list[str]:
+    """`--thresholds DIR` is short for `--set thresholds=DIR`."""
+    return sets if folder is None else [*sets, f"thresholds={json.dumps(str(folder))}"]
 
 
 def names(text: str | None) -> tuple[str, ...]:

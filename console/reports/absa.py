@@ -6,10 +6,12 @@ from html import escape
 
 from parley.bus.contracts.absa.findings import Moderated, Overridden
 from parley.bus.contracts.absa.gate import AdoptDecision, Decision
+from parley.bus.contracts.absa.panel import AbsaPanel
+from parley.bus.contracts.absa.params import WarningThresholds
 from parley.bus.contracts.absa.sentiment import AspectSentiment
 from parley.bus.contracts.base import Contract
 from parley.bus.subjects import DebateRef
-from parley.configs.absa_thresholds import warning_thresholds
+from parley.console.archive.logs import Log
 from parley.console.reports.document import (
     Block,
     Callout,
@@ -114,8 +116,15 @@ def figures(outcomes: Sequence[Outcome]) -> AspectFigures:
         skip_reasons=dict(skipped.most_common()),
         metrics=metrics,
         adoption=adoption_metrics(records),
-        warnings=warnings(metrics, warning_thresholds()),
+        warnings=warnings(metrics, _limits(logs)),
     )
+
+
+def _limits(logs: Sequence[Log]) -> WarningThresholds:
+    """As the newest debate carries them."""
+    panel = logs[-1].state.running_panel
+    assert isinstance(panel, AbsaPanel)
+    return panel.warning_limits
 
 
 def figure_blocks(aspects: AspectFigures) -> Iterator[Block]:

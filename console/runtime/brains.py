@@ -1,6 +1,6 @@
 """`--brain`: who thinks for the agents."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from parley.bus.errors import BadInput
 from parley.bus.extras import extra
 from parley.bus.journal import Journal
 from parley.configs.names import name_unknown
+from parley.configs.panels import brains_of, panel_paths
 from parley.configs.settings import Settings
 from parley.console.cli.exits import warn
 from parley.console.runtime.budgets import check_prices
@@ -61,12 +62,12 @@ def parse_brain(text: str, panels_dir: Path | None = None) -> BrainChoice:
     return BrainChoice(kind, read_script(Path(file), panels_dir) if file else None)
 
 
-def make_brain(choice: BrainChoice) -> Brain:
-    """Of the brains that need nothing but themselves."""
+def make_brain(choice: BrainChoice, chosen: Mapping[str, str]) -> Brain:
+    """Of the brains that need no server; `chosen` names the rules of panels whose files do."""
     if choice.kind == AUTO:
-        return AutoBrain()
+        return AutoBrain(chosen)
     if choice.kind == RULE:
-        return RuleBrain()
+        return RuleBrain(chosen=chosen)
     return ScriptedBrain(choice.script.content if choice.script else None)
 
 
@@ -77,7 +78,8 @@ def questions(language: str | None = None, panels_dir: Path | None = None) -> Se
     `language` is for those who find it out in the text of a debate; prompts of the user's own stand
     beside the panels.
     """
-    return (RegisteredQuestions(QuestionOptions(language, prompts_in(panels_dir))),)
+    chosen = brains_of(panel_paths(panels_dir), panels_dir)
+    return (RegisteredQuestions(QuestionOptions(language, prompts_in(panels_dir), chosen)),)
 
 
 @asynccontextmanager
@@ -95,7 +97,8 @@ async def open_brain(
     Raises BadInput or Unreachable for a model that cannot be asked.
     """
     if choice.kind != MODEL:
-        yield make_brain(choice)
+        names = dict.fromkeys(panel for panel, _ in seats)
+        yield make_brain(choice, brains_of(names, settings.panels))
         return
     with extra("model", "--brain model"):
         from parley.agents.llm.brain import open_model_brain  # noqa: PLC0415 - a large package

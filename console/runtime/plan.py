@@ -9,9 +9,11 @@ from pydantic import ValidationError
 from parley.agents.script import Script, script_schema
 from parley.bus.contracts.panel import Panel
 from parley.bus.errors import BadInput
+from parley.configs.experiments import read_experiment
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import explain
 from parley.configs.names import name_unknown
+from parley.configs.panel_files import NO_EXPERIMENT, Experiment
 from parley.configs.panels import (
     DEFAULT_PRESET,
     Override,
@@ -22,6 +24,7 @@ from parley.configs.panels import (
     read_panel,
     resolve,
 )
+from parley.console.cli.exits import warn
 from parley.console.inputs.kind import input_of
 
 
@@ -38,6 +41,9 @@ class Wishes:
     language: str | None = None
     # Whether language models will speak.
     models: bool = False
+    experiment: Experiment = NO_EXPERIMENT
+    # The installation's folder of thresholds.
+    thresholds: Path | None = None
 
     def overrides(self) -> list[Override]:
         regime = Override("theta", self.regime, f"--regime {self.regime}")
@@ -71,6 +77,13 @@ def _protocol_of(panel: object, panels_dir: Path | None) -> str | None:
         return None
 
 
+def experiment_of(path: Path | None, panel: str, panels_dir: Path | None) -> Experiment:
+    """Names its metadata at once, whatever else may be wrong with it."""
+    found = NO_EXPERIMENT if path is None else read_experiment(path, panel, panels_dir)
+    warn(found.warnings)
+    return found
+
+
 def wished_panel(name: str, wishes: Wishes) -> Resolution:
     """The panel of a debate, complete. Raises BadInput with one line for each mistake."""
     return _complete(
@@ -81,6 +94,8 @@ def wished_panel(name: str, wishes: Wishes) -> Resolution:
             roster=wishes.roster,
             panels_dir=wishes.panels_dir,
             models=wishes.models,
+            experiment=wishes.experiment,
+            thresholds=wishes.thresholds,
         )
     )
 
@@ -110,6 +125,8 @@ def scripted_panel(script: ScriptFile, wishes: Wishes) -> Resolution:
             roster=wishes.roster or content.roster or (),
             panels_dir=wishes.panels_dir,
             models=wishes.models,
+            experiment=wishes.experiment,
+            thresholds=wishes.thresholds,
         )
     except BadInput as error:
         raise BadInput(_with_file(str(error), script.path)) from error

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from parley.agents.registry import thinks_offline
 from parley.bus.contracts.panel import Panel, PanelBase
 from parley.bus.errors import BadInput
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
-from parley.configs.panels import Resolution, panel_path, read_panel
+from parley.configs.panels import Resolution, brains_of, panel_path, read_panel
 from parley.connection import new_id
 from parley.console.inputs.kind import input_of, refusal_of
 from parley.console.runtime.brains import AUTO, MODEL, SCRIPT, BrainChoice, with_patience
@@ -102,7 +103,11 @@ def planned(request: DebateRequest, models: frozenset[str]) -> Plan:
         chosen = resolution.panel
     limited = request.limits.on(chosen)
     panels = tuple(panel_for(limited, one.text, wishes.language) for one in request.materials)
-    return Plan(request, panels, resolution.warnings)
+    doubts: list[str] = []
+    if request.brain.kind != MODEL and wishes.language is None:
+        doubt = input_of(limited).doubt
+        doubts = [why for why in map(doubt, request.materials) if why is not None]
+    return Plan(request, panels, (*resolution.warnings, *doubts))
 
 
 def panel_for(panel: Panel, text: str, language: str | None) -> Panel:
@@ -125,10 +130,12 @@ def check_answerable(wanted: Plan, models: frozenset[str] = frozenset()) -> None
             raise BadInput(why)
 
 
-def check_thinkable(wanted: Plan) -> None:
+def check_rules(brain: BrainChoice, panel: Panel, panels_dir: Path | None) -> None:
     """Raises BadInput for a debate that would be left to rules that its panel does not have."""
-    brain, panel = wanted.request.brain, wanted.panel
-    if brain.follows_rules and not thinks_offline(panel.name, panel.protocol):
+    if not brain.follows_rules:
+        return
+    chosen = brains_of((panel.name,), panels_dir).get(panel.name)
+    if not thinks_offline(panel.name, panel.protocol, chosen):
         raise BadInput(
             f"nobody thinks offline for the panel {panel.name}: use --brain model, or play a script"
             " with --brain script:FILE"

@@ -23,7 +23,11 @@ from parley.coordinator.protocols.absa.memory.episodes import (
     refuse_forbidden,
     store_reason,
 )
-from parley.coordinator.protocols.absa.memory.recollection import recall, words_of
+from parley.coordinator.protocols.absa.memory.recollection import (
+    capped,
+    recall,
+    words_of,
+)
 
 MEMORY_SHELF = "memory"
 UNREACHABLE = "store_unreachable"
@@ -80,7 +84,8 @@ class EpisodicMemory:
         assert isinstance(panel, AbsaPanel)
         words = words_of(state.input.text, panel.patterns)
         condition = panel.params.memory_condition
-        found = recall(condition, fact.wanted, words, await self.episodes())
+        recalled = recall(condition, fact.wanted, words, await self.episodes())
+        found = capped(recalled, panel.params.memory_max_chars)
         return fact.model_copy(update={"found": found})
 
     async def _remembered(self, ref: DebateRef, fact: Remembered) -> Remembered:

@@ -1,15 +1,16 @@
 """
 The prompts of the aspect-sentiment personas.
 
-    [TOPIC] [PERSONA] [SHARED_CONTEXT_JSON] [HISTORY]     a speaker
-    [TOPIC] [SHARED_CONTEXT_JSON] [ALL_TURNS]             the judge
+    instructions [PERSONA]                      the system text: the same in all debates of a persona
+    [TOPIC] [SHARED_CONTEXT_JSON] [HISTORY]     a speaker is asked
+    [TOPIC] [SHARED_CONTEXT_JSON] [ALL_TURNS]   the judge is asked
 
-The system text is the instructions and then the sections, what changes most at the end; the user
-message is the topic. Whatever somebody else wrote stands in a fence, and each turn or edit on one
-line of it, so that nobody can speak for another.
+What changes most comes last. Whatever somebody else wrote stands in a fence of the user message, the
+review only once, and each turn or edit on one line, so that nobody can speak for another.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import assert_never
 
 from pydantic import BaseModel
@@ -27,21 +28,27 @@ from parley.bus.contracts.absa.requests import (
     ReviewRequest,
     ValidationRequest,
 )
-from parley.bus.contracts.absa.transcript import NO_TURNS, history_text
-from parley.prompts import Section, instructions, render
+from parley.bus.contracts.absa.transcript import history_text
+from parley.prompts import Section, instructions, render, words
 
 PANEL = "absa"
-AUTHOR = "the review"
-STAGE1 = "stage 1"
-DEBATE = "the debate"
-SPEAKERS = "the speakers"
 _CORRECTORS = frozenset({"epm", "tan", "cj"})
 
 
 def absa_prompt(request: AbsaRequest, persona: str, text: str) -> Prompt:
     """`persona` is who is asked: it tells the reviewers of Stage 2 apart."""
-    base = base_instructions(request, persona)
-    return Prompt(render(base, _sections(request, text)), fenced(AUTHOR, text))
+    known = (
+        [Section("PERSONA", compact(request.persona))]
+        if isinstance(request, DebateTurnRequest)
+        else []
+    )
+    material = Material(text, words(request.language_code))
+    topic = Section("TOPIC", fenced(material.words["review"], text))
+    return Prompt(
+        render(base_instructions(request, persona), known),
+        render("", [topic, *_sections(request, material)]),
+        language=request.language_code,
+    )
 
 
 def base_instructions(request: AbsaRequest, persona: str) -> str:
@@ -61,40 +68,57 @@ def _roles(request: AbsaRequest, persona: str) -> list[str]:
         case ValidationRequest():
             return ["validator"]
         case DebateTurnRequest():
-            base = f"debate_{request.protocol}"
+            base = f"{request.protocol}/debate_speaker"
             own = request.protocol == "v2" and request.key in _CORRECTORS
-            return [base, f"debate_v2_{request.key}"] if own else [base]
+            return [base, f"v2/{request.key}"] if own else [base]
         case JudgeRequest():
-            return [f"judge_{request.protocol}"]
+            return [f"{request.protocol}/debate_judge"]
         case ReviewRequest():
             return [f"review_{persona}"]
         case _:
             assert_never(request)
 
 
-def _sections(request: AbsaRequest, text: str) -> list[Section]:
+@dataclass(frozen=True, slots=True)
+class Material:
+    """The review, and the words of the prompt's language around what others wrote."""
+
+    text: str
+    words: Mapping[str, str]
+
+    def json(self, tag: str, source: str, model: BaseModel) -> Section:
+        return Section(tag, fenced(self.words[source], view(model, self.text)))
+
+    def turns(self, tag: str, turns: Sequence[DebateTurn], protocol: Protocol) -> Section:
+        lines = [
+            " ".join(history_text([part], protocol).split())
+            for turn in turns
+            for part in _parts(turn)
+        ]
+        said = fenced(self.words["speakers"], "\n".join(lines)) if lines else self.words["no_turns"]
+        return Section(tag, said)
+
+
+def _sections(request: AbsaRequest, about: Material) -> list[Section]:
     match request:
         case AteRequest():
             return []
         case AtsaRequest():
-            return [_json("STAGE1_ATE_JSON", STAGE1, request.ate, text)]
+            return [about.json("STAGE1_ATE_JSON", "stage1", request.ate)]
         case ValidationRequest():
-            return _stage1(request, text)
+            return _stage1(request, about)
         case DebateTurnRequest():
             return [
-                Section("TOPIC", fenced(AUTHOR, text)),
-                Section("PERSONA", compact(request.persona)),
-                _json("SHARED_CONTEXT_JSON", STAGE1, request.context, text),
-                Section("HISTORY", _turns(request.history, request.protocol)),
+                about.json("SHARED_CONTEXT_JSON", "stage1", request.context),
+                about.turns("HISTORY", request.history, request.protocol),
             ]
         case JudgeRequest():
             return [
-                Section("TOPIC", fenced(AUTHOR, text)),
-                _json("SHARED_CONTEXT_JSON", STAGE1, request.context, text),
-                Section("ALL_TURNS", _turns(request.turns, request.protocol)),
+                about.json("SHARED_CONTEXT_JSON", "stage1", request.context),
+                about.turns("ALL_TURNS", request.turns, request.protocol),
             ]
         case ReviewRequest():
-            return _review(request, text)
+            return _review(request, about)
         case _:
             assert_never(request)
 
@@ -104,31 +128,20 @@ def compact(model: BaseModel) -> str:
     return model.model_dump_json(exclude_none=True, by_alias=True)
 
 
-def _json(tag: str, source: str, model: BaseModel, text: str) -> Section:
-    return Section(tag, fenced(source, view(model, text)))
-
-
-def _stage1(request: ValidationRequest | ReviewRequest, text: str) -> list[Section]:
+def _stage1(request: ValidationRequest | ReviewRequest, about: Material) -> list[Section]:
     return [
-        _json("STAGE1_ATE_JSON", STAGE1, request.ate, text),
-        _json("STAGE1_ATSA_JSON", STAGE1, request.atsa, text),
+        about.json("STAGE1_ATE_JSON", "stage1", request.ate),
+        about.json("STAGE1_ATSA_JSON", "stage1", request.atsa),
     ]
 
 
-def _review(request: ReviewRequest, text: str) -> list[Section]:
-    validator = _json("STAGE1_VALIDATOR_JSON", STAGE1, request.validator, text)
-    sections = [*_stage1(request, text), validator]
+def _review(request: ReviewRequest, about: Material) -> list[Section]:
+    validator = about.json("STAGE1_VALIDATOR_JSON", "stage1", request.validator)
+    sections = [*_stage1(request, about), validator]
     context = request.review_context
     if context is not None:
-        sections.append(_json("DEBATE_REVIEW_CONTEXT_JSON", DEBATE, context, text))
+        sections.append(about.json("DEBATE_REVIEW_CONTEXT_JSON", "debate", context))
     return sections
-
-
-def _turns(turns: Sequence[DebateTurn], protocol: Protocol) -> str:
-    lines = [
-        " ".join(history_text([part], protocol).split()) for turn in turns for part in _parts(turn)
-    ]
-    return fenced(SPEAKERS, "\n".join(lines)) if lines else NO_TURNS
 
 
 def _parts(turn: DebateTurn) -> Iterator[DebateTurn]:

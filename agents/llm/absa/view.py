@@ -29,12 +29,18 @@ _UNSEEN = frozenset(
         "provenance_template",
     }
 )
+# The review itself stands in the prompt already.
+_TEXT = "text"
 _DECIMALS = 2
 
 
 def view(model: BaseModel, text: str) -> str:
     dumped = model.model_dump(mode="json", by_alias=True, exclude_none=True)
-    shown = {key: _slim(value, text) for key, value in dumped.items() if key not in _UNSEEN}
+    shown = {
+        key: _slim(value, text)
+        for key, value in dumped.items()
+        if key not in _UNSEEN and not (key == _TEXT and value == text)
+    }
     return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -1,7 +1,7 @@
 """The questions of a deliberation: debate, score, judge axes, force, test sensitivity, sum up."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from pydantic import JsonValue
@@ -25,6 +25,7 @@ from parley.agents.llm.deliberation.forms import (
     read_summary,
     read_turn,
 )
+from parley.agents.llm.deliberation.stand_in import stand_in
 from parley.agents.llm.question import (
     Abilities,
     AnyQuestion,
@@ -51,13 +52,9 @@ from parley.bus.contracts.facts import Request
 from parley.bus.contracts.panel import Persona
 from parley.bus.errors import NotFound
 from parley.configs.debaters import in_language
-from parley.prompts import Section, instructions, render
+from parley.prompts import Section, instructions, render, words
 
 PROTOCOL = "deliberation"
-ASKER = "whoever asked"
-DEBATERS = "the debaters"
-DEBATE = "the debate"
-NOTHING = "-"
 _LONGEST_MATERIAL = 20_000
 
 
@@ -82,12 +79,14 @@ class DeliberationQuestions(Questions):
         told = _told(request, language)
         known = [Section("PERSONA", _json(in_language(persona, language)))] if persona else []
         system = render(told, known)
-        sections = [Section("QUESTION", fenced(ASKER, question)), *await _material(task)]
-        user = "\n\n".join(f"[{one.tag}]\n{one.content}" for one in [*sections, *_state(request)])
-        return _question(Prompt(system, user), request, persona or Persona(name=task.persona), told)
+        told_by = words(language)
+        asked = Section("QUESTION", fenced(told_by["asker"], question))
+        sections = [asked, *await _material(task, told_by), *_state(request, told_by)]
+        prompt = Prompt(system, render("", sections), language=language)
+        return _question(prompt, request, persona or Persona(name=task.persona), told)
 
 
-FAMILY = QuestionFamily(lambda options: DeliberationQuestions(options.language))
+FAMILY = QuestionFamily(lambda options: DeliberationQuestions(options.language), stand_in=stand_in)
 
 
 def _question(
@@ -133,64 +132,75 @@ def _self(request: DeliberationRequest, persona: str) -> Persona | None:
     return next((one for one in request.personas if one.name == persona), Persona(name=persona))
 
 
-async def _material(task: Task) -> list[Section]:
+async def _material(task: Task, told_by: Mapping[str, str]) -> list[Section]:
     """A question file, whole: its options, criteria and evidence."""
     ref = task.input.blobs.get(QUESTION_BLOB)
     if ref is None:
         return []
     text = (await task.fetch(ref)).decode("utf-8", "replace")
-    return [Section("MATERIAL", fenced(ASKER, text[:_LONGEST_MATERIAL]))]
+    return [Section("MATERIAL", fenced(told_by["asker"], text[:_LONGEST_MATERIAL]))]
 
 
-def _state(request: DeliberationRequest) -> list[Section]:
+def _state(request: DeliberationRequest, told_by: Mapping[str, str]) -> list[Section]:
     """What is known before this turn; what was said last comes at the end."""
     match request:
         case DeliberateRequest():
             known = _known(
+                told_by,
                 request.axes,
                 request.conclusion,
                 forced_perspective=request.forced_perspective,
                 decisive_axis=request.decisive_axis,
                 candidates=_plain(request.candidates),
             )
-            return [known, _history(request.last_turns)]
+            return [known, _history(told_by, request.last_turns)]
         case ScoreRequest():
-            return [_known(request.axes, None, candidates=_plain(request.candidates))]
+            return [_known(told_by, request.axes, None, candidates=_plain(request.candidates))]
         case AxesRequest():
             scored = _plain(request.candidates)
-            known = _known(request.axes, request.conclusion, candidates=scored)
-            return [known, _history(request.turns)]
+            known = _known(told_by, request.axes, request.conclusion, candidates=scored)
+            return [known, _history(told_by, request.turns)]
         case ForceRequest():
             reached = f"{request.d_current} of {request.d_min}"
-            return [_known(request.axes, request.conclusion), Section("DIMENSION", reached)]
+            return [
+                _known(told_by, request.axes, request.conclusion),
+                Section("DIMENSION", reached),
+            ]
         case SenseRequest():
             unexplored: list[JsonValue] = list(request.unexplored)
-            return [_known(request.axes, request.conclusion, unexplored_axes=unexplored)]
+            return [_known(told_by, request.axes, request.conclusion, unexplored_axes=unexplored)]
         case SummaryRequest():
             known = _known(
+                told_by,
                 [one.name for one in request.axes],
                 request.conclusion,
                 unexplored_axes=list(request.unexplored),
                 candidates=_plain(request.candidates),
             )
             ended = Section("ENDED_BY", request.reason.value)
-            return [known, ended, _history(request.turns)]
+            return [known, ended, _history(told_by, request.turns)]
         case _:
             assert_never(request)
 
 
-def _known(axes: Sequence[str], conclusion: Conclusion | None, **more: JsonValue) -> Section:
+def _known(
+    told_by: Mapping[str, str],
+    axes: Sequence[str],
+    conclusion: Conclusion | None,
+    **more: JsonValue,
+) -> Section:
     """One line of JSON: a text inside cannot pass for a section."""
     known: dict[str, JsonValue] = {"known_axes": list(axes)}
     known["conclusion"] = conclusion_text(conclusion) or None
     known |= {key: value for key, value in more.items() if value}
-    return Section("STATE_JSON", fenced(DEBATE, _dump(known)))
+    return Section("STATE_JSON", fenced(told_by["debate"], _dump(known)))
 
 
-def _history(turns: Sequence[Spoken]) -> Section:
+def _history(told_by: Mapping[str, str], turns: Sequence[Spoken]) -> Section:
     """A line for each, so that nobody can speak for another."""
     lines = [_json(one) for one in turns]
-    return Section("HISTORY", fenced(DEBATERS, "\n".join(lines)) if lines else NOTHING)
+    said = fenced(told_by["debaters"], "\n".join(lines)) if lines else told_by["no_turns"]
+    return Section("HISTORY", said)
 
 
 def _plain(items: Sequence[Contract]) -> list[JsonValue]:

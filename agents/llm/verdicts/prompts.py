@@ -40,6 +40,7 @@ ROLES = (
     "round",
     "ruling",
     "localize",
+    "seen",
     "unseen",
     "reporting",
     "manager",

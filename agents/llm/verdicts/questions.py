@@ -35,6 +35,7 @@ from parley.agents.llm.verdicts.prompts import (
     prompts_for,
 )
 from parley.agents.llm.verdicts.report import about_decision, read_report, report_form
+from parley.agents.llm.verdicts.stand_in import stand_in
 from parley.bus.contracts.facts import Request
 from parley.bus.contracts.verdicts.content import (
     Brief,
@@ -47,11 +48,12 @@ from parley.bus.contracts.verdicts.content import (
 )
 from parley.bus.errors import NotFound
 from parley.bus.plugins import Plugins
-from parley.prompts import PromptFolders, Section, render
+from parley.prompts import PromptFolders, Section, render, words
 
 IMAGE = "image"
-# What is measured for a persona in the image of its task, as text that it may quote; empty if nothing.
-Measure: TypeAlias = Callable[[Task], Awaitable[str]]
+# What is measured for a persona in the image of its task, as text in the prompt's language that it
+# may quote; empty if nothing.
+Measure: TypeAlias = Callable[[Task, str], Awaitable[str]]
 
 _EVIDENCE_CHARS = 3000
 _KIB = 1024
@@ -66,19 +68,20 @@ MEASURES: Mapping[str, Callable[[], Measure]] = Plugins(
 class PanelMeasures:
     """Whatever is measured for the panel that asks; nothing where nobody does."""
 
-    def __init__(self) -> None:
+    def __init__(self, brains: Mapping[str, str]) -> None:
+        self._brains = brains
         self._made: dict[str, Measure] = {}
 
-    async def __call__(self, task: Task) -> str:
-        panel = task.ref.panel
+    async def __call__(self, task: Task, language: str) -> str:
+        panel = self._brains.get(task.ref.panel, task.ref.panel)
         if panel not in MEASURES:
             return ""
         if panel not in self._made:
             self._made[panel] = MEASURES[panel]()
-        return await self._made[panel](task)
+        return await self._made[panel](task, language)
 
 
-async def measure_nothing(_task: Task) -> str:
+async def measure_nothing(_task: Task, _language: str) -> str:
     return ""
 
 
@@ -105,16 +108,17 @@ class VerdictQuestions(Questions):
         if isinstance(request, ReportRequest):
             return _about_the_decision(task, request, prompts)
         image = await _image_of(task)
-        measured = await self._measure(task) if image is not None else ""
+        measured = await self._measure(task, abilities.language) if image is not None else ""
         uris = _pictures(image, abilities)
-        unseen = "" if uris else prompts.text("unseen")
-        material = _material(task, image, measured, unseen)
-        debate = _debate(request, task.persona)
+        shown = "" if image is None else prompts.text("seen" if uris else "unseen")
+        told_by = words(abilities.language)
+        material = _material(task, image, measured, shown, abilities.language)
+        debate = _debate(request, task.persona, told_by)
         rules = isinstance(request, RoundRequest) and request.decides
         told = Section("TASK", prompts.text("ruling" if rules else request.kind))
         said = [Section("DEBATE", debate)] if debate else []
         user = render(f"[MATERIAL]\n{material}", [told, *said])
-        asked = Prompt(prompts.system(), user, uris)
+        asked = Prompt(prompts.system(), user, uris, abilities.language)
         verdicts = verdicts_of(prompts.brief)
         given = Given(
             f"{material}\n{debate}", saw_image=bool(uris), told=told.content, verdicts=verdicts
@@ -136,10 +140,10 @@ class VerdictQuestions(Questions):
 
 
 def _made(options: QuestionOptions) -> Questions:
-    return VerdictQuestions(PanelMeasures(), PromptFolders(PROTOCOL, options.prompts))
+    return VerdictQuestions(PanelMeasures(options.brains), PromptFolders(PROTOCOL, options.prompts))
 
 
-FAMILY = QuestionFamily(_made, PLACEHOLDERS, ROLES)
+FAMILY = QuestionFamily(_made, PLACEHOLDERS, ROLES, stand_in)
 
 
 def verdicts_of(brief: Brief) -> tuple[str, ...]:
@@ -150,14 +154,15 @@ def verdicts_of(brief: Brief) -> tuple[str, ...]:
 
 def _about_the_decision(task: Task, request: ReportRequest, prompts: PanelPrompts) -> AnyQuestion:
     """Without the image: who reports finds nothing out, and quotes those who did."""
-    topic = task.input.text
-    parts = [fenced("whoever submitted the debate", topic)] if topic.strip() else []
-    material = "\n".join([*parts, about_decision(request.decision)])
+    topic, told_by = task.input.text, words(prompts.language)
+    parts = [fenced(told_by["submitter"], topic)] if topic.strip() else []
+    material = "\n".join([*parts, about_decision(request.decision, told_by)])
     told = Section("TASK", prompts.text(request.kind))
-    said = Section("DEBATE", "\n".join(_statements(request.standing, task.persona)))
+    said = Section("DEBATE", "\n".join(_statements(request.standing, task.persona, told_by)))
     asked = Prompt(
         prompts.system(rules="reporting", usual="manager"),
         render(f"[MATERIAL]\n{material}", [told, said]),
+        language=prompts.language,
     )
     form = report_form(verdicts_of(prompts.brief))
     return Question(asked, form, lambda filled: read_report(filled, request, told.content))
@@ -175,55 +180,61 @@ def _pictures(image: bytes | None, abilities: Abilities) -> tuple[str, ...]:
     return (pictures.data_uri(image, kind),) if kind is not None else ()
 
 
-def _material(task: Task, image: bytes | None, measured: str, unseen: str) -> str:
+def _material(task: Task, image: bytes | None, measured: str, shown: str, language: str) -> str:
     """
-    `unseen` holds what to say of an image that is not shown.
+    `shown` says whether an image can be seen.
 
     Raises NotFound when there is nothing to speak about.
     """
-    parts = []
+    parts, told_by = [], words(language)
     if image is not None:
-        parts.append(fenced("the image's file", pictures.described(image)))
+        parts.append(fenced(told_by["image_file"], pictures.described(image, language)))
     if measured:
-        parts.append(fenced("your measurements", measured))
-    if image is not None and unseen:
-        parts.append(unseen)
+        parts.append(fenced(told_by["measurements"], measured))
+    if shown:
+        parts.append(shown)
     if task.input.text.strip():
-        parts.append(fenced("whoever submitted the debate", task.input.text))
+        parts.append(fenced(told_by["submitter"], task.input.text))
     if not parts:
         raise NotFound("the debate carries neither an image nor a text")
     return "\n".join(parts)
 
 
-def _debate(request: Request, persona: str) -> str:
+def _debate(request: Request, persona: str, told_by: Mapping[str, str]) -> str:
     """What changes from round to round comes last, and the newest at the very end."""
     match request:
         case RoundRequest():
             past = [
-                fenced(f"round {one.round}, {one.agent}", one.model_dump_json())
+                fenced(
+                    told_by["past"].format(round=one.round, agent=one.agent), one.model_dump_json()
+                )
                 for one in request.history
             ]
             challengers = [c.challenger for c in request.challenges if c.challenged == persona]
-            called = f"Challenged by: {', '.join(challengers) or 'nobody'}. Round {request.round}."
-            return "\n".join([*past, *_statements(request.standing, persona), called])
+            called = told_by["challenged"].format(
+                challengers=", ".join(challengers) or told_by["nobody"], round=request.round
+            )
+            return "\n".join([*past, *_statements(request.standing, persona, told_by), called])
         case LocalizeRequest():
-            return "\n".join(_statements(request.standing, persona))
+            return "\n".join(_statements(request.standing, persona, told_by))
         case _:
             return ""
 
 
-def _statements(standing: Sequence[Standing], persona: str) -> list[str]:
+def _statements(
+    standing: Sequence[Standing], persona: str, told_by: Mapping[str, str]
+) -> list[str]:
     """Your own statement comes first; each as JSON, so that a text cannot pass for another's."""
     own_first = sorted(standing, key=lambda one: one.agent != persona)
     return [
-        fenced("yourself" if one.agent == persona else one.agent, _as_json(one))
+        fenced(told_by["yourself"] if one.agent == persona else one.agent, _as_json(one, told_by))
         for one in own_first
     ]
 
 
-def _as_json(standing: Standing) -> str:
+def _as_json(standing: Standing, told_by: Mapping[str, str]) -> str:
     said = standing.model_dump(mode="json", exclude={"agent"})
     evidence = json.dumps(said.pop("evidence"), ensure_ascii=False)
     text = json.dumps(said, ensure_ascii=False)
     shown = evidence[:_EVIDENCE_CHARS] + ("…" if len(evidence) > _EVIDENCE_CHARS else "")
-    return f"{text}\nevidence: {shown}"
+    return f"{text}\n{told_by['evidence']}: {shown}"

@@ -1,7 +1,7 @@
 """What the manager is shown of a decision, what it fills in, and what becomes of it."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, ClassVar
 
@@ -40,19 +40,23 @@ def report_form(verdicts: tuple[str, ...]) -> type[ReportForm]:
     return with_verdicts(ReportForm, verdicts)
 
 
-def about_decision(decision: ManagerDecision) -> str:
+def about_decision(decision: ManagerDecision, told_by: Mapping[str, str]) -> str:
     """The rationale and the answers to follow-ups hold words of agents."""
     lines = [
-        f"Verdict: {decision.final_verdict}. Confidence: {decision.confidence:.2f}.",
-        f"Why the debate ended: {decision.termination_reason.value}.",
+        told_by["decided"].format(
+            verdict=decision.final_verdict, confidence=f"{decision.confidence:.2f}"
+        ),
+        told_by["ended"].format(reason=decision.termination_reason.value),
     ]
     if decision.insufficient_evidence:
-        lines.append("The evidence is insufficient.")
+        lines.append(told_by["insufficient"])
     if decision.incomplete:
-        lines.append("Not everybody was heard.")
-    lines.append(fenced("the rules that decided", decision.rationale))
+        lines.append(told_by["incomplete"])
+    lines.append(fenced(told_by["deciding_rules"], decision.rationale))
     lines += [
-        fenced(f"{one.agent} about the region", one.answer.model_dump_json(exclude_none=True))
+        fenced(
+            told_by["region"].format(agent=one.agent), one.answer.model_dump_json(exclude_none=True)
+        )
         for one in decision.follow_ups
         if one.answer is not None
     ]

@@ -120,6 +120,8 @@ class Recollection(Contract):
     block_reason: str | None = None
     # Sorted, so that the same memories are the same recollection.
     blocked: tuple[EpisodeTuple, ...] = ()
+    # Advisories that the cap on injected characters had no room for.
+    left_out: Whole = 0
 
 
 class MemoryAccessPolicy(Contract):
@@ -136,6 +138,8 @@ class MemoryMeta(Contract):
     exposed_to_stage2: bool = False
     injection_trigger_reason: str | None = None
     prompt_injection_chars: Whole = 0
+    # How many advisories the cap on injected characters left out.
+    prompt_injection_left_out: Whole = 0
     memory_block_reason: str | None = None
     memory_access_policy: MemoryAccessPolicy = MemoryAccessPolicy()
     # None when the run may not write.

@@ -3,7 +3,12 @@
 from typing import Literal
 
 from parley.bus.contracts.absa.debate import DebatePersona
-from parley.bus.contracts.absa.params import AbsaParams, LanguagePatterns, OverrideEffective
+from parley.bus.contracts.absa.params import (
+    AbsaParams,
+    LanguagePatterns,
+    OverrideEffective,
+    WarningThresholds,
+)
 from parley.bus.contracts.absa.record import SampleIdentity
 from parley.bus.contracts.base import Token
 from parley.bus.contracts.panel import PanelBase
@@ -20,6 +25,8 @@ class AbsaPanel(PanelBase):
     params: AbsaParams = AbsaParams()
     patterns: LanguagePatterns
     override: OverrideEffective = OverrideEffective()
+    # When the figures of a run deserve a warning.
+    warning_limits: WarningThresholds = WarningThresholds()
     # What each speaker is told about itself, by its key.
     debaters: dict[Token, DebatePersona] = {}
     sample: SampleIdentity = SampleIdentity()

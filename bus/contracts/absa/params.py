@@ -150,6 +150,8 @@ class AbsaParams(Contract):
         MemoryCondition.C1
     )
     memory_contradiction_gate: bool = False
+    # Of the injected memory as JSON; None: no cap. The least relevant advisories go first.
+    memory_max_chars: Whole | None = None
     # What somebody outside the debate holds the sentence for; the moderator weighs it as a veto.
     suggested_label: SentenceLabel | None = None
     language_code: str = "ko"

@@ -17,6 +17,7 @@ from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import (
     Brain,
     Config,
+    ExperimentFile,
     Id,
     Inputs,
     Json,
@@ -33,12 +34,14 @@ from parley.console.cli.options import (
     Regime,
     Roster,
     Sets,
+    Thresholds,
     Topic,
     TotalLimits,
     example,
     language_of,
     names,
     with_protocol,
+    with_thresholds,
 )
 from parley.console.cli.output import model_line, print_line
 from parley.console.images.files import debates_images, photo_job, photo_runner
@@ -46,11 +49,11 @@ from parley.console.runtime.brains import BrainChoice, parse_brain
 from parley.console.runtime.budgets import limits_of
 from parley.console.runtime.follow import follow_to_the_end
 from parley.console.runtime.host import host_with_agents
-from parley.console.runtime.plan import Wishes, wished_panel
+from parley.console.runtime.plan import Wishes, experiment_of, wished_panel
 from parley.console.runtime.submit import (
     Plan,
     check_answerable,
-    check_thinkable,
+    check_rules,
     for_those_seated,
     plan,
     submit_all,
@@ -101,6 +104,8 @@ def run(
     preset: Preset = None,
     protocol: ProtocolName = None,
     lang: Language = "auto",
+    experiment: ExperimentFile = None,
+    thresholds: Thresholds = None,
     sets: Sets = None,
     roster: Roster = None,
     regime: Regime = None,
@@ -132,11 +137,13 @@ def run(
     choice = parse_brain(brain, settings.panels)
     wishes = Wishes(
         preset,
-        with_protocol(sets, protocol),
+        with_thresholds(with_protocol(sets, protocol), thresholds),
         names(roster),
         settings.panels,
         regime,
         language_of(lang),
+        experiment=experiment_of(experiment, panel, settings.panels),
+        thresholds=settings.thresholds,
     )
     if choice.follows_rules:
         chosen = wished_panel(panel, wishes)
@@ -153,7 +160,7 @@ def run(
     )
     if not settings.names_a_server:
         check_answerable(wanted)
-        check_thinkable(wanted)
+        check_rules(choice, wanted.panel, settings.panels)
     warn(wanted.warnings)
     states = run_async(lambda: run_here(settings, wanted, choice, as_json=as_json))
     raise typer.Exit(tell_results(wanted, states, as_json=as_json))
@@ -169,7 +176,7 @@ async def run_here(
         journal = host.journal
         if host.is_ours:
             check_answerable(wanted)
-            check_thinkable(wanted)
+            check_rules(choice, wanted.panel, settings.panels)
         else:
             wanted = await for_those_seated(journal, wanted)
         return await submit_and_follow(journal, wanted, as_json=as_json)

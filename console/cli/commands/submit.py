@@ -11,6 +11,7 @@ from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import (
     Brain,
     Config,
+    ExperimentFile,
     Id,
     Inputs,
     Json,
@@ -25,18 +26,20 @@ from parley.console.cli.options import (
     Regime,
     Roster,
     Sets,
+    Thresholds,
     Topic,
     TotalLimits,
     example,
     language_of,
     names,
     with_protocol,
+    with_thresholds,
 )
 from parley.console.cli.output import print_line
 from parley.console.images.files import debates_images, usable_photos
 from parley.console.runtime.brains import parse_brain
 from parley.console.runtime.budgets import limits_of
-from parley.console.runtime.plan import Wishes, wished_panel
+from parley.console.runtime.plan import Wishes, experiment_of, wished_panel
 from parley.console.runtime.submit import Plan, for_those_seated, plan, submit_all
 from parley.console.runtime.system import open_journal, run_async
 
@@ -57,6 +60,8 @@ def submit(
     preset: Preset = None,
     protocol: ProtocolName = None,
     lang: Language = "auto",
+    experiment: ExperimentFile = None,
+    thresholds: Thresholds = None,
     sets: Sets = None,
     roster: Roster = None,
     regime: Regime = None,
@@ -84,11 +89,13 @@ def submit(
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
     wishes = Wishes(
         preset,
-        with_protocol(sets, protocol),
+        with_thresholds(with_protocol(sets, protocol), thresholds),
         names(roster),
         settings.panels,
         regime,
         language_of(lang),
+        experiment=experiment_of(experiment, panel, settings.panels),
+        thresholds=settings.thresholds,
     )
     choice = parse_brain(brain, settings.panels)
     if choice.follows_rules and debates_images(wished_panel(panel, wishes).panel):

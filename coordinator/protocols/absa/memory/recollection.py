@@ -37,7 +37,7 @@ STRONG, MODERATE = 0.66, 0.33
 BLOCKED = "opposite_polarity_failed"
 BAD_OUTCOMES = frozenset({"failed", "harmful", "risk_worsened"})
 
-MESSAGES: dict[AdvisoryType, str] = {
+_ENGLISH: dict[AdvisoryType, str] = {
     "successful_override": (
         "In a comparable sentence ({structure}) an override of the debate held up. "
         "Weigh the quoted evidence as carefully here; the case does not carry over by itself."
@@ -51,6 +51,27 @@ MESSAGES: dict[AdvisoryType, str] = {
         "Keep the set consistent and leave alone what the text does not ground."
     ),
 }
+_KOREAN: dict[AdvisoryType, str] = {
+    "successful_override": (
+        "비슷한 문장({structure})에서 토론의 수정이 유효했습니다. "
+        "여기서도 인용된 근거를 똑같이 꼼꼼히 따지십시오. 그 사례가 저절로 적용되지는 않습니다."
+    ),
+    "failed_override_warning": (
+        "비슷한 문장({structure})에서 토론의 수정이 해가 되었습니다. "
+        "무엇이든 바꾸기 전에 {structure}의 범위를 살피십시오."
+    ),
+    "consistency_anchor": (
+        "비슷한 문장({structure})은 속성마다 극성 하나로 끝났습니다. "
+        "집합을 일관되게 유지하고 텍스트가 뒷받침하지 않는 것은 그대로 두십시오."
+    ),
+}
+# 부정 stands for a polarity as well, and advice names none.
+_STRUCTURES: dict[Structure, str] = {
+    "negation": "'않다' 꼴",
+    "contrast": "'지만' 꼴",
+    "none": "단순한 꼴",
+}
+_KOREAN_CODE = "ko"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +144,17 @@ def recall(
     failed = failed_pairs(episodes)
     usable = [item for item in found if not _is_blocked(item.episode, failed)]
     advisories = tuple(_advisory(at, item) for at, item in enumerate(usable, start=1))
-    warned = [item.advisory_id for item in advisories if _warns(item)]
+    told = (
+        "{}: 비슷한 수정이 해가 되었음"
+        if _is_korean(wanted)
+        else "{}: a comparable override did harm"
+    )
+    warned = [told.format(item.advisory_id) for item in advisories if _warns(item)]
     return Recollection(
         bundle=AdvisoryBundle(
             memory_on=condition.shows,
             retrieved=advisories,
-            warnings=tuple(f"{name}: a comparable override did harm" for name in warned)[
-                :MAX_WARNINGS
-            ],
+            warnings=tuple(warned)[:MAX_WARNINGS],
             meta=BundleMeta(
                 memory_mode="on" if condition.shows else "silent",
                 topk=TOP_K,
@@ -147,9 +171,35 @@ def recall(
     )
 
 
+def capped(found: Recollection, max_chars: int | None) -> Recollection:
+    """With as many advisories, the most relevant first, as the characters of the slot allow."""
+    bundle, kept = found.bundle, len(found.bundle.retrieved)
+    while max_chars is not None and kept and _chars(_first(bundle, kept)) > max_chars:
+        kept -= 1
+    left_out = len(bundle.retrieved) - kept
+    if not left_out:
+        return found
+    return found.model_copy(update={"bundle": _first(bundle, kept), "left_out": left_out})
+
+
+def _first(bundle: AdvisoryBundle, kept: int) -> AdvisoryBundle:
+    names = tuple(one.advisory_id for one in bundle.retrieved[:kept])
+    return bundle.model_copy(
+        update={
+            "retrieved": bundle.retrieved[:kept],
+            "warnings": tuple(one for one in bundle.warnings if one.startswith(names)),
+        }
+    )
+
+
+def _chars(bundle: AdvisoryBundle) -> int:
+    return len(bundle.model_dump_json())
+
+
 def visible_slot(condition: MemoryCondition, found: Recollection) -> AdvisoryBundle | None:
-    """What goes into a prompt; None where the slot is masked."""
-    return found.bundle if condition.shows else None
+    """What goes into a prompt; None where the slot is masked, or the cap left nothing to say."""
+    nothing_fits = bool(found.left_out) and not found.bundle.retrieved
+    return found.bundle if condition.shows and not nothing_fits else None
 
 
 def memory_meta(
@@ -165,7 +215,8 @@ def memory_meta(
         retrieved_ids=found.retrieved_ids,
         exposed_to_debate=slot is not None,
         injection_trigger_reason=trigger,
-        prompt_injection_chars=len(slot.model_dump_json()) if slot is not None else 0,
+        prompt_injection_chars=_chars(slot) if slot is not None else 0,
+        prompt_injection_left_out=found.left_out,
         memory_block_reason=found.block_reason,
     )
 
@@ -189,11 +240,14 @@ def _warns(advisory: Advisory) -> bool:
 def _advisory(number: int, found: Retrieved) -> Advisory:
     episode = found.episode
     kind = _kind(episode)
-    structure = " and ".join(episode.signature.detected_structure)
+    korean = _is_korean(episode.signature)
+    names = episode.signature.detected_structure
+    structure = "·".join(_STRUCTURES[one] for one in names) if korean else " and ".join(names)
+    messages = _KOREAN if korean else _ENGLISH
     return Advisory(
         advisory_id=f"adv_{number:06d}",
         advisory_type=kind,
-        message=MESSAGES[kind].format(structure=structure),
+        message=messages[kind].format(structure=structure),
         strength=_strength(found.relevance),
         relevance_score=found.relevance,
         evidence=AdvisoryEvidence(
@@ -202,6 +256,10 @@ def _advisory(number: int, found: Retrieved) -> Advisory:
             principle_id=episode.principle_id,
         ),
     )
+
+
+def _is_korean(wanted: Signature) -> bool:
+    return wanted.language == _KOREAN_CODE
 
 
 def _kind(episode: Episode) -> AdvisoryType:

@@ -1,9 +1,12 @@
 """What the skills measure reaches a model as text, and nothing else of them does."""
 
 import io
+import re
+from importlib.resources import files
 
 import numpy as np
 import pytest
+import yaml
 from PIL import Image
 
 from parley.agents.forensic.measures import SkillMeasures
@@ -64,5 +67,28 @@ async def test_a_measurement_can_be_quoted():
 
 async def test_who_measures_nothing_is_told_nothing():
     measure = SkillMeasures()
-    assert await measure(task(image=photo(), persona="oracle")) == ""
-    assert await measure(task(image=PNG)) == ""
+    assert await measure(task(image=photo(), persona="oracle"), "en") == ""
+    assert await measure(task(image=PNG), "en") == ""
+
+
+@pytest.mark.parametrize("persona", ["frequency", "noise", "spatial", "watermark"])
+async def test_a_korean_prompt_has_korean_measurements(persona):
+    asked = await VerdictQuestions(SkillMeasures()).ask(
+        task(image=photo(), persona=persona), Abilities(language="ko")
+    )
+    _, _, told = asked.prompt.user.partition('<untrusted from="당신의 측정값"')
+    measured = told.partition("</untrusted")[0].splitlines()[1:]
+    assert len(measured) > 3
+    for line in measured:
+        assert re.search("[가-힣]", line), line
+        assert not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", line), line
+
+
+def test_every_phrase_of_the_skills_has_a_korean_one():
+    """Whatever a skill may say, not only what it says of one image."""
+    korean = yaml.safe_load(files("parley.agents.forensic").joinpath("korean.yaml").read_text())
+    keys = [re.escape(key).replace(re.escape("{}"), ".+") for key in korean]
+    for skill in ("frequency", "noise", "spatial", "watermark"):
+        source = files("parley.agents.forensic").joinpath(f"{skill}.py").read_text()
+        for name in re.findall(r'(?:name|unit|meaning)=f?"([^"{]+)"', source):
+            assert any(re.fullmatch(key, name) for key in keys), name

@@ -40,9 +40,9 @@ def turn_request(**more: object) -> DebateTurnRequest:
     return DebateTurnRequest.model_validate({**given, **more})
 
 
-def sections(system: str) -> dict[str, str]:
+def sections(user: str) -> dict[str, str]:
     """Each section by its tag, without the fences around what others wrote."""
-    parts = system.split("\n\n[")
+    parts = f"\n\n{user}".split("\n\n[")
     return {
         tag: "\n".join(line for line in content.splitlines() if "untrusted" not in line)
         for tag, content in (part.split("]\n", 1) for part in parts[1:])
@@ -51,20 +51,27 @@ def sections(system: str) -> dict[str, str]:
 
 def test_a_speaker_reads_topic_persona_context_and_history() -> None:
     prompt = absa_prompt(turn_request(), "epm", TEXT)
-    roles = (("absa", "debate_v2"), ("model", "untrusted"), ("absa", "debate_v2_epm"))
+    roles = (("absa", "v2/debate_speaker"), ("model", "untrusted"), ("absa", "v2/epm"))
     base = "\n\n".join(instructions(panel, role, "ko") for panel, role in roles)
     context = (
-        f'{{"text":"{TEXT}","stage1_aspects":[{{"term":"가격","confidence":0.9}}],'
+        '{"stage1_aspects":[{"term":"가격","confidence":0.9}],'
         '"stage1_aspect_sentiments":[],"stage1_structural_risks":[],'
         '"stage1_correction_proposals":[]}'
     )
-    assert prompt.user == fenced("the review", TEXT)
     assert prompt.system == (
-        f"{base}\n\n[TOPIC]\n{fenced('the review', TEXT)}\n\n"
-        '[PERSONA]\n{"name":"EPM","role":"mapper","goal":"근거만","stance":"","style":""}\n\n'
-        f"[SHARED_CONTEXT_JSON]\n{fenced('stage 1', context)}\n\n"
-        "[HISTORY]\n없음"
+        f"{base}\n\n"
+        '[PERSONA]\n{"name":"EPM","role":"mapper","goal":"근거만","stance":"","style":""}'
     )
+    assert prompt.user == (
+        f"[TOPIC]\n{fenced('리뷰', TEXT)}\n\n"
+        f"[SHARED_CONTEXT_JSON]\n{fenced('1단계', context)}\n\n"
+        "[HISTORY]\n아직 아무도 발언하지 않았습니다."
+    )
+
+
+def test_an_english_history_is_empty_in_english() -> None:
+    user = absa_prompt(turn_request(language_code="en"), "epm", TEXT).user
+    assert sections(user)["HISTORY"] == "Nobody has spoken yet."
 
 
 def test_the_history_of_the_second_generation_is_one_line_an_edit() -> None:
@@ -72,8 +79,8 @@ def test_the_history_of_the_second_generation_is_one_line_an_edit() -> None:
         DebateTurn(agent="EPM", proposed_edits=(EDIT,)),
         DebateTurn(agent="TAN"),
     )
-    system = absa_prompt(turn_request(key="cj", history=history), "cj", TEXT).system
-    assert sections(system)["HISTORY"] == (
+    user = absa_prompt(turn_request(key="cj", history=history), "cj", TEXT).user
+    assert sections(user)["HISTORY"] == (
         '- EPM: set_polarity target={"aspect_ref":"가격","polarity":"neutral"} '
         "value=negative evidence=None\n- TAN: (no proposed_edits)"
     )
@@ -82,9 +89,9 @@ def test_the_history_of_the_second_generation_is_one_line_an_edit() -> None:
 def test_the_history_of_the_first_generation_is_what_was_said() -> None:
     history = (DebateTurn(speaker="비평가 패널", stance="con", message="가격이 문제입니다"),)
     request = turn_request(protocol="v1", key="critic", history=history)
-    system = absa_prompt(request, "critic", TEXT).system
-    assert sections(system)["HISTORY"] == "- 비평가 패널(con): 가격이 문제입니다"
-    assert system.startswith(instructions("absa", "debate_v1", "ko"))
+    prompt = absa_prompt(request, "critic", TEXT)
+    assert sections(prompt.user)["HISTORY"] == "- 비평가 패널(con): 가격이 문제입니다"
+    assert prompt.system.startswith(instructions("absa", "v1/debate_speaker", "ko"))
 
 
 def test_the_judge_reads_all_turns_and_no_persona() -> None:
@@ -94,16 +101,16 @@ def test_the_judge_reads_all_turns_and_no_persona() -> None:
         context=CONTEXT,
         turns=(DebateTurn(agent="EPM", proposed_edits=(EDIT,)),),
     )
-    found = sections(absa_prompt(request, "judge", TEXT).system)
+    found = sections(absa_prompt(request, "judge", TEXT).user)
     assert list(found) == ["TOPIC", "SHARED_CONTEXT_JSON", "ALL_TURNS"]
     assert found["ALL_TURNS"].startswith("- EPM: set_polarity")
 
 
 def test_the_memory_slot_is_named_only_when_it_is_filled() -> None:
-    assert "MEMORY" not in absa_prompt(turn_request(), "epm", TEXT).system
+    assert "MEMORY" not in absa_prompt(turn_request(), "epm", TEXT).user
     filled = CONTEXT.model_copy(update={"memory": AdvisoryBundle(memory_on=True)})
-    system = absa_prompt(turn_request(key="cj", context=filled), "cj", TEXT).system
-    assert "DEBATE_CONTEXT__MEMORY" in json.loads(sections(system)["SHARED_CONTEXT_JSON"])
+    user = absa_prompt(turn_request(key="cj", context=filled), "cj", TEXT).user
+    assert "DEBATE_CONTEXT__MEMORY" in json.loads(sections(user)["SHARED_CONTEXT_JSON"])
 
 
 @pytest.mark.parametrize("language", ["ko", "en"])
@@ -116,9 +123,10 @@ def test_each_reviewer_has_instructions_of_its_own(language: str, persona: str) 
         validator=ValidatorOutput(),
         review_context=ReviewContext(summary=DebateSummary()),
     )
-    system = absa_prompt(request, persona, TEXT).system
-    assert system.startswith(instructions("absa", f"review_{persona}", language))
-    assert list(sections(system)) == [
+    prompt = absa_prompt(request, persona, TEXT)
+    assert prompt.system.startswith(instructions("absa", f"review_{persona}", language))
+    assert list(sections(prompt.user)) == [
+        "TOPIC",
         "STAGE1_ATE_JSON",
         "STAGE1_ATSA_JSON",
         "STAGE1_VALIDATOR_JSON",
@@ -137,15 +145,15 @@ def test_stage_1_is_asked_in_the_language_of_the_text(language: str) -> None:
             ["STAGE1_ATE_JSON", "STAGE1_ATSA_JSON"],
         ),
     ):
-        system = absa_prompt(request, "x", TEXT).system
-        assert list(sections(system)) == tags
-        assert ("당신은" in system) == (language == "ko")
+        prompt = absa_prompt(request, "x", TEXT)
+        assert list(sections(prompt.user)) == ["TOPIC", *tags]
+        assert ("당신은" in prompt.system) == (language == "ko")
 
 
 RULES_OF_B4 = {
-    "debate_v1": ("Planning", "Reflection", "Action", "JSON"),
-    "debate_v2": ("proposed_edits", "set_aspect_ref", "confirm_tuple", "JSON"),
-    "judge_v2": ("final_patch", "unresolved_conflicts", "sentence_evidence_spans", "JSON"),
+    "v1/debate_speaker": ("Planning", "Reflection", "Action", "JSON"),
+    "v2/debate_speaker": ("proposed_edits", "set_aspect_ref", "confirm_tuple", "JSON"),
+    "v2/debate_judge": ("final_patch", "unresolved_conflicts", "sentence_evidence_spans", "JSON"),
     "review_ate": ("`aspects`", "source:{speaker}/{stance}", "JSON"),
     "review_atsa": ("`aspect_sentiments`", "source:{speaker}/{stance}", "JSON"),
 }
@@ -165,7 +173,7 @@ def test_a_span_that_does_not_fit_is_told_by_its_words() -> None:
             AspectItem(term="가격", span={"start": 4, "end": 6}, normalized="x"),
         )
     )
-    found = sections(absa_prompt(AtsaRequest(ate=ate), "atsa", TEXT).system)
+    found = sections(absa_prompt(AtsaRequest(ate=ate), "atsa", TEXT).user)
     assert json.loads(found["STAGE1_ATE_JSON"]) == {
         "aspects": [
             {"term": "가격", "confidence": 0.9},

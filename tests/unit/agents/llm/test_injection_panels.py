@@ -91,7 +91,7 @@ async def test_nobody_can_begin_the_line_of_another(kind):
     )
     hostile = given._replace(request=given.request.model_copy(update={field: turns}))
     prompt = (await family_of(given.request).ask(hostile, Abilities())).prompt
-    told = prompt.system[prompt.system.rindex('<untrusted from="the speakers"') :].splitlines()
+    told = prompt.user[prompt.user.rindex('<untrusted from="') :].splitlines()
     assert [line[:6] for line in told[1:-1]] == ["- XTAN", "- XCJ "]
     assert _FENCE.fullmatch("\n".join(told))
 

@@ -53,7 +53,11 @@ async def test_what_stays_the_same_comes_first(language):
     assert round_.user.startswith(material)
     assert localize.user.startswith(material)
     assert round_.user.index("[TASK]") < round_.user.index("a hard edge")
-    assert round_.user.rstrip().endswith("Challenged by: spatial. Round 1.")
+    called = {
+        "en": "Challenged by: spatial. Round 1.",
+        "ko": "이의를 제기한 사람: spatial. 1라운드.",
+    }
+    assert round_.user.rstrip().endswith(called[language])
 
 
 async def test_a_model_with_eyes_is_shown_the_image():
@@ -63,6 +67,7 @@ async def test_a_model_with_eyes_is_shown_the_image():
     assert kind == "data:image/png"
     assert base64.b64decode(data) == PNG
     assert "cannot see" not in seen.user
+    assert instructions("forensic", "seen", "en") in seen.user
 
 
 async def test_a_model_without_eyes_reads_what_the_file_says():
@@ -80,7 +85,8 @@ async def test_an_image_that_is_none_is_not_sent():
 
 
 async def test_measurements_are_part_of_the_material():
-    async def measure(given):
+    async def measure(given, language):
+        assert language == "en"
         return f"{given.persona} measured {given.input.blobs['image'].size} bytes"
 
     questions = VerdictQuestions(measure)

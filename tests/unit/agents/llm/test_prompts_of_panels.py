@@ -8,7 +8,6 @@ import pytest
 from parley.agents.absa.text import detect_language
 from parley.agents.llm.brain import open_model_brain
 from parley.agents.llm.question import Abilities
-from parley.agents.llm.untrusted import fenced
 from parley.bus.contracts.absa.requests import AteRequest
 from parley.bus.contracts.deliberation.content import DeliberateRequest
 from parley.bus.contracts.deliberation.panel import DeliberationPanel
@@ -97,7 +96,7 @@ def test_the_rules_tell_what_was_said_before(parley: Call):
     out = shown(parley, "absa/cj")
     assert '- EPM: confirm_tuple target={"aspect_ref":"food","polarity":"positive"}' in out
     tags = [line for line in out.splitlines() if line.startswith("[") and line.endswith("]")]
-    assert tags == ["[TOPIC]", "[PERSONA]", "[SHARED_CONTEXT_JSON]", "[HISTORY]"]
+    assert tags == ["[PERSONA]", "[TOPIC]", "[SHARED_CONTEXT_JSON]", "[HISTORY]"]
 
 
 def test_a_question_file_is_material(parley: Call):
@@ -189,13 +188,14 @@ async def test_what_stays_the_same_comes_first():
     """The persona, the topic and the context of a debate are one prefix for all its rounds."""
     persona, request = absa_requests("said")["turn-v2"]
     first = request.model_copy(update={"history": ()})
-    system = [
-        (await family_of(one).ask(task("absa", persona, one, ENGLISH), Abilities())).prompt.system
+    prompts = [
+        (await family_of(one).ask(task("absa", persona, one, ENGLISH), Abilities())).prompt
         for one in (first, request)
     ]
-    prefix = system[0].partition("[HISTORY]")[0]
-    assert system[1].startswith(prefix)
-    assert fenced("the review", ENGLISH) in prefix
+    assert prompts[0].system == prompts[1].system
+    prefix = prompts[0].user.partition("[HISTORY]")[0]
+    assert prompts[1].user.startswith(prefix)
+    assert ENGLISH in prefix
 
 
 @pytest.mark.parametrize("panel", ["absa", "deliberation"])

@@ -10,7 +10,7 @@ from parley.agents.llm.question import Abilities, Unusable
 from parley.agents.llm.verdicts.questions import VerdictQuestions
 from parley.agents.llm.verdicts.report import ReportForm, read_report
 from parley.bus.contracts.verdicts.content import Report, Standing
-from parley.prompts import instructions
+from parley.prompts import instructions, words
 from tests.model_minds import form_of, prompt_of
 from tests.model_server import GOOD, model_server
 from tests.unit.agents.llm.asking import PNG, settings
@@ -65,10 +65,11 @@ async def spoken(*answers):
 async def test_the_manager_is_told_the_decision_and_the_statements(language):
     prompt = (await asked(language)).prompt
     assert bool(re.search("[가-힣]", prompt.system + prompt.user)) == (language == "ko")
-    assert "Verdict: manipulated. Confidence: 0.70." in prompt.user
-    assert '<untrusted from="the rules that decided"' in prompt.user
-    assert '<untrusted from="noise"' in prompt.user
-    assert '<untrusted from="spatial about the region"' in prompt.user
+    told = words(language)
+    assert told["decided"].format(verdict="manipulated", confidence="0.70") in prompt.user
+    sources = (told["deciding_rules"], "noise", told["region"].format(agent="spatial"))
+    for source in sources:
+        assert f'<untrusted from="{source}"' in prompt.user
     assert instructions("forensic", "manager", language) in prompt.system
     assert instructions("forensic", "reporting", language) in prompt.system
     assert prompt.user.index("[TASK]") < prompt.user.index("[DEBATE]")

@@ -39,6 +39,7 @@ from parley.coordinator.protocols.absa.memory.observe import (
     trigger_before_debate,
 )
 from parley.coordinator.protocols.absa.memory.recollection import (
+    capped,
     memory_meta,
     recall,
     retrieve,
@@ -253,7 +254,9 @@ def test_advice_names_no_polarity_and_says_so() -> None:
     assert [item.advisory_id for item in bundle.retrieved] == ["adv_000001", "adv_000002"]
     assert bundle.memory_on
     for item in bundle.retrieved:
-        assert not any(word in item.message for word in ("positive", "negative", "neutral"))
+        named = ("positive", "negative", "neutral", "긍정", "부정", "중립")
+        assert not any(word in item.message for word in named)
+        assert "비슷한 문장('않다' 꼴)" in item.message
         assert item.constraints.model_dump() == {
             "no_label_hint": True,
             "no_forcing": True,
@@ -279,6 +282,25 @@ def test_what_is_shown_is_counted() -> None:
     assert meta.prompt_injection_chars == len(found.bundle.model_dump_json())
     assert (meta.exposed_to_debate, meta.injection_trigger_reason) == (True, "why")
     assert memory_meta(condition, None, None).retrieved_k == 0
+
+
+def test_a_cap_leaves_out_the_least_relevant_first() -> None:
+    """Issue 17, item 4: a cap on the characters of injected memory."""
+    condition = MemoryCondition.C2
+    found = remember(condition, [episode("e1"), episode("e2", keywords=())])
+    whole = len(found.bundle.model_dump_json())
+    assert capped(found, None) == capped(found, whole) == found
+    less = capped(found, whole - 1)
+    assert less.left_out == 1
+    assert less.bundle.retrieved == found.bundle.retrieved[:-1]
+    assert len(less.bundle.model_dump_json()) < whole
+    meta = memory_meta(condition, less, "why")
+    assert meta.prompt_injection_chars == len(less.bundle.model_dump_json()) <= whole - 1
+    assert meta.prompt_injection_left_out == 1
+    nothing = capped(found, 10)
+    assert visible_slot(condition, nothing) is None
+    meta = memory_meta(condition, nothing, "why")
+    assert (meta.exposed_to_debate, meta.prompt_injection_chars) == (False, 0)
 
 
 def test_memory_off_retrieves_nothing() -> None:
