@@ -101,6 +101,8 @@ def planned(request: DebateRequest, models: frozenset[str]) -> Plan:
     else:
         resolution = suited(request.resolve, models, wishes.sets)
         chosen = resolution.panel
+        if any(one.kind == MODEL for _, one in request.brain.seats):
+            chosen = with_patience(chosen, wishes.sets)
     limited = request.limits.on(chosen)
     panels = tuple(panel_for(limited, one.text, wishes.language) for one in request.materials)
     doubts: list[str] = []
@@ -121,7 +123,7 @@ def check_answerable(wanted: Plan, models: frozenset[str] = frozenset()) -> None
     everything that submits a debate. Whoever sends a script knows what it answers.
     """
     brain = wanted.request.brain
-    if brain.kind == SCRIPT:
+    if brain.kind == SCRIPT or not (brain.kind == MODEL or brain.needs_rules(wanted.panel)):
         return
     by_model = brain.kind == MODEL or not models.isdisjoint(wanted.panel.everybody)
     for material in wanted.materials:
@@ -132,13 +134,15 @@ def check_answerable(wanted: Plan, models: frozenset[str] = frozenset()) -> None
 
 def check_rules(brain: BrainChoice, panel: Panel, panels_dir: Path | None) -> None:
     """Raises BadInput for a debate that would be left to rules that its panel does not have."""
-    if not brain.follows_rules:
+    left = brain.needs_rules(panel)
+    if not left:
         return
     chosen = brains_of((panel.name,), panels_dir).get(panel.name)
     if not thinks_offline(panel.name, panel.protocol, chosen):
         raise BadInput(
-            f"nobody thinks offline for the panel {panel.name}: use --brain model, or play a script"
-            " with --brain script:FILE"
+            f"nobody thinks offline for the panel {panel.name} ({', '.join(left)}): use --brain"
+            " model, play a script with --brain script:FILE, or seat your own with --brain"
+            f" {left[0]}=module:Name"
         )
 
 
