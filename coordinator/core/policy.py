@@ -37,7 +37,7 @@ def decide(state: DebateState, protocols: Mapping[str, Protocol] = PROTOCOLS) ->
         return Abstained(
             decided_at=state.facts, step=step, persona=persona, reason=AbstainReason.DEADLINE
         )
-    fact = with_allowance(protocol.advance(state), state.running_panel)
+    fact = with_allowance(protocol.advance(state), state)
     return with_declared_step(fact, state, protocol)
 
 
