@@ -2,7 +2,8 @@
 What a batch leaves behind in its directory, one line a sentence, in the order of the data set.
 
     outputs.jsonl                     the output records, and how each came about (`run`)
-    scorecards.jsonl                  mapping, overrides and the integrity check of each
+    scorecards.jsonl                  mapping, overrides, memory, integrity; `runtime.parsed_output` is
+                                      the whole record
     traces.jsonl                      who said what, and what the coordinator declared
     debates.jsonl                     every fact, for report, backtest, verify and import
     override_gate_debug.jsonl         the gate's decisions, aspect by aspect
@@ -40,6 +41,7 @@ from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.errors import BadInput
 from parley.console.archive.lines import DEBATES, fact_lines
 from parley.console.batch.runner import Debated
+from parley.console.batch.scorecards import OutputLine, Scorecard, scorecard_of
 from parley.coordinator.core.accounting import declarations_of
 from parley.coordinator.protocols.absa.output.gate_debug import (
     SampleGate,
@@ -48,24 +50,20 @@ from parley.coordinator.protocols.absa.output.gate_debug import (
 )
 from parley.coordinator.protocols.absa.output.integrity import (
     RecordView,
-    S3Result,
     check_record,
     check_run,
 )
 from parley.coordinator.protocols.absa.output.metrics import (
     AdoptionMetrics,
     DebateMetrics,
-    DebateScorecard,
     Warned,
     adoption_metrics,
     debate_metrics,
-    scorecard,
     warnings,
 )
 from parley.coordinator.protocols.absa.result import (
     OUT_OF_BUDGET,
     AbsaUnfinished,
-    RunSummary,
     result_of,
 )
 
@@ -80,23 +78,11 @@ GateLine = GateDebugRecord | EvDebugRecord
 _GATE_LINE: TypeAdapter[GateLine] = TypeAdapter(GateLine)
 
 
-class Scorecard(Contract):
-    text_id: str
-    debate: DebateScorecard
-    integrity: S3Result
-
-
 class Trace(Contract):
     text_id: str
     debate_id: str
     declarations: tuple[TerminationDeclaration, ...]
     process_trace: tuple[TraceEntry, ...]
-
-
-class OutputLine(FinalOutput):
-    """`run` is None in what was written elsewhere."""
-
-    run: RunSummary | None = None
 
 
 class Figures(Contract):
@@ -146,7 +132,8 @@ class Outputs:
             return False
         text_id = record.meta.text_id
         view = _view(record)
-        card = Scorecard(text_id=text_id, debate=scorecard(record), integrity=check_record(view))
+        whole = OutputLine.model_validate(record.model_dump(by_alias=True))
+        card = scorecard_of(whole, check_record(view), state.input.text, self.directory.name)
         trace = Trace(
             text_id=text_id,
             debate_id=ref.id,

@@ -170,9 +170,11 @@ def _conclude(wanted: Batch, variant: Variant, tally: Metrics) -> Figures:
         gate,
         {
             "parley": __version__,
+            "run_id": variant.directory.name,
             "variant": variant.name,
             "input": wanted.file.name,
             "input_sha256": hashlib.sha256(wanted.file.read_bytes()).hexdigest(),
+            "dataset": {"processing_count": len(wanted.data.samples)},
             "params": variant.panel.params.model_dump(mode="json"),
             "override": variant.panel.override.model_dump(mode="json"),
             "warning_limits": variant.panel.warning_limits.model_dump(mode="json"),
@@ -196,6 +198,9 @@ def _conclude(wanted: Batch, variant: Variant, tally: Metrics) -> Figures:
     )
     for line in _shortcomings(found, tally.failures, variant.directory):
         print_line(f"  {line}")
+    if variant.panel.params.polarity_repair:
+        gone, kept = gate.override_hint_invalid_total, gate.override_hint_repair_total
+        print_line(f"  polarity words: {kept} repaired, {gone} invalid")
     if tally.usage:
         print_line(f"  models: {usage_in_words(tally.total)}")
     return found
