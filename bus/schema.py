@@ -40,6 +40,7 @@ _WRITERS: dict[type[FactBase], str] = {
     TurnTaken: "agent",
 }
 _PARAMETERS = {
+    "partition": "crc32 of the id, modulo 64, in decimal.",
     "panel": "The panel's name.",
     "id": "The debate's id, chosen by whoever submits it.",
     "step": "One round of questions: `opening`, `round-1`, …",
@@ -86,17 +87,20 @@ def asyncapi(prefix: str = "debate") -> Document:
     operations: Document = {}
     for fact in every_fact():
         name = fact.__name__
-        channels[name] = _channel(subjects.of(_ANY, _sample(fact)), name, _first_line(fact))
+        address = _named(subjects.of(_ANY, _sample(fact)))
+        channels[name] = _channel(address, name, _first_line(fact))
         operations[f"write{name}"] = _operation(
             "send", name, f"Written by: {_WRITERS.get(fact, 'coordinator')}."
         )
-    again = subjects.redrive(_ANY, "{step}", "{persona}")
+    again = _named(subjects.redrive(_ANY, "{step}", "{persona}"))
     channels["Redrive"] = _channel(again, Ask.__name__, "An ask once more, for one persona.")
     operations["writeRedrive"] = _operation("send", "Redrive", "Written by: operator.")
     channels["Live"] = {
-        "address": f"{LIVE}.{prefix}.{{panel}}.{{id}}.>",
+        "address": f"{LIVE}.{_named(subjects.debate(_ANY))}",
         "description": "Every fact, republished by the server once it is stored; for viewers.",
-        "parameters": {name: {"description": _PARAMETERS[name]} for name in ("panel", "id")},
+        "parameters": {
+            name: {"description": _PARAMETERS[name]} for name in ("partition", "panel", "id")
+        },
         "messages": {one.__name__: _reference("messages", one.__name__) for one in every_fact()},
     }
     operations["readLive"] = _operation("receive", "Live", "Read by: viewer.")
@@ -133,7 +137,12 @@ class _WithoutDiscriminator(GenerateJsonSchema):
         return {key: value for key, value in union.items() if key != "discriminator"}
 
 
-_ANY = DebateRef("{panel}", "{id}")
+_ANY = DebateRef("{panel}", "*")
+
+
+def _named(address: str) -> str:
+    """With names where the spelling has wildcards for partition and id."""
+    return address.replace("*", "{partition}", 1).replace("*", "{id}", 1)
 
 
 def _sample(fact: type[FactBase]) -> Fact:

@@ -1,32 +1,37 @@
 """
 The only place where a subject is spelled.
 
-    {prefix}.{panel}.{id}.submitted                   a client, once ever
-    {prefix}.{panel}.{id}.cancel                      a person, once
-    {prefix}.{panel}.{id}.turn.{step}.{persona}       an agent, once ever
-    {prefix}.{panel}.{id}.fired.{step}                the coordinator, when the deadline passed
-                         .fired.{step}.{persona}      (a person's own)
-    {prefix}.{panel}.{id}.ctl.opened                  the coordinator; all of `ctl` under one guard
-                         .ctl.ask.{step}.{persona}    (`all` for several personas, listed inside)
-                         .ctl.abstained.{step}.{persona}
-                         .ctl.terminated, .ctl.{finding}, .ctl.closed
+    {prefix}.{p}.{panel}.{id}.submitted                   a client, once ever
+    {prefix}.{p}.{panel}.{id}.cancel                      a person, once
+    {prefix}.{p}.{panel}.{id}.turn.{step}.{persona}       an agent, once ever
+    {prefix}.{p}.{panel}.{id}.fired.{step}                the coordinator, when the deadline passed
+                             .fired.{step}.{persona}      (a person's own)
+    {prefix}.{p}.{panel}.{id}.ctl.opened                  the coordinator; all of `ctl` under one guard
+                             .ctl.ask.{step}.{persona}    (`all` for several personas, listed inside)
+                             .ctl.abstained.{step}.{persona}
+                             .ctl.terminated, .ctl.{finding}, .ctl.closed
 
-    redrive.{prefix}.{panel}.{id}.{step}.{persona}    an operator: an ask once more, for one persona
+    redrive.{prefix}.{p}.{panel}.{id}.{step}.{persona}    an operator: an ask once more, for one persona
 
-    purse.{prefix}.{panel}.debate.{id}.{persona}      a persona: what it took out of a budget
+    purse.{prefix}.{panel}.debate.{id}.{persona}          a persona: what it took out of a budget
     purse.{prefix}.{panel}.batch.{name}.{persona}
-    answers.{prefix}.{panel}.{persona}.{hash}         a persona: what its model answered a prompt
+    answers.{prefix}.{panel}.{persona}.{hash}             a persona: what its model answered a prompt
 
-    redrive.{prefix}.doctor                           `parley doctor`: whether the log stores
+    archive.{prefix}.{p}.{panel}.{id}                     the coordinator: a closed debate as one record
 
-    archive.{prefix}.{panel}.{id}                     the coordinator: a closed debate as one record
+    redrive.{prefix}.{p}.doctor                           `parley doctor`: whether the log stores
+
+`p` is the partition of the id, crc32(id) modulo 64 in decimal. A debate lies in that one and in no
+other: a fact of it elsewhere is foreign, or a persona could write one turn in two places.
 
 A redrive stands in the same stream, where the persona's queue finds it, but in no debate's log.
 Viewers read the same facts from `live.{prefix}.>`, republished by the server after storage, and
-there, never stored, `live.{prefix}.{panel}.{id}.partial.{step}.{persona}`: a turn being spoken.
+there, never stored, `live.{prefix}.{p}.{panel}.{id}.partial.{step}.{persona}`: a turn being spoken.
 """
 
 import re
+import zlib
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -44,6 +49,8 @@ from parley.bus.contracts.facts import (
 )
 from parley.bus.contracts.panel import EVERYBODY
 
+# Fixed for good, like the hash: the partition is part of every stored subject.
+PARTITIONS = 64
 LIVE = "live"
 # A panel or id, as in `contracts.base.Token`.
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -76,11 +83,25 @@ class DebateRef(NamedTuple):
         return bool(_NAME.fullmatch(self.panel) and _NAME.fullmatch(self.id))
 
 
+EVERY_DEBATE = DebateRef("*", "*")
+
+
 @lru_cache(maxsize=8192)
-def _ref_of(panel: str, debate: str) -> DebateRef | None:
-    """None if one of both is no name."""
+def partition_of(debate: str) -> int:
+    """Of the id alone, so that whoever knows it finds the debate."""
+    return zlib.crc32(debate.encode()) % PARTITIONS
+
+
+@lru_cache(maxsize=8192)
+def _ref_of(partition: str, panel: str, debate: str) -> DebateRef | None:
+    """None if panel or id is no name, or the partition is not that of the id."""
     named = _NAME.fullmatch(panel) and _NAME.fullmatch(debate)
-    return DebateRef(panel, debate) if named else None
+    return DebateRef(panel, debate) if named and partition == _token_of(debate) else None
+
+
+def _token_of(debate: str) -> str:
+    """The partition as it stands in a subject; a wildcard where the id is one."""
+    return "*" if debate == "*" else str(partition_of(debate))
 
 
 def tail_of(fact: Fact) -> str:
@@ -122,21 +143,21 @@ class Subjects:
         """
         if not subject.startswith(self._root):
             return None
-        tokens = subject[self._skip :].split(".", 2)
-        if len(tokens) < 3 or not tokens[2]:  # noqa: PLR2004 - panel, id and tail
+        tokens = subject[self._skip :].split(".", 3)
+        if len(tokens) < 4 or not tokens[3]:  # noqa: PLR2004 - partition, panel, id and tail
             return None
-        ref = _ref_of(tokens[0], tokens[1])
-        return ref and (ref, tokens[2])
+        ref = _ref_of(tokens[0], tokens[1], tokens[2])
+        return ref and (ref, tokens[3])
 
     def tail(self, ref: DebateRef, subject: str) -> str:
         """What follows the debate's own part in one of its subjects."""
-        return subject[self._skip + len(ref.panel) + len(ref.id) + 2 :]
+        return subject[len(self.at(ref, "")) :]
 
     def of(self, ref: DebateRef, fact: Fact) -> str:
         return self.at(ref, tail_of(fact))
 
     def at(self, ref: DebateRef, tail: str) -> str:
-        return f"{self.prefix}.{ref.panel}.{ref.id}.{tail}"
+        return f"{self._root}{_token_of(ref.id)}.{ref.panel}.{ref.id}.{tail}"
 
     def control_of(self, ref: DebateRef) -> str:
         return self.at(ref, "ctl.>")
@@ -146,6 +167,14 @@ class Subjects:
 
     def everything(self) -> str:
         return f"{self.prefix}.>"
+
+    def partition(self, number: int) -> str:
+        return f"{self._root}{number}.>"
+
+    def stored(self, partitions: Iterable[int] = range(PARTITIONS)) -> list[str]:
+        """What a stream takes that holds these partitions: nothing else is stored at all."""
+        roots = (self._root, f"{REDRIVE}.{self._root}")
+        return [f"{root}{number}.>" for root in roots for number in partitions]
 
     def live(self) -> str:
         return f"{LIVE}.{self.prefix}.>"
@@ -170,44 +199,46 @@ class Subjects:
                 return None
 
     def turns(self) -> str:
-        return f"{self.prefix}.*.*.{TURN}>"
+        return self.at(EVERY_DEBATE, f"{TURN}>")
 
     def is_turn(self, subject: str) -> bool:
         """Also where the panel or id is no name: whoever may speak chooses the id."""
-        tokens = subject.split(".", 3)
-        return len(tokens) > 3 and tokens[0] == self.prefix and tokens[3].startswith(TURN)  # noqa: PLR2004 - prefix, panel, id
+        if not subject.startswith(self._root):
+            return False
+        tokens = subject[self._skip :].split(".", 3)
+        return len(tokens) > 3 and tokens[3].startswith(TURN)  # noqa: PLR2004 - partition, panel, id
 
     def facts(self, panel: str = "*", debate: str = "*") -> tuple[str, ...]:
         """Filters that match every fact."""
-        return (f"{self.prefix}.{panel}.{debate}.>",)
+        return (self.debate(DebateRef(panel, debate)),)
 
     def submissions(self, panel: str = "*", debate: str = "*") -> str:
-        return f"{self.prefix}.{panel}.{debate}.submitted"
+        return self.at(DebateRef(panel, debate), SUBMITTED)
 
     def closings(self, panel: str = "*") -> str:
-        return f"{self.prefix}.{panel}.*.ctl.closed"
+        return self.at(DebateRef(panel, "*"), CLOSED)
 
     def every_control(self) -> str:
-        return f"{self.prefix}.*.*.{CONTROL}>"
+        return self.control_of(EVERY_DEBATE)
 
     def every_ask(self) -> str:
-        return f"{self.prefix}.*.*.{ASKS}>"
+        return self.at(EVERY_DEBATE, f"{ASKS}>")
 
     def asks(self, panel: str, persona: str) -> tuple[str, ...]:
         """Filters of the asks that concern one persona."""
-        root = f"{self.prefix}.{panel}.*.ctl.ask.*"
+        root = self.at(DebateRef(panel, "*"), f"{ASKS}*")
         again = self.redrive(DebateRef(panel, "*"), "*", persona)
         return (f"{root}.{persona}", f"{root}.{EVERYBODY}", again)
 
     def redrive(self, ref: DebateRef, step: str, persona: str) -> str:
-        return f"{REDRIVE}.{self.prefix}.{ref.panel}.{ref.id}.{step}.{persona}"
+        return f"{REDRIVE}.{self.at(ref, f'{step}.{persona}')}"
 
     def redrives(self) -> str:
         return f"{REDRIVE}.{self.prefix}.>"
 
-    def probe(self) -> str:
+    def probe(self, partition: int) -> str:
         """In the log's stream, but in no debate: for a write that only shows whether it is stored."""
-        return f"{REDRIVE}.{self.prefix}.doctor"
+        return f"{REDRIVE}.{self._root}{partition}.doctor"
 
     def parse_ask(self, subject: str) -> tuple[DebateRef, str] | None:
         """Like `parse`; the tail of a redriven ask is that of an ask to its persona."""

@@ -30,7 +30,16 @@ from parley.bus.errors import BadInput
 from parley.bus.extras import extra
 from parley.bus.jetstream.infra import Layout
 from parley.bus.port import LARGEST_RECORD_BYTES
-from parley.bus.subjects import ANSWERS, CLOSED, LIVE, PURSE, DebateRef, Subjects, answer_key
+from parley.bus.subjects import (
+    ANSWERS,
+    CLOSED,
+    EVERY_DEBATE,
+    LIVE,
+    PURSE,
+    DebateRef,
+    Subjects,
+    answer_key,
+)
 
 CORE = "CORE"
 CLIENTS = "CLIENTS"
@@ -209,7 +218,7 @@ def _clients(layout: Layout, login: Login) -> Guest:
         login=login,
         services=(
             Service(subjects.submissions()),
-            Service(subjects.at(DebateRef("*", "*"), "cancel")),
+            Service(subjects.at(EVERY_DEBATE, "cancel")),
             Service(f"$O.{layout.bucket}.C.*"),
             Service(f"$O.{layout.bucket}.M.*"),
             Service(_WHOSE_JETSTREAM),

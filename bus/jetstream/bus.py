@@ -88,7 +88,7 @@ class JetStreamBus:
         Why the log stores nothing at this moment; empty if it does. Only a write can tell: its disk
         and the limit of its whole store are in no answer. The record is taken away again.
         """
-        subject = Subjects(self.layout.prefix).probe()
+        subject = Subjects(self.layout.prefix).probe(0)
         refused = await self._writer.refusal(Entry(subject, b"{}", secrets.token_hex(8)))
         if not refused:
             request = {"filter": subject}

@@ -13,6 +13,8 @@ NANOSECONDS = frozenset({"max_age", "ack_wait", "duplicate_window"})
 BYTES = frozenset({"max_bytes", "max_msg_size"})
 SPANS = (("days", 86_400), ("hours", 3600), ("minutes", 60))
 MIB = 1 << 20
+# Entries of a list that are all shown.
+MOST_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +29,19 @@ class Difference:
     loses: bool = False
     # Somebody else's stream, that happens to have the name.
     foreign: bool = False
+    # Ours, with subjects that name no partition: what stands there cannot be read.
+    unpartitioned: bool = False
 
     @property
     def possible(self) -> bool:
-        return self.found is None or not (self.foreign or self.field in UNCHANGEABLE)
+        refused = self.foreign or self.unpartitioned or self.field in UNCHANGEABLE
+        return self.found is None or not refused
 
     @property
     def consequence(self) -> str:
         """Why one should think twice; empty where there is no reason to."""
+        if self.unpartitioned:
+            return "written by an older version: export its debates with that one, import them here"
         if self.foreign:
             return "not a stream of ours: set another nats.stream"
         if not self.possible:
@@ -52,6 +59,7 @@ def difference(
     resource: str, field: str, found: Any, wanted: Any, *, forgets: bool = True
 ) -> Difference:
     """Of one field of a resource that exists; unless it `forgets`, no size deletes anything."""
+    unpartitioned = _is_unpartitioned(field, found, wanted)
     return Difference(
         resource,
         field,
@@ -60,7 +68,10 @@ def difference(
         loses=field in NO_LIMIT
         and (forgets or field != "max_bytes")
         and _limit(field, wanted) < _limit(field, found),
-        foreign=field == "subjects" and not all(_is_ours(one, wanted) for one in found or ()),
+        foreign=field == "subjects"
+        and not unpartitioned
+        and not all(_is_ours(one, wanted) for one in found or ()),
+        unpartitioned=unpartitioned,
     )
 
 
@@ -71,6 +82,8 @@ def shown(field: str, value: Any) -> str:
         return _span(value / 1e9)
     if field in BYTES and isinstance(value, int) and value > 0:
         return f"{value / MIB:g} MiB"
+    if isinstance(value, list) and len(value) > MOST_SHOWN:
+        return f"[{value[0]} … {value[-1]}, {len(value)} in all]"
     return str(value)
 
 
@@ -82,6 +95,16 @@ def _is_ours(subject: str, wanted: Sequence[str]) -> bool:
     return any(
         subject == one or (one.endswith(".>") and subject.startswith(one[:-1])) for one in wanted
     )
+
+
+def _is_unpartitioned(field: str, found: Any, wanted: Any) -> bool:
+    """Of a log or queue of ours as it was before subjects named the partition."""
+    if field == "subjects":
+        logs = (one.removesuffix("0.>") + ">" for one in wanted if one.endswith(".0.>"))
+        return any(one in (found or ()) for one in logs)
+    if field == "filter_subjects":
+        return bool(found == [one.replace(".*.", ".", 1) for one in wanted])
+    return False
 
 
 def _span(seconds: float) -> str:

@@ -116,7 +116,7 @@ def essentials(layout: Layout) -> list[Resource]:
         layout,
         layout.stream,
         layout.keep_log,
-        subjects=[f"{layout.prefix}.>", Subjects(layout.prefix).redrives()],
+        subjects=Subjects(layout.prefix).stored(),
         discard="new",
         duplicate_window=DUPLICATE_WINDOW_S * 10**9,
         republish={"src": f"{layout.prefix}.>", "dest": f"{LIVE}.{layout.prefix}.>"},
@@ -235,6 +235,13 @@ async def apply(
 def refuse_foreign(differences: Sequence[Difference]) -> None:
     """Writing there would mix with others' data, and changing it would take their stream away."""
     for one in differences:
+        if one.unpartitioned:
+            raise BadInput(
+                f"{one.resource} on this server was written by an older version, whose subjects name"
+                " no partition: export its debates with that version (`parley export --all -o"
+                " debates.zip`), remove the stream, and import them with this one (`parley import"
+                " debates.zip`)"
+            )
         if one.foreign:
             raise BadInput(
                 f"{one.resource} on this server belongs to somebody else (its subjects are"

@@ -74,8 +74,13 @@ class BundledDebate(Contract):
 
 
 class Manifest(Contract):
+    """
+    Version 1 comes from logs whose subjects name no partition. Facts carry no subject, so that both
+    are read alike: where a debate lies follows from its id.
+    """
+
     format: Literal["parley-bundle"] = "parley-bundle"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 2
     debates: tuple[BundledDebate, ...]
     blobs: tuple[BlobRef, ...]
 

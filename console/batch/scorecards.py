@@ -19,7 +19,7 @@ from parley.coordinator.protocols.absa.result import RunSummary
 _SEES_MEMORY = ("cj",)
 
 
-class OutputLine(FinalOutput):
+class SentenceLine(FinalOutput):
     """`run` is None in what was written elsewhere."""
 
     run: RunSummary | None = None
@@ -55,7 +55,7 @@ class CardRuntime(Contract):
 
     uid: str
     split: str
-    parsed_output: OutputLine
+    parsed_output: SentenceLine
     error: str | None
     tokens_in: int
     tokens_out: int
@@ -80,7 +80,7 @@ class Scorecard(Contract):
 
 
 def scorecard_of(
-    record: OutputLine, integrity: S3Result, text: str, run_id: str, seed: int | None = None
+    record: SentenceLine, integrity: S3Result, text: str, run_id: str, seed: int | None = None
 ) -> Scorecard:
     debate = scorecard(record)
     memory = _memory(record.meta.memory)
@@ -104,7 +104,7 @@ def scorecard_of(
 
 
 def _meta(
-    record: OutputLine, debate: DebateScorecard, memory: CardMemory, text: str, run_id: str
+    record: SentenceLine, debate: DebateScorecard, memory: CardMemory, text: str, run_id: str
 ) -> CardMeta:
     meta = record.meta
     return CardMeta(
@@ -126,7 +126,7 @@ def _meta(
     )
 
 
-def _runtime(record: OutputLine) -> CardRuntime:
+def _runtime(record: SentenceLine) -> CardRuntime:
     run = record.run
     assert run is not None, "a batch writes how each debate went"
     return CardRuntime(

@@ -41,7 +41,7 @@ def item_of(walked: Walked, time_ns: int | None = None) -> Item:
         "ordinal": walked.before.facts,
         "time": iso(time_ns) if time_ns is not None else "",
         "step": getattr(fact, "step", ""),
-        "persona": getattr(fact, "persona", ""),
+        "persona": getattr(fact, "persona", None) or "",
         "kind": "ignored" if walked.refused is not None else told.kind or _kind(walked, fact),
     }
     if isinstance(fact, TurnTaken):

@@ -74,6 +74,7 @@ async def _records(url: str, seed: Path) -> AsyncIterator[tuple[int, str, bytes,
 
 def _split(subject: str) -> tuple[str, str]:
     _, _, rest = subject.partition(".")
+    _, _, rest = rest.partition(".")
     panel, _, rest = rest.partition(".")
     debate, _, tail = rest.partition(".")
     return f"{panel}/{debate}", tail

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -77,12 +78,17 @@ def _persona(login: str) -> tuple[str, str]:
     return panel, persona
 
 
+def root_of(panel: str, debate: str) -> str:
+    """What the subjects of a debate begin with, without the last dot."""
+    return f"{PREFIX}.{zlib.crc32(debate.encode()) % 64}.{panel}.{debate}"
+
+
 def _own(login: str, debate: str, step: str = "never-asked") -> str:
     """A subject of the log to which the login may write without a word in any debate."""
     panel, persona = _persona(login)
     if persona:
-        return f"{PREFIX}.{panel}.{debate}.turn.{step}.{persona}"
-    return f"{PREFIX}.forensic.{debate}.submitted"
+        return f"{root_of(panel, debate)}.turn.{step}.{persona}"
+    return f"{root_of('forensic', debate)}.submitted"
 
 
 def _tail(fact: dict[str, Any]) -> str:
@@ -112,7 +118,7 @@ def _tails() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _facts_of_others(group: str, login: str, target: Target) -> Iterator[Attempt]:
     for debate, (tail, fact) in itertools.product(target.honest, _tails()):
-        subject = f"{PREFIX}.forensic.{debate}.{tail}"
+        subject = f"{root_of('forensic', debate)}.{tail}"
         if not may(login, "sends", subject.encode()):
             for what, data in (("well formed", json.dumps(fact).encode()), ("empty", b"{}")):
                 yield _sent(group, login, f"{tail}, {what}", subject, data)
@@ -153,7 +159,7 @@ def _header_names() -> tuple[bytes, ...]:
 
 def _headers(group: str, login: str, target: Target) -> Iterator[Attempt]:
     turn = json.dumps({**of_type("turn")[0], "persona": "frequency", "step": "opening"}).encode()
-    honest = f"{PREFIX}.forensic.{target.honest[0]}"
+    honest = root_of("forensic", target.honest[0])
     subjects = [
         f"{honest}.{tail}".encode() for tail in ("turn.opening.frequency", "ctl.closed", "cancel")
     ]
@@ -195,23 +201,30 @@ def _replies(group: str, login: str, target: Target) -> Iterator[Attempt]:
     asked = [_own(login, target.honest[0]), "$JS.API.INFO", f"$JS.API.STREAM.INFO.{STREAM}"]
     asked.append(f"$JS.API.CONSUMER.INFO.{STREAM}.{panel}-{persona}")
     for (tail, _), subject in itertools.product(_tails(), asked):
-        reply = f"{PREFIX}.forensic.{target.honest[0]}.{tail}"
+        reply = f"{root_of('forensic', target.honest[0])}.{tail}"
         yield _sent(group, login, f"{subject} -> {tail}", subject, b"{}", reply=reply.encode())
+
+
+def _moved(subject: bytes, partition: bytes) -> bytes:
+    """To another partition than the id's: the same turn in two places."""
+    prefix, _, rest = subject.split(b".", 2)
+    return b".".join((prefix, partition, rest))
 
 
 def _odd_subjects(group: str, login: str, target: Target) -> Iterator[Attempt]:
     own = _own(login, target.honest[0]).encode()
     last = own.rpartition(b".")[2]
-    start = f"{PREFIX}.forensic".encode()
+    start = f"{PREFIX}.0.forensic".encode()
     odd = [
         own + b".more", own.replace(b".turn.", b"..turn."), b"." + own, own + b".", own.upper(),
         own[: -len(last)] + b"*", own[: -len(last)] + b">", own[: -len(last)] + b"\xff\xfe",
-        start + b".*.submitted", start + b".>", b">", b"*", b"debate.*.*.turn.*.*", b"debate",
+        start + b".*.submitted", start + b".>", b">", b"*", b"debate.*.*.*.turn.*.*", b"debate",
         start + b".d\x00.ctl.closed", start + b"." + b"x" * 3000 + b".submitted",
         start + b".%2e%2e.submitted", b"debate.x", start + b".a.ctl.closed.more",
         own + b"." * 200, b"a." * 1500 + b"a", b"x" * 6000,
         start + ".한글.submitted".encode(), start + b".\xe2\x80\xae.turn.opening.noise",
-        b"redrive." + own, b"live." + own, b"dead.debate.1", b"dead.debate.\xff",
+        *(_moved(own, number) for number in (b"0", b"1", b"63", b"64", b"00", b"-1", b"x", b"*", b"")),
+        own.replace(b"." + own.split(b".")[1] + b".", b".", 1), b"redrive." + own, b"live." + own, b"dead.debate.1", b"dead.debate.\xff",
         *(own.replace(b"never-asked", step) for step in (b"*", b">", b"\xff", b"all", b"x" * 65)),
         *(own.replace(target.honest[0].encode(), one) for one in (b"*", b"\xff", b"x" * 65, b"a b")),
     ]  # fmt: skip
@@ -252,7 +265,7 @@ def _api(group: str, login: str, target: Target) -> Iterator[Attempt]:
         "$JS.API.STREAM.CREATE.MINE", "$JS.API.META.LEADER.STEPDOWN", "$JS.API.SERVER.REMOVE",
         "$JS.API.>", "$JS.API.*", "$JS.API.\udcff", "$SYS.REQ.SERVER.PING", "$SYS.REQ.USER.INFO",
         "$SYS.ACCOUNT.CORE.CONNECT", "$SYS.REQ.ACCOUNT.CORE.JSZ", "$SYS.REQ.SERVER.RELOAD",
-        f"$JS.API.DIRECT.GET.{STREAM}.debate.forensic.{target.honest[0]}.submitted",
+        f"$JS.API.DIRECT.GET.{STREAM}.{root_of('forensic', target.honest[0])}.submitted",
     ):  # fmt: skip
         yield _sent(group, login, subject, subject, b'{"name":"MINE","subjects":["mine"]}')
     # Of its own queue, which others share: nothing that would be handed out.
@@ -290,11 +303,11 @@ def _acknowledgements(group: str, login: str, target: Target) -> Iterator[Attemp
 def _side_channels(group: str, login: str, target: Target) -> Iterator[Attempt]:
     panel, persona = _persona(login)
     advisory = "$JS.EVENT.ADVISORY.CONSUMER"
-    honest = f"forensic.{target.honest[0]}"
-    partial = f"live.{PREFIX}.{panel}.{target.honest[0]}.partial"
+    honest = root_of("forensic", target.honest[0])
+    partial = f"live.{root_of(panel, target.honest[0])}.partial"
     subjects = [
-        f"live.{PREFIX}-coordinators", f"live.{PREFIX}.{honest}.ctl.closed",
-        f"live.{PREFIX}.{honest}.turn.opening.frequency", f"{partial}.opening.frequency",
+        f"live.{PREFIX}-coordinators", f"live.{honest}.ctl.closed",
+        f"live.{honest}.turn.opening.frequency", f"{partial}.opening.frequency",
         f"{partial}.opening.{persona or 'x'}", f"{partial}.\udcff.{persona or 'x'}",
         f"{advisory}.MAX_DELIVERIES.{STREAM}.forensic-noise",
         f"{advisory}.MSG_TERMINATED.{STREAM}.forensic-noise",
@@ -354,12 +367,12 @@ def _spoiled_facts(group: str, login: str, target: Target) -> Iterator[Attempt]:
                 number = next(fresh)
                 bait = target.bait[number % len(target.bait)]
                 if persona:
-                    subject = f"{PREFIX}.{panel}.{bait}.turn.{step}.{persona}"
+                    subject = f"{root_of(panel, bait)}.turn.{step}.{persona}"
                 elif fact["type"] == "cancel":
-                    subject = f"{PREFIX}.forensic.{bait}.cancel"
+                    subject = f"{root_of('forensic', bait)}.cancel"
                 else:
                     name = fact["panel"]["name"]
-                    subject = f"{PREFIX}.{name}.spoiled-{login}-{number}.submitted"
+                    subject = f"{root_of(name, f'spoiled-{login}-{number}')}.submitted"
                 yield _sent(group, login, f"{fact['type']}: {what}", subject, data)
 
 
@@ -375,15 +388,15 @@ def _rightful_kinds(group: str, login: str, target: Target) -> Iterator[Attempt]
             yield _sent(group, login, fact["type"], _own(login, debate), data)
     for debate, (what, data) in itertools.product(target.honest, ODD_JSON.items()):
         tail = f"turn.never-asked.{persona}" if persona else "cancel"
-        subject = f"{PREFIX}.{panel if persona else 'forensic'}.{debate}.{tail}"
+        subject = f"{root_of(panel if persona else 'forensic', debate)}.{tail}"
         yield _sent(group, login, f"{tail}: {what}", subject, data)
 
 
 def _listening(group: str, login: str, target: Target) -> Iterator[Attempt]:
     subjects = [
-        ">", "*", "debate.>", "debate.*.*.turn.>", "live.>", "live.debate.>", "$JS.>", "$JS.API.>",
+        ">", "*", "debate.>", "debate.*.*.*.turn.>", "live.>", "live.debate.>", "$JS.>", "$JS.API.>",
         "$JS.ACK.>", "$JS.EVENT.>", "$O.>", "$SRV.>", "$SYS.>", "_INBOX.>", "_R_.>", "purse.>",
-        "answers.>", "dead.>", "redrive.>", f"debate.forensic.{target.honest[0]}.>", "$KV.>",
+        "answers.>", "dead.>", "redrive.>", f"{root_of('forensic', target.honest[0])}.>", "$KV.>",
     ]  # fmt: skip
     for subject in subjects:
         sid = b"%d" % (1000 + next(_numbers))

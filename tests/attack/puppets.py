@@ -18,7 +18,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from tests.attack.outsider import MARK
-from tests.attack.plan import STREAM
+from tests.attack.plan import STREAM, root_of
 from tests.attack.values import FITS, RECORDED, of_type, spoiled
 
 PANEL = "absa"
@@ -44,7 +44,7 @@ async def _submit(url: str, seed: Path, begun: list[str]) -> None:
     for number, fact in enumerate(itertools.cycle(samples)):
         id_ = f"puppet-{number}"
         hasty = {**fact, "panel": {**fact["panel"], "deadline_s": DEADLINE_S}}
-        subject = f"debate.{PANEL}.{id_}.submitted"
+        subject = f"{root_of(PANEL, id_)}.submitted"
         await client.publish(subject, json.dumps(hasty).encode(), headers={MARK.decode(): "p"})
         begun.append(id_)
         await anyio.sleep(1.5)
@@ -82,7 +82,7 @@ async def _answer(
     step = tokens[tokens.index("ask") + 1]
     said = next(words.get(step) or next(iter(words.values())))
     data = said if isinstance(said, bytes) else json.dumps({**said, "step": step}).encode()
-    subject = f"debate.{PANEL}.{tokens[2]}.turn.{step}.{persona}"
+    subject = f"{'.'.join(tokens[:4])}.turn.{step}.{persona}"
     await client.publish(subject, data, headers={MARK.decode(): "p"})
     await client.publish(ask.reply, b"+ACK")
 

@@ -227,8 +227,8 @@ class Debates:
         waiting = list(ids)
         with anyio.move_on_after(CLOSED_WITHIN_S):
             while waiting:
-                subjects = await self.journal.bus.subjects(f"debate.{panel}.*.ctl.closed")
-                over = {subject.split(".")[2] for subject in subjects}
+                subjects = await self.journal.bus.subjects(f"debate.*.{panel}.*.ctl.closed")
+                over = {subject.split(".")[3] for subject in subjects}
                 waiting = [one for one in waiting if one not in over]
                 if waiting:
                     await anyio.sleep(0.2)

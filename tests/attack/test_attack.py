@@ -78,13 +78,13 @@ def _for_anybody(subject: str) -> str:
 @pytest.mark.parametrize(
     ("login", "subject", "granted"),
     [
-        ("forensic-noise", "debate.forensic.d.turn.opening.noise", True),
-        ("forensic-noise", "debate.forensic.d.turn.opening.spatial", False),
-        ("forensic-noise", "debate.absa.d.turn.opening.noise", False),
-        ("forensic-noise", "debate.forensic.d.turn.opening.noise.more", False),
-        ("submitter", "debate.forensic.d.cancel", True),
-        ("submitter", "debate.forensic.d.ctl.closed", False),
-        ("viewer", "debate.forensic.d.cancel", False),
+        ("forensic-noise", "debate.12.forensic.d.turn.opening.noise", True),
+        ("forensic-noise", "debate.12.forensic.d.turn.opening.spatial", False),
+        ("forensic-noise", "debate.12.absa.d.turn.opening.noise", False),
+        ("forensic-noise", "debate.12.forensic.d.turn.opening.noise.more", False),
+        ("submitter", "debate.12.forensic.d.cancel", True),
+        ("submitter", "debate.12.forensic.d.ctl.closed", False),
+        ("viewer", "debate.12.forensic.d.cancel", False),
     ],
 )
 def test_rights_are_read_as_the_server_reads_them(login: str, subject: str, granted: bool) -> None:

@@ -82,7 +82,7 @@ class Debates:
 
     def _on_closed(self, records: Sequence[Record]) -> None:
         for record in records:
-            closing = self._closing.pop(record.subject.split(".")[2], None)
+            closing = self._closing.pop(record.subject.split(".")[3], None)
             if closing is not None:
                 closing.set()
 
@@ -90,14 +90,16 @@ class Debates:
         """Debates that wait for agents that do not exist."""
         patient = SUBMITTED.model_copy(update={"panel": panel(deadline_s=3600)})
         opened = anyio.Event()
-        last = f"debate.forensic.idle{count - 1}.ctl.ask.opening.all"
+        last = self._journal.subjects.at(
+            DebateRef("forensic", f"idle{count - 1}"), "ctl.ask.opening.all"
+        )
 
         def on(records: Sequence[Record]) -> None:
             if any(record.subject == last for record in records):
                 opened.set()
 
         async def follow() -> None:
-            await self._journal.bus.tail(["debate.*.*.ctl.ask.>"], start=1, on=on)
+            await self._journal.bus.tail([self._journal.subjects.every_ask()], start=1, on=on)
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(follow)

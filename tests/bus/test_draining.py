@@ -161,7 +161,7 @@ async def test_what_found_no_slot_is_given_back_at_once(nats: NatsServer) -> Non
             await until(lambda: worker._asked == 1)
             worker._rearm()
             await until(lambda: worker._asked == 1)
-            await bus.append(entry("d.1", "1", b"1"), entry("d.2", "2", b"2"))
+            await bus.append(entry("d.0.1", "1", b"1"), entry("d.0.2", "2", b"2"))
             await until(lambda: len(worker._waiting) == 1)
             tasks.start_soon(second.work, "q", 1, other.handle)
             stop.set()
@@ -182,7 +182,7 @@ async def test_draining_ends_whether_or_not_the_server_is_there(
         await bus.apply(Queue("q", ("debate.>",)))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(lambda: bus.work("q", 2, slow.handle, stop=stop))
-            await bus.append(entry("debate.1", "1"))
+            await bus.append(entry("debate.0.1", "1"))
             await until(lambda: len(slow.begun) == 1)
             if not connected:
                 nats.kill()

@@ -85,7 +85,7 @@ async def test_a_server_lives_as_long_as_its_context() -> None:
         assert await scratch.is_dir()
         async with open_bus(Server((url,))) as bus:
             await bus.apply()
-            assert await bus.append(Entry("debate.p.d.x", b"", "m")) == 1
+            assert await bus.append(Entry("debate.0.p.d.x", b"", "m")) == 1
     assert not running.is_running()
     assert not await scratch.exists()
 
@@ -97,7 +97,7 @@ async def test_a_store_survives_its_server(tmp_path: Path) -> None:
             open_bus(Server((url,))) as bus,
         ):
             await bus.apply()
-            assert await bus.append(Entry("debate.p.d.x", b"", f"m{expected}")) == expected
+            assert await bus.append(Entry("debate.0.p.d.x", b"", f"m{expected}")) == expected
 
 
 async def test_a_store_has_one_server_and_the_second_is_told_whose(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from parley.bus.jetstream.infra import Keep, Layout
 from parley.bus.port import Entry, Queue
 from tests.bus.worlds import NatsServer
 
-QUEUE = Queue("p-noise", ("debate.p.*.ask.*.noise",))
+QUEUE = Queue("p-noise", ("debate.0.p.*.ask.*.noise",))
 
 
 async def test_applying_a_plan_leaves_nothing_to_do(nats: NatsServer) -> None:
@@ -37,12 +37,12 @@ async def test_applying_a_plan_leaves_nothing_to_do(nats: NatsServer) -> None:
 async def test_changes_are_applied_in_place(nats: NatsServer) -> None:
     async with open_bus(Server((nats.url,))) as bus:
         await bus.apply(QUEUE)
-        await bus.append(Entry("debate.p.d.x", b"kept", "m"))
+        await bus.append(Entry("debate.0.p.d.x", b"kept", "m"))
     older = Layout(keep_log=Keep(age_s=3600))
     async with open_bus(Server((nats.url,)), older) as bus:
         shorter = Difference("stream PARLEY", "max_age", "no limit", "1 hour", loses=True)
         assert shorter in await bus.plan()
-        patient = replace(QUEUE, ack_wait_s=60.0, filters=("debate.p.>",))
+        patient = replace(QUEUE, ack_wait_s=60.0, filters=("debate.0.p.>",))
         await bus.apply(patient, allow_loss=True)
         assert await bus.plan(patient) == []
         await bus.ensure_queue(replace(QUEUE, ack_wait_s=5.0))
@@ -52,7 +52,7 @@ async def test_changes_are_applied_in_place(nats: NatsServer) -> None:
 
 async def test_what_cannot_be_changed_in_place_is_refused(nats: NatsServer) -> None:
     async with open_bus(Server((nats.url,))) as bus:
-        config = StreamConfig(name="PARLEY", subjects=["debate.>"], storage=StorageType.MEMORY)
+        config = StreamConfig(name="PARLEY", subjects=["debate.0.>"], storage=StorageType.MEMORY)
         await bus._connection.client.jetstream().add_stream(config)
         before = await bus.plan()
         with pytest.raises(Unsuitable, match="storage memory -> file"):
@@ -94,7 +94,7 @@ async def test_a_log_that_forgot_by_size_is_made_to_refuse(
         config = (await bus._replies.ask("$JS.API.STREAM.INFO.PARLEY"))["config"]
         await bus._replies.ask(update, {**config, "discard": "old", "max_bytes": 8 << 20})
         for n in range(20):
-            await bus.append(Entry(f"debate.p.d.x{n}", b"x" * 100_000, f"m{n}"))
+            await bus.append(Entry(f"debate.0.p.d.x{n}", b"x" * 100_000, f"m{n}"))
         planned = await bus.plan()
         assert [(str(one), one.consequence) for one in planned] == [
             ("stream PARLEY: discard old -> new", ""),
@@ -102,7 +102,7 @@ async def test_a_log_that_forgot_by_size_is_made_to_refuse(
         ]
         assert await bus.apply() == planned
         with pytest.raises(Full, match="maximum bytes exceeded"):
-            await bus.append(Entry("debate.p.d.more", b"x", "more"))
+            await bus.append(Entry("debate.0.p.d.more", b"x", "more"))
         assert len(await bus.read("debate.>")) == 20
 
 
@@ -146,9 +146,9 @@ async def test_viewers_see_what_is_stored_with_its_headers(nats: NatsServer) -> 
         client = bus._connection.client
         seen = await client.subscribe("live.debate.>")
         lines = tuple(f"{name}: {value}" for name, value in headers.items())
-        await bus.append(Entry("debate.p.d.x", b"data", "m", headers=lines))
+        await bus.append(Entry("debate.0.p.d.x", b"data", "m", headers=lines))
         message = await seen.next_msg(2)
-        assert (message.subject, message.data) == ("live.debate.p.d.x", b"data")
+        assert (message.subject, message.data) == ("live.debate.0.p.d.x", b"data")
         assert message.headers is not None
         assert headers.items() <= message.headers.items()
         assert len(message.headers["Nats-Msg-Id"]) == 32

@@ -23,7 +23,7 @@ from parley.bus.jetstream.connection import Server
 from parley.bus.port import LARGEST_RECORD_BYTES, Delivery, Guard, Queue, Record
 from tests.bus.worlds import NatsServer, datas, entry, until
 
-QUEUE = Queue("p-noise", ("debate.p.*.ask",), ack_wait_s=1.0)
+QUEUE = Queue("p-noise", ("debate.0.p.*.ask",), ack_wait_s=1.0)
 
 
 async def test_nothing_is_lost_or_doubled_when_the_server_dies(nats: NatsServer) -> None:
@@ -35,7 +35,7 @@ async def test_nothing_is_lost_or_doubled_when_the_server_dies(nats: NatsServer)
 
     async def write(bus: JetStreamBus) -> None:
         for n in range(count):
-            ask = entry(f"debate.p.{n}.ask", f"a{n}", guard=Guard(f"debate.p.{n}.ask", 0))
+            ask = entry(f"debate.0.p.{n}.ask", f"a{n}", guard=Guard(f"debate.0.p.{n}.ask", 0))
             written.append(await bus.append(ask))
             await anyio.sleep(0.002)
 
@@ -66,7 +66,7 @@ async def test_nothing_is_lost_or_doubled_when_the_server_dies(nats: NatsServer)
         stored = await reader.read("debate.>")
     subjects = [record.subject for record in stored]
     assert sorted(subjects) == sorted(
-        f"debate.p.{n}.{kind}" for n in range(count) for kind in ("ask", "turn")
+        f"debate.0.p.{n}.{kind}" for n in range(count) for kind in ("ask", "turn")
     )
     asked = [record.sequence for record in stored if record.subject.endswith("ask")]
     assert asked == written == sorted(handled)
@@ -79,11 +79,11 @@ async def test_whoever_follows_a_log_that_was_set_back_is_told(nats: NatsServer)
     backup = nats.home.with_name("backup")
     async with open_bus(Server((nats.url,))) as bus:
         await bus.apply()
-        await bus.append(entry("debate.p.1.ask", "a1"))
+        await bus.append(entry("debate.0.p.1.ask", "a1"))
         nats.kill()
         shutil.copytree(nats.home, backup)
         nats.start()
-        await bus.append(entry("debate.p.2.ask", "a2"))
+        await bus.append(entry("debate.0.p.2.ask", "a2"))
         with pytest.RaisesGroup(pytest.RaisesExc(Unsuitable, match="set back from record 2 to 1")):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(lambda: bus.tail(["debate.>"], start=1, on=seen.extend))
@@ -142,8 +142,8 @@ async def test_a_late_answer_does_not_double_the_entry(
     nats: NatsServer, monkeypatch: pytest.MonkeyPatch, guarded: bool
 ) -> None:
     monkeypatch.setattr(acks, "ACK_TIMEOUT_S", 0.2)
-    guard = Guard("debate.p.d.ctl.>", 0) if guarded else None
-    mine = entry("debate.p.d.ctl.opened", "mine", b"mine", guard=guard)
+    guard = Guard("debate.0.p.d.ctl.>", 0) if guarded else None
+    mine = entry("debate.0.p.d.ctl.opened", "mine", b"mine", guard=guard)
     async with proxy_to(nats) as proxy, open_bus(Server((proxy.url,))) as bus:
         await bus.apply()
         sequences: list[int] = []
@@ -165,19 +165,19 @@ async def test_a_late_answer_does_not_hide_that_somebody_else_was_first(
     nats: NatsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(acks, "ACK_TIMEOUT_S", 0.2)
-    guard = Guard("debate.p.d.ctl.>", 0)
+    guard = Guard("debate.0.p.d.ctl.>", 0)
     async with (
         proxy_to(nats) as proxy,
         open_bus(Server((proxy.url,))) as slow,
         open_bus(Server((nats.url,))) as quick,
     ):
         await slow.apply()
-        await quick.append(entry("debate.p.d.ctl.opened", "theirs", guard=guard))
+        await quick.append(entry("debate.0.p.d.ctl.opened", "theirs", guard=guard))
         refused: list[BusError] = []
 
         async def write() -> None:
             try:
-                await slow.append(entry("debate.p.d.ctl.opened", "mine", guard=guard))
+                await slow.append(entry("debate.0.p.d.ctl.opened", "mine", guard=guard))
             except Conflict as conflict:
                 refused.append(conflict)
 
@@ -198,7 +198,7 @@ async def test_a_write_gives_up_when_the_server_stays_away(
         await bus.apply()
         server.kill()
         with anyio.fail_after(3), pytest.raises(Unavailable):
-            await bus.append(entry("debate.p.d.x", "m"))
+            await bus.append(entry("debate.0.p.d.x", "m"))
 
 
 async def test_a_connection_that_is_gone_for_good_ends_everything(nats: NatsServer) -> None:
@@ -227,7 +227,7 @@ async def test_a_connection_that_is_gone_for_good_ends_everything(nats: NatsServ
                 await bus._connection.client.close()
         assert sorted(ended) == ["listen", "tail", "work"]
         with pytest.raises(Unreachable):
-            await bus.append(entry("debate.p.d.x", "m"))
+            await bus.append(entry("debate.0.p.d.x", "m"))
 
 
 async def test_an_entry_that_is_too_large_is_the_callers_mistake(nats: NatsServer) -> None:
@@ -235,6 +235,6 @@ async def test_an_entry_that_is_too_large_is_the_callers_mistake(nats: NatsServe
         await bus.apply()
         for size in (LARGEST_RECORD_BYTES + 1, 2_000_000):
             with pytest.raises(BadInput, match=str(size)):
-                await bus.append(entry("debate.p.d.x", f"m{size}", b"x" * size))
+                await bus.append(entry("debate.0.p.d.x", f"m{size}", b"x" * size))
         with pytest.raises(BadInput, match="not a subject"):
-            await bus.append(entry("debate.p.d.x y", "m"))
+            await bus.append(entry("debate.0.p.d.x y", "m"))

@@ -17,7 +17,7 @@ from parley.bus.jetstream.connection import Server
 from parley.bus.port import Queue
 from tests.bus.worlds import NatsServer, entry
 
-QUEUE = Queue("p-noise", ("debate.p.*.ask",), ack_wait_s=1.0)
+QUEUE = Queue("p-noise", ("debate.0.p.*.ask",), ack_wait_s=1.0)
 
 
 async def test_no_server_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ USERS = """
 authorization { users: [
   { user: core, password: right }
   { user: agent, password: right, permissions: {
-      publish: { allow: ["debate.p.*.turn.>"] }, subscribe: { allow: ["_INBOX.agent.>"] } } }
+      publish: { allow: ["debate.0.p.*.turn.>"] }, subscribe: { allow: ["_INBOX.agent.>"] } } }
 ] }
 """
 
@@ -118,9 +118,9 @@ async def test_a_refused_permission_is_said_at_once(guarded_server: NatsServer) 
     agent = Server((f"nats://agent:right@{guarded_server.address}",), inbox_prefix="_INBOX.agent")
     async with open_bus(agent) as bus:
         with anyio.fail_after(1):
-            assert await bus.append(entry("debate.p.d.turn.1.noise", "mine")) == 1
-            with pytest.raises(Unsuitable, match=r"publish to debate\.p\.d\.ctl\.opened"):
-                await bus.append(entry("debate.p.d.ctl.opened", "forged"))
+            assert await bus.append(entry("debate.0.p.d.turn.1.noise", "mine")) == 1
+            with pytest.raises(Unsuitable, match=r"publish to debate\.0\.p\.d\.ctl\.opened"):
+                await bus.append(entry("debate.0.p.d.ctl.opened", "forged"))
             with pytest.raises(Unsuitable, match="not permitted"):
                 await bus.ensure_queue(QUEUE)
             with pytest.raises(Unsuitable, match="listen"):
@@ -130,7 +130,7 @@ async def test_a_refused_permission_is_said_at_once(guarded_server: NatsServer) 
 async def test_a_full_log_is_found_on_a_server_with_room(nats: NatsServer) -> None:
     async with open_bus(Server((nats.url,))) as bus:
         await bus.apply()
-        await bus.append(entry("debate.p.d.x", "m", b"x" * 1000))
+        await bus.append(entry("debate.0.p.d.x", "m", b"x" * 1000))
         assert await bus.refusal() == ""
         client = await connect_plainly(nats.url)
         answer = await client.request(f"$JS.API.STREAM.INFO.{bus.layout.stream}")
@@ -151,7 +151,7 @@ async def test_a_full_server_is_named_as_such(
         async with open_bus(Server((server.url,))) as bus:
             await bus.apply()
             assert await bus.refusal() == ""
-            many = [entry(f"debate.p.d.x{n}", f"m{n}", b"x" * 100_000) for n in range(12)]
+            many = [entry(f"debate.0.p.d.x{n}", f"m{n}", b"x" * 100_000) for n in range(12)]
             with pytest.raises(Unavailable, match=r"refused for 0\.5 s: insufficient resources"):
                 await bus.append(*many)
             assert "insufficient resources" in await bus.refusal()

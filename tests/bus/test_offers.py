@@ -57,9 +57,9 @@ async def test_what_was_offered_can_be_appended_without_harm(world: OpenWorld) -
 async def test_an_offer_says_when_it_was_not_sent(nats: NatsServer) -> None:
     async with open_bus(Server((nats.url,))) as bus:
         await bus.apply()
-        assert not bus.offer(entry("debate.p.d.ctl.a", "m", b"x" * (1 << 20) + b"x"))
-        assert bus.offer(entry("debate.p.d.ctl.a", "m"))
+        assert not bus.offer(entry("debate.0.p.d.ctl.a", "m", b"x" * (1 << 20) + b"x"))
+        assert bus.offer(entry("debate.0.p.d.ctl.a", "m"))
         nats.kill()
         await until(lambda: not bus.link.up)
-        assert not bus.offer(entry("debate.p.d.ctl.b", "m"))
+        assert not bus.offer(entry("debate.0.p.d.ctl.b", "m"))
         assert bus.link.losses == 1

@@ -22,7 +22,7 @@ def spelled(message: Message, sid: int) -> bytes:
 
 
 messages = st.tuples(
-    st.sampled_from([b"debate.p.d.turn.1.noise", b"a", b"MSG.PING"]),
+    st.sampled_from([b"debate.0.p.d.turn.1.noise", b"a", b"MSG.PING"]),
     st.sampled_from([b"", b"$JS.ACK.S.q.1.2.3.4.5"]),
     st.sampled_from([b"", b"x", b"\r\nMSG a 1 3\r\nPING\r\n", b"y" * 5000]),
     st.sampled_from([b"", HEADERS]),

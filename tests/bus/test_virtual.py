@@ -86,7 +86,7 @@ def course(seed: int) -> tuple[list[Record], list[tuple[int, int, float]]]:
         async def write(server: MemoryServer, writer: int) -> None:
             bus = server.client()
             for n in range(20):
-                subject = f"debate.p.{writer}.{n}"
+                subject = f"debate.0.p.{writer}.{n}"
                 try:
                     await bus.append(entry(subject, subject, guard=Guard(subject, 0)))
                 except (Unavailable, Conflict):
@@ -125,7 +125,7 @@ def test_a_lost_answer_means_stored_and_unknown() -> None:
         async with open_memory_server(Faults(lost_answers=0.5), seed=4) as server:
             bus = server.client()
             for n in range(100):
-                subject = f"debate.p.{n}.turn"
+                subject = f"debate.0.p.{n}.turn"
                 try:
                     sequence = await bus.append(entry(subject, subject, guard=Guard(subject, 0)))
                     assert sequence == n + 1
@@ -171,7 +171,7 @@ def test_what_was_handed_to_a_client_that_crashed_comes_again() -> None:
             async with anyio.create_task_group() as doomed:
                 doomed.start_soon(server.client().work, "q", 1, work)
                 await anyio.sleep(1)
-                server.log.write(entry("debate.p.d.ask", "a"))
+                server.log.write(entry("debate.0.p.d.ask", "a"))
                 doomed.cancel_scope.cancel()
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(bus.work, "q", 1, work)
@@ -190,14 +190,14 @@ def test_what_follows_a_lost_entry_is_lost_with_it() -> None:
         async with open_memory_server(Faults(lost_writes=0.3), seed=6) as server:
             bus = server.client()
             for n in range(200):
-                both = [entry(f"debate.p.{n}.{half}", f"{n}.{half}") for half in "ab"]
+                both = [entry(f"debate.0.p.{n}.{half}", f"{n}.{half}") for half in "ab"]
                 try:
                     await bus.append(*both)
                 except Unavailable:
-                    stored.append(len(await bus.read(f"debate.p.{n}.>")))
+                    stored.append(len(await bus.read(f"debate.0.p.{n}.>")))
                 else:
-                    assert len(await bus.read(f"debate.p.{n}.>")) == 2
-            for later in await bus.subjects("debate.p.*.b"):
+                    assert len(await bus.read(f"debate.0.p.{n}.>")) == 2
+            for later in await bus.subjects("debate.0.p.*.b"):
                 assert await bus.read(later.removesuffix("b") + "a")
         return stored
 
@@ -209,11 +209,11 @@ def test_repetitions_are_forgotten_after_the_window() -> None:
     async def main() -> list[int]:
         async with open_memory_server() as server:
             bus = server.client()
-            first = await bus.append(entry("debate.p.d.x", "same"))
+            first = await bus.append(entry("debate.0.p.d.x", "same"))
             await anyio.sleep(119)
-            second = await bus.append(entry("debate.p.d.x", "same"))
+            second = await bus.append(entry("debate.0.p.d.x", "same"))
             await anyio.sleep(2)
-            third = await bus.append(entry("debate.p.d.x", "same"))
+            third = await bus.append(entry("debate.0.p.d.x", "same"))
             return [first, second, third]
 
     assert simulate(main) == [1, 1, 2]

@@ -30,7 +30,7 @@ class World:
     connect: Callable[[], AbstractAsyncContextManager[Bus]]
 
     def subject(self, tail: str) -> str:
-        return f"{self.prefix}.p.{tail}"
+        return f"{self.prefix}.0.p.{tail}"
 
 
 @asynccontextmanager

@@ -15,9 +15,9 @@ from tests.chaos.proxy import FaultProxy
 
 SAID = [
     b"CONNECT {}\r\n",
-    b"PUB debate.p.d.x 4\r\n\r\n\r\n\r\n",
+    b"PUB debate.0.p.d.x 4\r\n\r\n\r\n\r\n",
     b"PING\r\n",
-    b"HPUB debate.p.d.y inbox.1 12 17\r\nNATS/1.0\r\n\r\nPUB x\r\n",
+    b"HPUB debate.0.p.d.y inbox.1 12 17\r\nNATS/1.0\r\n\r\nPUB x\r\n",
     b"PUB empty 0\r\n\r\n",
 ]
 
@@ -34,7 +34,7 @@ def test_frames_come_out_whole_however_they_arrive(size: int) -> None:
     frames, stream = Frames(), b"".join(SAID)
     chunks = [stream[at : at + size] for at in range(0, len(stream), size)]
     assert [frame for chunk in chunks for frame in frames.feed(chunk)] == SAID
-    subjects = ["", "debate.p.d.x", "", "debate.p.d.y", "empty"]
+    subjects = ["", "debate.0.p.d.x", "", "debate.0.p.d.y", "empty"]
     assert [published_on(frame) for frame in SAID] == subjects
 
 
@@ -46,9 +46,9 @@ async def test_what_is_sent_twice_stands_in_the_log_once(server: NatsServer) -> 
         await bus.apply()
         proxy.to_repeat = 4
         for n in range(2):
-            await bus.append(entry(f"debate.p.d.x{n}", f"m{n}", b"by its id"))
+            await bus.append(entry(f"debate.0.p.d.x{n}", f"m{n}", b"by its id"))
         for n in range(2, 4):
-            subject = f"debate.p.d.x{n}"
+            subject = f"debate.0.p.d.x{n}"
             await bus.append(entry(subject, f"m{n}", b"by its guard", guard=Guard(subject, 0)))
         assert proxy.repeated == 4
         assert datas(await bus.read("debate.>")) == [b"by its id"] * 2 + [b"by its guard"] * 2

@@ -21,7 +21,7 @@ from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.jetstream.infra import Layout
 from parley.bus.journal import Journal
-from parley.bus.subjects import DebateRef, Subjects
+from parley.bus.subjects import DebateRef, Subjects, partition_of
 from parley.configs.panels import panel_path, read_panel
 from parley.configs.settings import load
 from parley.console.runtime.system import open_journal
@@ -43,6 +43,11 @@ _numbers = itertools.count(1)
 
 def new_debate() -> DebateRef:
     return DebateRef("forensic", f"n{next(_numbers)}")
+
+
+def root_of(ref: DebateRef) -> str:
+    """What the subjects of a debate begin with, without the last dot."""
+    return f"debate.{partition_of(ref.id)}.{ref.panel}.{ref.id}"
 
 
 def start(home: Path) -> NatsServer:
@@ -178,6 +183,6 @@ async def subjects_of(core: Somebody) -> dict[str, int]:
 async def _all_written(core: Somebody) -> None:
     """A stream takes its messages in order: a write that it must refuse comes after all others."""
     impossible = {"Nats-Expected-Last-Sequence": "999999999"}
-    for subject in (f"{LAYOUT.prefix}.barrier", f"$O.{LAYOUT.bucket}.M.barrier"):
+    for subject in (f"{LAYOUT.prefix}.0.barrier", f"$O.{LAYOUT.bucket}.M.barrier"):
         answer = await core.client.request(subject, b"", timeout=2, headers=impossible)
         assert b"10071" in answer.data

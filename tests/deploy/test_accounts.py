@@ -91,12 +91,12 @@ def test_personas_that_would_share_an_account_are_refused() -> None:
 def test_names_follow_the_layout() -> None:
     text = render(accounts({"p": ("q",)}, Layout(stream="S", prefix="x", bucket="b")))
     for subject in (
-        "x.p.*.turn.*.q",
+        "x.*.p.*.turn.*.q",
         "$JS.API.CONSUMER.MSG.NEXT.S.p-q",
         "$JS.ACK.S.p-q.>",
         "$JS.API.DIRECT.GET.OBJ_b",
-        "live.x.p.*.partial.*.q",
-        "x.*.*.submitted",
+        "live.x.*.p.*.partial.*.q",
+        "x.*.*.*.submitted",
     ):
         assert f'"{subject}"' in text
     assert "PARLEY" not in text

@@ -62,7 +62,7 @@ async def test_the_nodes_find_each_other_and_keep_the_log_together(
                 except BusError:
                     # The nodes have not chosen a leader yet.
                     await anyio.sleep(0.2)
-            await bus.append(Entry("debate.forensic.d.submitted", b"{}", "m"))
+            await bus.append(Entry("debate.12.forensic.d.submitted", b"{}", "m"))
     async with open_bus(Server((nodes[2].url,), nkey_seed=seed), layout) as bus:
         assert [one.data for one in await bus.read("debate.>")] == [b"{}"]
 

@@ -283,7 +283,7 @@ async def test_keda_finds_the_lag_of_a_queue_where_the_trigger_points(server: Na
     """Its own question to the server, with the account, stream and consumer of the trigger."""
     async with somebody(server, COORDINATOR) as core:
         for number in range(3):
-            await core.ask(f"debate.forensic.lag{number}.ctl.ask.r1.noise", b"{}")
+            await core.ask(f"debate.0.forensic.lag{number}.ctl.ask.r1.noise", b"{}")
     lags: dict[str, int] = {}
     # The server tells its queues of a record only after it has answered for it.
     with anyio.move_on_after(COUNTED_WITHIN_S):

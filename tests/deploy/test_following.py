@@ -8,6 +8,7 @@ import pytest
 from parley.bus.errors import Denied
 from parley.bus.jetstream import reader
 from parley.bus.port import Entry, Record
+from parley.bus.subjects import partition_of
 from tests.bus.worlds import NatsServer, datas, until
 from tests.deploy import guarded
 from tests.deploy.guarded import COORDINATOR, PERSONA, SUBMITTER, VIEWER, journal_of, somebody
@@ -16,7 +17,7 @@ REDRIVES = "redrive.debate.>"
 
 
 def entry(tail: str, number: int) -> Entry:
-    subject = f"debate.forensic.{tail}"
+    subject = f"debate.{partition_of(tail.partition('.')[0])}.forensic.{tail}"
     return Entry(subject, b"%d" % number, f"{subject}.{number}")
 
 
@@ -27,7 +28,7 @@ async def test_a_submitter_follows_what_is_stored_and_what_comes(server: NatsSer
         journal_of(server, SUBMITTER) as submitter,
         anyio.create_task_group() as tasks,
     ):
-        debate = "debate.forensic.both.>"
+        debate = "debate.17.forensic.both.>"
         start = await core.bus.append(*(entry("both.turn", n) for n in range(2500))) - 2499
         tasks.start_soon(lambda: submitter.bus.tail([debate], start=start, on=seen.extend))
         await until(lambda: len(seen) == 2500)
@@ -73,10 +74,10 @@ async def test_what_the_server_does_not_repeat_is_found_in_its_place(
         journal_of(server, SUBMITTER) as submitter,
         anyio.create_task_group() as tasks,
     ):
-        filters = ["debate.forensic.quiet.>", REDRIVES]
+        filters = ["debate.36.forensic.quiet.>", REDRIVES]
         start = await core.bus.last_sequence() + 1
         tasks.start_soon(lambda: submitter.bus.tail(filters, start=start, on=seen.extend))
-        again = Entry("redrive.debate.forensic.quiet.r1.noise", b"again", "again")
+        again = Entry("redrive.debate.36.forensic.quiet.r1.noise", b"again", "again")
         await core.bus.append(entry("quiet.turn", 1))
         await core.bus.append(again)
         await until(lambda: len(seen) == 2)
@@ -95,11 +96,14 @@ async def test_a_viewer_hears_what_is_stored_from_now_on(server: NatsServer) -> 
         anyio.create_task_group() as tasks,
     ):
         await core.bus.append(entry("heard.turn", 1))
-        tasks.start_soon(lambda: viewer.bus.hear("debate.forensic.heard.>", on=heard.extend))
+        tasks.start_soon(lambda: viewer.bus.hear("debate.2.forensic.heard.>", on=heard.extend))
         await anyio.sleep(0.1)
-        said = "live.debate.forensic.heard.partial.r1.noise"
+        said = "live.debate.2.forensic.heard.partial.r1.noise"
         for sequence in ("", "7", "nonsense"):
-            forged = {"Nats-Subject": "debate.forensic.heard.ctl.closed", "Nats-Sequence": sequence}
+            forged = {
+                "Nats-Subject": "debate.2.forensic.heard.ctl.closed",
+                "Nats-Sequence": sequence,
+            }
             await persona.client.publish(said, b"forged", headers=forged)
         await persona.heard_out()
         last = await core.bus.append(entry("heard.turn", 2))

@@ -26,6 +26,7 @@ from tests.deploy.guarded import (
     at_work,
     journal_of,
     new_debate,
+    root_of,
     somebody,
 )
 from tests.deploy.test_commands import parley
@@ -64,7 +65,7 @@ async def submitted(server: NatsServer, ref: DebateRef) -> None:
 
 async def forge(server: NatsServer, ref: DebateRef, tail: str, data: bytes) -> None:
     """On the one subject that the login may write to, as if it stood on another."""
-    root = f"debate.{ref.panel}.{ref.id}"
+    root = root_of(ref)
     for step, headers in enumerate(
         (
             {"Nats-Subject": f"{root}.{tail}"},
@@ -132,7 +133,7 @@ async def test_numbers_that_are_none_stop_nobody(server: NatsServer) -> None:
     ]
     async with at_work(server, ScriptedBrain()), somebody(server, PERSONA) as persona:
         for number, headers in enumerate(hostile):
-            subject = f"debate.{ref.panel}.{ref.id}.turn.live-{number}.noise"
+            subject = f"{root_of(ref)}.turn.live-{number}.noise"
             assert await persona.ask(subject, b"{}", headers) is not None
         await submitted(server, ref)
         async with journal_of(server, COORDINATOR) as journal:
@@ -164,7 +165,7 @@ async def test_a_strangers_turn_is_named_by_verify(server: NatsServer) -> None:
     async with at_work(server, ScriptedBrain()), somebody(server, PERSONA) as persona:
         await submitted(server, ref)
         stray = json.loads(SPOKEN_FOR_ANOTHER) | {"step": "round-9", "persona": "noise"}
-        subject = f"debate.{ref.panel}.{ref.id}.turn.round-9.noise"
+        subject = f"{root_of(ref)}.turn.round-9.noise"
         assert await persona.ask(subject, json.dumps(stray).encode()) is not None
         async with journal_of(server, COORDINATOR) as journal:
             await read_to_the_end(journal, ref)

@@ -14,6 +14,7 @@ import pytest
 from parley.bus.errors import Unsuitable
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
+from parley.bus.subjects import partition_of
 from tests.bus.worlds import NatsServer, until
 from tests.deploy import guarded
 from tests.deploy.guarded import (
@@ -26,6 +27,7 @@ from tests.deploy.guarded import (
     WEB,
     everything_stored,
     new_debate,
+    root_of,
     somebody,
     subjects_of,
 )
@@ -52,13 +54,13 @@ FORGED_TAILS = (
     "ctl.closed",
 )
 WRITES = (
-    *(f"debate.forensic.d1.{tail}" for tail in FORGED_TAILS),
-    "debate.other.d1.turn.r1.noise",
-    "debate.forensic.d1.turn.noise",
-    "debate.forensic.d1.turn.r1.x.noise",
+    *(f"debate.38.forensic.d1.{tail}" for tail in FORGED_TAILS),
+    "debate.38.other.d1.turn.r1.noise",
+    "debate.38.forensic.d1.turn.noise",
+    "debate.38.forensic.d1.turn.r1.x.noise",
     f"$O.{LAYOUT.bucket}.C.upload",
     f"$O.{LAYOUT.bucket}.M.description",
-    "redrive.debate.forensic.d1.r1.spatial",
+    "redrive.debate.38.forensic.d1.r1.spatial",
     "dead.debate.1",
     f"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.{LAYOUT.stream}.forensic-noise",
 )
@@ -86,7 +88,7 @@ REQUESTS: dict[str, object] = {
     f"$JS.API.STREAM.INFO.{STREAM}": {"subjects_filter": ">"},
     f"$JS.API.STREAM.MSG.GET.{STREAM}": {"seq": 1},
     f"$JS.API.DIRECT.GET.{STREAM}": {"seq": 1},
-    f"$JS.API.DIRECT.GET.{STREAM}.debate.forensic.known.submitted": None,
+    f"$JS.API.DIRECT.GET.{STREAM}.debate.2.forensic.known.submitted": None,
     f"$JS.API.STREAM.SNAPSHOT.{STREAM}": {"deliver_subject": "_INBOX.snapshot"},
     "$JS.API.STREAM.CREATE.MINE": {"name": "MINE", "subjects": ["mine"]},
     f"$JS.API.STREAM.UPDATE.{BUCKET}": {"name": BUCKET, "subjects": ["yours"]},
@@ -113,9 +115,9 @@ NEITHER_SUBMITTED_NOR_UPLOADED = [
 OVERHEARD = (
     ">",
     "debate.>",
-    "debate.forensic.*.turn.*.noise",
+    "debate.*.forensic.*.turn.*.noise",
     "live.>",
-    "live.debate.forensic.*.turn.>",
+    "live.debate.*.forensic.*.turn.>",
     "$JS.>",
     "$JS.API.>",
     "$JS.ACK.>",
@@ -146,7 +148,7 @@ async def test_what_the_coordinator_writes_there_is_stored(server: NatsServer) -
 async def test_the_acknowledgement_of_a_turn_does_not_become_a_fact(
     server: NatsServer, tail: str
 ) -> None:
-    debate = f"debate.forensic.{new_debate().id}"
+    debate = root_of(new_debate())
     turn, forged = f"{debate}.turn.r1.noise", f"{debate}.{tail}"
     async with somebody(server, COORDINATOR) as core, somebody(server, PERSONA) as persona:
         before = await subjects_of(core)
@@ -156,7 +158,7 @@ async def test_the_acknowledgement_of_a_turn_does_not_become_a_fact(
 
 
 async def test_the_acknowledgement_would_become_one_within_the_account(server: NatsServer) -> None:
-    debate = f"debate.forensic.{new_debate().id}"
+    debate = root_of(new_debate())
     async with somebody(server, COORDINATOR) as core:
         await core.client.publish(
             f"{debate}.turn.r1.noise", b"{}", reply=f"{debate}.ctl.terminated"
@@ -184,7 +186,7 @@ async def test_a_persona_sees_whether_a_debate_of_its_panel_is_over_and_nothing_
     ref = new_debate()
     async with somebody(server, COORDINATOR) as core, somebody(server, PERSONA) as persona:
         for tail in (*endings, *hidden):
-            subject = f"debate.{tail.replace('*', ref.id)}"
+            subject = f"debate.{partition_of(ref.id)}.{tail.replace('*', ref.id)}"
             await core.ask(subject, b"{}")
             seen = await persona.ask(f"$JS.API.DIRECT.GET.{LAYOUT.stream}.{subject}", b"")
             assert (seen is not None) == (tail in endings), tail
@@ -196,7 +198,7 @@ async def test_the_coordinator_can_read_and_change_them(tmp_path: Path) -> None:
     try:
         await guarded.prepare(server)
         async with somebody(server, COORDINATOR) as core:
-            await core.ask("debate.forensic.known.submitted", b"{}")
+            await core.ask("debate.2.forensic.known.submitted", b"{}")
             await core.ask(f"$O.{LAYOUT.bucket}.C.upload", b"{}")
             for subject, body in REQUESTS.items():
                 answer = await core.ask(subject, json.dumps(body).encode() if body else b"")
@@ -208,7 +210,7 @@ async def test_the_coordinator_can_read_and_change_them(tmp_path: Path) -> None:
 
 async def test_a_persona_overhears_nothing(server: NatsServer) -> None:
     ref = new_debate()
-    asked = f"debate.forensic.{ref.id}.ctl.ask.r1.frequency"
+    asked = f"{root_of(ref)}.ctl.ask.r1.frequency"
     async with (
         somebody(server, COORDINATOR) as core,
         somebody(server, PERSONA) as persona,
@@ -218,7 +220,7 @@ async def test_a_persona_overhears_nothing(server: NatsServer) -> None:
             await persona.listen(subject)
             await core.listen(subject)
         await core.ask(asked, b"{}")
-        await other.ask(f"debate.forensic.{ref.id}.turn.r1.frequency", b"{}")
+        await other.ask(f"{root_of(ref)}.turn.r1.frequency", b"{}")
         await other.ask(f"$JS.API.CONSUMER.INFO.{STREAM}.forensic-frequency")
         await core.heard_out()
         await persona.heard_out()
@@ -232,13 +234,13 @@ async def test_a_persona_neither_takes_nor_acknowledges_the_asks_of_another(
     server: NatsServer,
 ) -> None:
     queue = f"{STREAM}.forensic-frequency"
-    subject = f"debate.forensic.{new_debate().id}.ctl.ask.r1.frequency"
+    subject = f"{root_of(new_debate())}.ctl.ask.r1.frequency"
     async with (
         somebody(server, COORDINATOR) as core,
         somebody(server, PERSONA) as persona,
         somebody(server, "forensic-frequency") as owner,
     ):
-        await core.api(f"STREAM.PURGE.{STREAM}", {"filter": "debate.forensic.*.ctl.ask.>"})
+        await core.api(f"STREAM.PURGE.{STREAM}", {"filter": "debate.*.forensic.*.ctl.ask.>"})
         await core.ask(subject, b"{}")
         assert await persona.pull("forensic-frequency") is None
         ask = await owner.pull("forensic-frequency")
@@ -254,14 +256,14 @@ async def test_a_persona_neither_takes_nor_acknowledges_the_asks_of_another(
 
 async def test_partial_text_reaches_viewers_from_its_own_persona_only(server: NatsServer) -> None:
     ref = new_debate()
-    own = f"live.debate.forensic.{ref.id}.partial.r1.noise"
+    own = f"live.{root_of(ref)}.partial.r1.noise"
     async with somebody(server, VIEWER) as viewer, somebody(server, PERSONA) as persona:
         await viewer.listen("live.>")
         for forged in (
-            f"live.debate.forensic.{ref.id}.partial.r1.frequency",
-            f"live.debate.other.{ref.id}.partial.r1.noise",
-            f"live.debate.forensic.{ref.id}.turn.r1.noise",
-            f"live.debate.forensic.{ref.id}.ctl.terminated",
+            f"live.{root_of(ref)}.partial.r1.frequency",
+            f"live.debate.{partition_of(ref.id)}.other.{ref.id}.partial.r1.noise",
+            f"live.{root_of(ref)}.turn.r1.noise",
+            f"live.{root_of(ref)}.ctl.terminated",
             "live.debate-coordinators",
         ):
             await persona.client.publish(forged, b"forged")
@@ -276,8 +278,8 @@ async def test_partial_text_reaches_viewers_from_its_own_persona_only(server: Na
 async def test_a_viewer_only_listens(server: NatsServer) -> None:
     written = (
         *WRITES,
-        "debate.forensic.d1.turn.r1.noise",
-        "live.debate.forensic.d1.partial.r1.noise",
+        "debate.38.forensic.d1.turn.r1.noise",
+        "live.debate.38.forensic.d1.partial.r1.noise",
     )
     async with somebody(server, COORDINATOR) as core, somebody(server, VIEWER) as viewer:
         before = await everything_stored(core)
@@ -289,7 +291,7 @@ async def test_a_viewer_only_listens(server: NatsServer) -> None:
         assert await everything_stored(core) == before
         assert len(viewer.refused) == len(written) + len(REQUESTS) + 1 + 4
         await viewer.listen("live.>")
-        stored = f"debate.forensic.{new_debate().id}.submitted"
+        stored = f"{root_of(new_debate())}.submitted"
         await core.ask(stored, b"{}")
         await until(lambda: bool(viewer.heard))
         assert [message.subject for message in viewer.heard] == [f"live.{stored}"]
@@ -300,7 +302,7 @@ async def test_clients_submit_and_cancel_and_write_nothing_else(
     server: NatsServer, login: str
 ) -> None:
     ref = new_debate()
-    debate = f"debate.forensic.{ref.id}"
+    debate = root_of(ref)
     async with somebody(server, COORDINATOR) as core, somebody(server, login) as submitter:
         before = await subjects_of(core)
         for tail in FORGED_TAILS:
@@ -320,7 +322,7 @@ async def test_clients_submit_and_cancel_and_write_nothing_else(
 @pytest.mark.parametrize("login", [SUBMITTER, WEB])
 async def test_clients_read_the_log_and_change_nothing(server: NatsServer, login: str) -> None:
     async with somebody(server, COORDINATOR) as core, somebody(server, login) as client:
-        await core.ask("debate.forensic.known.submitted", b"{}")
+        await core.ask("debate.2.forensic.known.submitted", b"{}")
         before = await everything_stored(core)
         answered = {
             subject
@@ -337,7 +339,7 @@ async def test_clients_read_the_log_and_change_nothing(server: NatsServer, login
 async def test_what_the_services_answer_the_web_page_does_not_become_a_fact(
     server: NatsServer,
 ) -> None:
-    debate = f"debate.forensic.{new_debate().id}"
+    debate = root_of(new_debate())
     async with (
         somebody(server, COORDINATOR) as core,
         somebody(server, PERSONA) as persona,

@@ -19,7 +19,7 @@ from parley.bus.jetstream.connection import Server
 from parley.bus.jetstream.infra import Keep
 from parley.bus.journal import Journal
 from parley.bus.port import LARGEST_RECORD_BYTES, Entry
-from parley.bus.subjects import DebateRef, Subjects
+from parley.bus.subjects import DebateRef, Subjects, partition_of
 from parley.console.cli.exits import UNREACHABLE, code_of
 from parley.console.operations.dead_letters import Fate, fate, letters
 from parley.console.operations.doctor import State, examine, findings
@@ -93,7 +93,7 @@ async def fill(core: Journal) -> None:
             try:
                 with anyio.fail_after(WITHIN_S):
                     await core.bus.append(
-                        Entry(f"debate.other.n{len(size)}-{n}.gossip", size, f"{len(size)}-{n}")
+                        Entry(f"debate.0.other.n{len(size)}-{n}.gossip", size, f"{len(size)}-{n}")
                     )
             except Full:
                 break
@@ -108,7 +108,9 @@ async def test_twelve_large_turns_erase_nothing_and_are_gone_when_they_are_read(
         async with somebody(small, PERSONA) as persona:
             answers = [
                 await persona.client.request(
-                    f"debate.forensic.{debate}.turn.round-{n}.noise", LARGE, timeout=10
+                    f"debate.{partition_of(debate)}.forensic.{debate}.turn.round-{n}.noise",
+                    LARGE,
+                    timeout=10,
                 )
                 for n in range(6)
                 for debate in (OPEN.id, f"never-{n}")
@@ -173,7 +175,7 @@ async def test_above_the_mark_debates_are_refused_and_everybody_says_why(
         assert await core.bus.shortage() == ""
         await submitter.submit(OPEN, SUBMISSION)
         for n in range(7):
-            await core.bus.append(Entry(f"debate.other.x{n}.gossip", LARGE, f"x{n}"))
+            await core.bus.append(Entry(f"debate.0.other.x{n}.gossip", LARGE, f"x{n}"))
     async with (
         journal_of(small, COORDINATOR) as core,
         journal_of(small, SUBMITTER) as submitter,
@@ -196,13 +198,13 @@ async def test_above_the_mark_debates_are_refused_and_everybody_says_why(
 async def test_a_log_without_a_bound_accepts_debates(small: NatsServer) -> None:
     async with open_bus(core_of(small), LAYOUT) as bus:
         await bus.apply()
-        await bus.append(*(Entry(f"debate.other.x{n}.gossip", LARGE, f"x{n}") for n in range(12)))
+        await bus.append(*(Entry(f"debate.0.other.x{n}.gossip", LARGE, f"x{n}") for n in range(12)))
         assert await bus.shortage() == ""
 
 
 async def test_only_the_coordinators_login_takes_anything_out(small: NatsServer) -> None:
     async with journal_of(small, COORDINATOR) as core:
-        sequence = await core.bus.append(Entry("debate.other.x.gossip", b"{}", "x"))
+        sequence = await core.bus.append(Entry("debate.3.other.x.gossip", b"{}", "x"))
         for login in (PERSONA, SUBMITTER, WEB):
             async with journal_of(small, login) as other:
                 with pytest.raises(Denied):
@@ -216,8 +218,8 @@ async def test_only_the_coordinators_login_takes_anything_out(small: NatsServer)
 @pytest.mark.parametrize("login", [PERSONA, SUBMITTER])
 async def test_nobody_outside_core_sends_more_than_a_record(small: NatsServer, login: str) -> None:
     subject = {
-        PERSONA: "debate.forensic.x.turn.r1.noise",
-        SUBMITTER: "debate.forensic.x.submitted",
+        PERSONA: "debate.3.forensic.x.turn.r1.noise",
+        SUBMITTER: "debate.3.forensic.x.submitted",
     }[login]
     too_large = b"x" * (LARGEST_RECORD_BYTES + 1)
     async with somebody(small, login) as raw:

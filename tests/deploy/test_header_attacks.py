@@ -25,6 +25,7 @@ from tests.deploy.guarded import (
     at_work,
     journal_of,
     new_debate,
+    root_of,
     somebody,
 )
 from tests.deploy.test_commands import parley
@@ -51,7 +52,7 @@ async def send(someone: Somebody, subject: str, block: bytes, data: bytes) -> No
 async def send_all(someone: Somebody, ref: DebateRef) -> None:
     for number, block in enumerate(BLOCKS):
         for data in (b"{}", SPOKEN_FOR_ANOTHER):
-            subject = f"debate.{ref.panel}.{ref.id}.turn.s{number}-{len(data)}.noise"
+            subject = f"{root_of(ref)}.turn.s{number}-{len(data)}.noise"
             await send(someone, subject, block, data)
     await someone.heard_out()
 
@@ -91,7 +92,7 @@ async def test_no_header_block_stops_anybody(server: NatsServer) -> None:
 async def test_the_list_of_debates_believes_no_forgery(server: NatsServer) -> None:
     """A debate that nobody works on stays open, whatever a persona says on its own subject."""
     ref = new_debate()
-    root = f"debate.{ref.panel}.{ref.id}"
+    root = root_of(ref)
     await submitted(server, ref)
     async with somebody(server, PERSONA) as persona:
         for tail, data in (("ctl.closed", CLOSED), ("cancel", CANCELLED)):
@@ -116,8 +117,8 @@ async def squat(server: NatsServer, ref: DebateRef) -> None:
     tails += [f"turn.{step}.{one}" for step in ("opening", "round-1") for one in ROSTER]
     async with somebody(server, PERSONA) as persona:
         for number, tail in enumerate(tails):
-            headers = {"Nats-Msg-Id": f"debate.{ref.panel}.{ref.id}.{tail}"}
-            subject = f"debate.{ref.panel}.squatter.turn.{ref.id}-{number}.noise"
+            headers = {"Nats-Msg-Id": f"{root_of(ref)}.{tail}"}
+            subject = f"debate.63.{ref.panel}.squatter.turn.{ref.id}-{number}.noise"
             stored = await persona.ask(subject, b"{}", headers)
             assert stored is not None
             assert b"duplicate" not in stored
@@ -145,7 +146,7 @@ async def test_no_id_taken_beforehand_swallows_what_is_imported(
     exported = await parley(server, COORDINATOR, "export", ref.id, "-o", str(file))
     assert exported.code == 0, exported.err
     async with somebody(server, COORDINATOR) as core:
-        gone = {"filter": f"debate.{ref.panel}.{ref.id}.>"}
+        gone = {"filter": f"{root_of(ref)}.>"}
         assert (await core.api(f"STREAM.PURGE.{LAYOUT.stream}", gone))["purged"] >= len(facts)
     await squat(server, ref)
     imported = await parley(server, COORDINATOR, "import", str(file))

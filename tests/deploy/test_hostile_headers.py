@@ -19,6 +19,7 @@ from tests.deploy.guarded import (
     everything_stored,
     journal_of,
     new_debate,
+    root_of,
     somebody,
 )
 
@@ -46,7 +47,7 @@ HOSTILE_HEADERS: dict[str, Callable[[str], dict[str, str]]] = {
 async def test_the_headers_of_a_turn_change_nothing_else(
     server: NatsServer, headers: Callable[[str], dict[str, str]]
 ) -> None:
-    debate = f"debate.forensic.{new_debate().id}"
+    debate = root_of(new_debate())
     turn = f"{debate}.turn.r1.noise"
     async with somebody(server, COORDINATOR) as core, somebody(server, PERSONA) as persona:
         for tail in ("submitted", "ctl.opened", "ctl.ask.r1.all"):
@@ -74,7 +75,7 @@ async def test_the_id_of_a_turn_does_not_swallow_what_others_write(server: NatsS
     ref = new_debate()
     async with journal_of(server, COORDINATOR) as core, somebody(server, PERSONA) as persona:
         await persona.ask(
-            f"debate.forensic.{ref.id}.turn.r1.noise",
+            f"{root_of(ref)}.turn.r1.noise",
             b"{}",
             {"Nats-Msg-Id": f"forensic.{ref.id}.cancel"},
         )

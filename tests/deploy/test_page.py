@@ -44,11 +44,11 @@ async def test_the_page_cancels(server: NatsServer) -> None:
         wanted = {"panel": "absa", "text": "The soup was cold.", "id": "stopped"}
         assert (await client.post("/debates", wanted)).status == 201
         assert (await client.post("/debates/stopped/cancel", {"why": "enough"})).status == 202
-        assert await core.bus.subjects("debate.absa.stopped.cancel")
+        assert await core.bus.subjects("debate.44.absa.stopped.cancel")
 
 
 async def test_the_page_shows_a_dead_letter_and_may_not_redrive_it(server: NatsServer) -> None:
-    asked = "debate.other.given-up.ctl.ask.r1.noise"
+    asked = "debate.16.other.given-up.ctl.ask.r1.noise"
 
     async def give_up(delivery: Delivery) -> None:
         await delivery.term("nobody can answer this")
@@ -68,6 +68,6 @@ async def test_the_page_shows_a_dead_letter_and_may_not_redrive_it(server: NatsS
         tasks.cancel_scope.cancel()
         [dead] = (await client.get("/agents")).json["dead"]
         assert (dead["subject"], dead["reason"]) == (asked, "nobody can answer this")
-        again = "redrive.debate.other.given-up.r1.noise"
+        again = "redrive.debate.16.other.given-up.r1.noise"
         with pytest.raises(Denied, match=again):
             await journal.bus.append(Entry(again, b"{}", again))

@@ -133,7 +133,7 @@ async def test_a_persona_is_found_while_it_works_and_leaves_no_request_behind(
             assert worker.describe() in await core.bus.roll_call(0.5)
             stop.set()
         for number in range(5):
-            subject = f"debate.forensic.left{number}.ctl.ask.r1.watermark"
+            subject = f"debate.0.forensic.left{number}.ctl.ask.r1.watermark"
             await core.bus.append(Entry(subject, b"%d" % number, subject))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(staying.bus.work, "forensic-watermark", 4, handle)
@@ -169,10 +169,10 @@ async def test_the_asks_of_a_replica_that_died_go_to_the_next(server: NatsServer
             await dead.client.publish(queue, request, reply=inbox)
             await dead.heard_out()
         await _forgotten(core, "other-noise")
-        await core.ask("debate.other.d9.ctl.ask.r1.noise", b"{}")
+        await core.ask("debate.20.other.d9.ctl.ask.r1.noise", b"{}")
         asked = await living.pull("other-noise")
         assert asked is not None
-        assert asked.subject == "debate.other.d9.ctl.ask.r1.noise"
+        assert asked.subject == "debate.20.other.d9.ctl.ask.r1.noise"
 
 
 async def _forgotten(core: Somebody, queue: str) -> None:

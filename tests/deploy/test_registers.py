@@ -12,6 +12,7 @@ from tests.deploy.guarded import (
     everything_stored,
     journal_of,
     new_debate,
+    root_of,
     somebody,
 )
 
@@ -75,7 +76,7 @@ async def test_the_acknowledgement_of_an_account_does_not_become_a_fact(
 ) -> None:
     ref = new_debate()
     own = f"purse.debate.{debate_purse(ref)}.noise"
-    forged = f"debate.forensic.{ref.id}.{tail}"
+    forged = f"{root_of(ref)}.{tail}"
     async with somebody(server, COORDINATOR) as core, somebody(server, PERSONA) as persona:
         before = (await everything_stored(core))["PARLEY"]
         await persona.client.publish(own, b"{}", reply=forged)

@@ -41,7 +41,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     repair = ("--set", "polarity_repair=true")
     done = parley("batch", "absa", *arguments, *repair, cwd=home)
     assert done.code == 0, done.err
-    assert "polarity words: 1 repaired, 0 invalid" in done.out
+    assert "polarity words: 1 repaired, 0 invalid" in done.err
     return home / "out"
 
 

@@ -22,6 +22,7 @@ from parley.bus.contracts.verdicts.content import (
     TerminationReason,
 )
 from parley.bus.port import LARGEST_RECORD_BYTES
+from parley.bus.subjects import partition_of
 from tests.debates import panel
 
 TURN = TurnTaken(
@@ -105,7 +106,7 @@ UNASKED: dict[str, tuple[Fact, str]] = {
 
 def subjects_of(debate: str) -> Iterator[str]:
     """Every subject on which our processes read or write for a debate, and some beside them."""
-    root = f"debate.forensic.{debate}"
+    root = f"debate.{partition_of(debate)}.forensic.{debate}"
     for tail in (
         "submitted",
         "cancel",
@@ -131,7 +132,7 @@ def subjects_of(debate: str) -> Iterator[str]:
 # What our processes listen to beside the log.
 SIDE_CHANNELS = (
     "live.debate-coordinators",
-    "live.debate.forensic.d1.ctl.closed",
+    "live.debate.38.forensic.d1.ctl.closed",
     "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.PARLEY.forensic-noise",
     "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.PARLEY.forensic-noise",
     "$SRV.PING",
@@ -139,13 +140,14 @@ SIDE_CHANNELS = (
 )
 # Subjects that are none of ours, though the log takes them.
 STRANGE_SUBJECTS = (
-    b"debate.forensic.*.submitted",
-    b"debate.forensic.>.submitted",
-    b"debate.forensic.\xff\xfe.submitted",
-    b"debate.forensic.\xff\xfe.ctl.ask.opening.all",
-    b"debate.forensic.d\x00.ctl.ask.opening.noise",
-    b"debate.forensic." + b"x" * 2000 + b".submitted",
-    b"debate.x",
+    b"debate.0.forensic.*.submitted",
+    b"debate.0.forensic.>.submitted",
+    b"debate.0.forensic.\xff\xfe.submitted",
+    b"debate.0.forensic.\xff\xfe.ctl.ask.opening.all",
+    b"debate.0.forensic.d\x00.ctl.ask.opening.noise",
+    b"debate.0.forensic." + b"x" * 2000 + b".submitted",
+    b"debate.0.x",
+    b"debate.37.forensic.d1.submitted",
     b"live.debate-coordinators.\xff",
     b"$SRV.PING.\xff",
     b"$SRV.\xff",

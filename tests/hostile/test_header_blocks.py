@@ -25,14 +25,14 @@ HONEST = {
     "a value": b"NATS/1.0\r\nce-source: /p/nats-subject:\r\n\r\n",
 }
 FORGED = {
-    "subject": b"NATS/1.0\r\nNats-Subject: debate.p.d.ctl.closed\r\n\r\n",
-    "all of them": b"NATS/1.0\r\nNats-Stream: S\r\nNats-Subject: debate.p.d.cancel\r\n"
+    "subject": b"NATS/1.0\r\nNats-Subject: debate.0.p.d.ctl.closed\r\n\r\n",
+    "all of them": b"NATS/1.0\r\nNats-Stream: S\r\nNats-Subject: debate.0.p.d.cancel\r\n"
     b"Nats-Sequence: 1\r\nNats-Time-Stamp: 2001-01-01T00:00:00Z\r\n\r\n",
     "no number": b"NATS/1.0\r\nNats-Sequence: x\r\n\r\n",
     "a huge number": b"NATS/1.0\r\nNats-Sequence: " + b"9" * 4000 + b"\r\n\r\n",
-    "capital letters": b"NATS/1.0\r\nNATS-SUBJECT: debate.p.d.ctl.closed\r\n\r\n",
+    "capital letters": b"NATS/1.0\r\nNATS-SUBJECT: debate.0.p.d.ctl.closed\r\n\r\n",
     "small letters": b"NATS/1.0\r\nnats-sequence: 7\r\n\r\n",
-    "line feeds": b"NATS/1.0\nNats-Subject: debate.p.d.ctl.closed\n\n",
+    "line feeds": b"NATS/1.0\nNats-Subject: debate.0.p.d.ctl.closed\n\n",
     "how many follow": b"NATS/1.0\r\nNats-Num-Pending: x\r\nNats-Last-Sequence: x\r\n\r\n",
     "a second block": b"NATS/1.0\r\nA: b\r\n\r\nNATS/1.0 503\r\nNats-Sequence: 9\r\n\r\n",
     "cut short within a name": b"NATS/1.0\r\nA: b\r\nNats-Seq",
@@ -51,8 +51,8 @@ ODD = {
 }
 STATUS_OF_A_PULL = b"NATS/1.1 409 x\r\nNats-Pending-Messages: x\r\n\r\n"
 BLOCKS = [*HONEST.values(), *FORGED.values(), *ODD.values(), STATUS_OF_A_PULL]
-EVERYTHING = "debate.p.>"
-LAST = "debate.p.last.turn.s.p"
+EVERYTHING = "debate.0.p.>"
+LAST = "debate.0.p.last.turn.s.p"
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def nats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NatsServer]:
 def attack(nats: NatsServer) -> None:
     with intruder(nats.port) as someone:
         for number, block in enumerate(BLOCKS):
-            someone.publish_with(b"debate.p.d%d.turn.s.p" % number, block, b"{}")
+            someone.publish_with(b"debate.0.p.d%d.turn.s.p" % number, block, b"{}")
         someone.publish(LAST.encode(), b"{}")
         someone.flush()
 
@@ -102,7 +102,7 @@ async def test_every_way_of_reading_gives_the_same_records(nats: NatsServer) -> 
             read = await bus.read(EVERYTHING)
             assert [one.sequence for one in read] == [*range(1, len(BLOCKS) + 2)]
             assert [one.subject for one in read[:-1]] == [
-                f"debate.p.d{number}.turn.s.p" for number in range(len(BLOCKS))
+                f"debate.0.p.d{number}.turn.s.p" for number in range(len(BLOCKS))
             ]
             assert tailed == handed == repeated == read
             for one in read:
@@ -124,6 +124,6 @@ async def from_the_leader(bus: JetStreamBus, sequence: int) -> Record:
 @pytest.mark.parametrize("block", BLOCKS)
 def test_what_is_said_beside_the_log_is_no_record_of_it(block: bytes) -> None:
     """A persona may say anything on its own `live` subject, with any headers."""
-    found = repeated_record("live.debate.p.d.partial.s.p", b"{}", block)
-    assert found is None or found.subject == "debate.p.d.partial.s.p"
+    found = repeated_record("live.debate.0.p.d.partial.s.p", b"{}", block)
+    assert found is None or found.subject == "debate.0.p.d.partial.s.p"
     assert found is None or found.sequence < 2**64

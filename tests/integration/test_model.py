@@ -128,7 +128,7 @@ async def many(journal: Journal, on: VerdictPanel, debates: int) -> list[Verdict
             over.set()
 
     async with anyio.create_task_group() as tasks:
-        closings = "debate.forensic.*.ctl.closed"
+        closings = "debate.*.forensic.*.ctl.closed"
         tasks.start_soon(partial(journal.bus.tail, [closings], start=1, on=note))
         for ref in tuple(left):
             given = DebateInput(text=f"photograph {ref.id}")

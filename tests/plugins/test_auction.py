@@ -204,7 +204,7 @@ def test_schema_holds_its_facts(parley: Call) -> None:
     document = json.loads(parley("schema").out)
     assert {"AuctionPanel", "Bid", "BidRequest", "Sold"} <= document["$defs"].keys()
     channels = json.loads(parley("schema", "--asyncapi").out)["channels"]
-    assert channels["Sold"]["address"] == "debate.{panel}.{id}.ctl.sold"
+    assert channels["Sold"]["address"] == "debate.{partition}.{panel}.{id}.ctl.sold"
 
 
 async def test_the_page_shows_it_in_a_plain_form(house: House) -> None:

@@ -91,7 +91,7 @@ def test_what_a_frozen_worker_holds_goes_to_another_one() -> None:
             tasks.start_soon(work, frozen)
             await anyio.sleep(1)
             running_loop().freeze(frozen)
-            await server.client().append(entry("debate.p.d.ask", "a"))
+            await server.client().append(entry("debate.0.p.d.ask", "a"))
             await anyio.sleep(1)
             tasks.start_soon(work, Freezer("other"))
             await anyio.sleep(10)

@@ -6,7 +6,7 @@ from parley.bus.contracts.facts import DeadlineFired, Submitted, TurnTaken
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts.content import Statement
 from parley.bus.errors import DecodeError
-from parley.bus.subjects import DebateRef, Subjects, tail_of
+from parley.bus.subjects import DebateRef, Subjects, partition_of, tail_of
 from tests.debates import DEADLOCK, panel, play
 
 TURN = TurnTaken(
@@ -58,24 +58,31 @@ def test_subjects_are_read_as_they_are_spelled():
     subjects = Subjects("team.debate")
     ref = DebateRef("forensic", "d1")
     subject = subjects.of(ref, DeadlineFired(step="round-1"))
-    assert subject == "team.debate.forensic.d1.fired.round-1"
+    assert subject == "team.debate.38.forensic.d1.fired.round-1"
     assert subjects.parse(subject) == (ref, "fired.round-1")
-    assert subjects.parse("debate.forensic.d1.fired.round-1") is None
+    assert subjects.parse("debate.38.forensic.d1.fired.round-1") is None
     assert subjects.parse("team.debate.forensic") is None
 
 
 @pytest.mark.parametrize(
     "subject",
     [
-        "debate.forensic.*.submitted",
-        "debate.*.d1.submitted",
-        "debate.forensic.>.submitted",
-        "debate.forensic.\ufffd.submitted",
-        "debate.forensic.d\x00.submitted",
-        f"debate.forensic.{'x' * 65}.submitted",
-        "debate.forensic..submitted",
-        "debate.forensic.d1.",
-        "debate.forensic.d1",
+        "debate.*.forensic.*.submitted",
+        "debate.0.forensic.*.submitted",
+        "debate.38.*.d1.submitted",
+        "debate.forensic.d1.submitted",
+        "debate.37.forensic.d1.submitted",
+        "debate.038.forensic.d1.submitted",
+        "debate.+38.forensic.d1.submitted",
+        "debate.102.forensic.d1.submitted",
+        "debate..forensic.d1.submitted",
+        "debate.0.forensic.>.submitted",
+        "debate.0.forensic.\ufffd.submitted",
+        "debate.0.forensic.d\x00.submitted",
+        f"debate.{partition_of('x' * 65)}.forensic.{'x' * 65}.submitted",
+        "debate.0.forensic..submitted",
+        "debate.38.forensic.d1.",
+        "debate.38.forensic.d1",
     ],
 )
 def test_a_debate_cannot_be_named_so_that_it_reaches_into_others(subject):

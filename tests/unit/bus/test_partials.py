@@ -10,7 +10,7 @@ REF = DebateRef("forensic", "d1")
 
 def test_a_partial_names_its_debate() -> None:
     subject = SUBJECTS.partial(REF, "round-1", "noise")
-    assert subject == "live.debate.forensic.d1.partial.round-1.noise"
+    assert subject == "live.debate.38.forensic.d1.partial.round-1.noise"
     assert SUBJECTS.parse_partial(subject) == (REF, "round-1", "noise")
     assert SUBJECTS.parse(subject) is None
 
@@ -18,12 +18,12 @@ def test_a_partial_names_its_debate() -> None:
 @pytest.mark.parametrize(
     "subject",
     [
-        "debate.forensic.d1.partial.round-1.noise",
-        "live.debate.forensic.d1.turn.round-1.noise",
+        "debate.38.forensic.d1.partial.round-1.noise",
+        "live.debate.38.forensic.d1.turn.round-1.noise",
         "live.other.forensic.d1.partial.round-1.noise",
-        "live.debate.forensic.*.partial.round-1.noise",
-        "live.debate.forensic.d1.partial.round-1",
-        "live.debate.forensic.d1.partial.round-1.noise.more",
+        "live.debate.*.forensic.*.partial.round-1.noise",
+        "live.debate.38.forensic.d1.partial.round-1",
+        "live.debate.38.forensic.d1.partial.round-1.noise.more",
     ],
 )
 def test_nothing_else_is_one(subject: str) -> None:

@@ -38,8 +38,8 @@ def test_every_fact_has_a_channel_with_its_subject() -> None:
         assert decode(tail_of(fact), encode(fact)) == fact
     addresses = [channel["address"] for channel in document["channels"].values()]
     assert len(addresses) == len(set(addresses)) == len(every_fact()) + 2
-    assert "redrive.talk.{panel}.{id}.{step}.{persona}" in addresses
-    assert "live.talk.{panel}.{id}.>" in addresses
+    assert "redrive.talk.{partition}.{panel}.{id}.{step}.{persona}" in addresses
+    assert "live.talk.{partition}.{panel}.{id}.>" in addresses
 
 
 def test_every_reference_leads_somewhere_and_every_parameter_is_explained() -> None:
@@ -63,4 +63,4 @@ def test_subjects_follow_the_prefix(prefix: str) -> None:
     document: Any = asyncapi(prefix)
     for name, channel in document["channels"].items():
         head = {"Redrive": "redrive.", "Live": "live."}.get(name, "")
-        assert channel["address"].startswith(f"{head}{prefix}.{{panel}}.{{id}}.")
+        assert channel["address"].startswith(f"{head}{prefix}.{{partition}}.{{panel}}.{{id}}.")

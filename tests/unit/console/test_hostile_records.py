@@ -61,13 +61,13 @@ def ask(parley: Call, server: NatsServer) -> Call:
     run("infra", "apply")
     anyio.run(_submit, server.url, "d1")
     with intruder(server.port) as someone:
-        someone.publish(b"debate.forensic.bad!id.submitted", encode(SUBMITTED))
-        someone.publish(b"debate.forensic.*.submitted", encode(SUBMITTED))
+        someone.publish(b"debate.0.forensic.bad!id.submitted", encode(SUBMITTED))
+        someone.publish(b"debate.0.forensic.*.submitted", encode(SUBMITTED))
         someone.publish(b"debate.nopanel.x1.submitted", b"{}")
         someone.publish(b"debate.nopanel.x2.ctl.opened", encode(Opened(decided_at=1)))
-        someone.publish(b"debate.forensic.d1.submitted", encode(SUBMITTED))
-        someone.publish(b"debate.forensic.d2.submitted", b"\xff")
-        someone.publish(b"debate.forensic.d2.ctl.closed", encode(CLOSED))
+        someone.publish(b"debate.38.forensic.d1.submitted", encode(SUBMITTED))
+        someone.publish(b"debate.28.forensic.d2.submitted", b"\xff")
+        someone.publish(b"debate.28.forensic.d2.ctl.closed", encode(CLOSED))
         someone.flush()
     anyio.run(_submit, server.url, "d2")
     return run

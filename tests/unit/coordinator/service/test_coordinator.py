@@ -68,7 +68,7 @@ def statement(persona: str) -> TurnTaken:
 
 
 async def tails(journal: Journal) -> list[str]:
-    return [record.subject.split(".", 3)[3] for record in await journal.bus.read("debate.>")]
+    return [record.subject.split(".", 4)[4] for record in await journal.bus.read("debate.>")]
 
 
 class InBatches(MemoryBus):
@@ -226,7 +226,7 @@ def test_what_was_forged_does_not_stop_a_debate(
             await anyio.sleep(3)
             journal = Journal(server.client(), Subjects())
             await journal.submit(REF, SUBMITTED)
-            await anyio.sleep({"opened": 0.0, "waiting": 1.0, "closed": 60.0}[moment])
+            await anyio.sleep({"opened": 0.01, "waiting": 1.0, "closed": 60.0}[moment])
             await forge(server, tail, data)
             await anyio.sleep(60)
             logged, _ = await journal.read(REF)
@@ -559,7 +559,8 @@ def test_what_cannot_be_buried_stops_nobody() -> None:
             coordinated(server, Graveless(server)) as journal,
         ):
             for number in range(2):
-                subject = f"debate.forensic.d{number}.turn.opening.noise"
+                ref = DebateRef("forensic", f"d{number}")
+                subject = journal.subjects.at(ref, "turn.opening.noise")
                 await journal.bus.append(Entry(subject, b"{", subject))
             await journal.submit(OTHER, SUBMITTED)
             await anyio.sleep(60)

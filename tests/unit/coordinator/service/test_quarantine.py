@@ -23,7 +23,7 @@ from parley.bus.errors import NotFound
 from parley.bus.journal import Journal
 from parley.bus.memory import MemoryServer, open_memory_server
 from parley.bus.port import Entry
-from parley.bus.subjects import DebateRef, Subjects, tail_of
+from parley.bus.subjects import DebateRef, Subjects, partition_of, tail_of
 from parley.bus.virtual import VirtualTimeLoop
 from parley.coordinator.core.audit import audit
 from parley.coordinator.core.misplaced import NOT_SUBMITTED
@@ -121,7 +121,7 @@ def test_facts_of_a_debate_that_nobody_submitted_are_buried(fact: Fact, replicas
 
 
 @pytest.mark.parametrize(
-    "subject", ["debate.x", "debate.forensic.x", "debate.forensic.>.submitted", "debate.*.*.*"]
+    "subject", ["debate.x", "debate.3.forensic.x", "debate.0.forensic.>.submitted", "debate.*.*.*"]
 )
 def test_subjects_that_belong_to_no_debate_are_buried(subject: str) -> None:
     async def main(server: MemoryServer, journal: Journal, _: list[Coordinator]) -> None:
@@ -195,7 +195,7 @@ def test_turns_that_came_while_no_coordinator_ran_leave_the_log(debate: str) -> 
             await coordinated(server)
             kept = await journal.bus.read(">")
             assert fold(one.fact for one in journal.decode_all(kept)[0]).closed is not None
-            subject = f"debate.forensic.{debate}.turn.round-9.noise"
+            subject = f"debate.{partition_of(debate)}.forensic.{debate}.turn.round-9.noise"
             sequence = await publish(server, subject, b"{")
             await coordinated(server)
             assert list(await buried(journal)) == [sequence]
