@@ -413,6 +413,10 @@ class Archive(Protocol):
         """As the one who writes knows it: what was put is found from then on."""
         ...
 
+    async def holds(self, subjects: Sequence[str]) -> set[str]:
+        """Those of the subjects that have a record; likewise."""
+        ...
+
     async def find(self, filter_subject: str) -> list[Record]:
         """Of a filter that few subjects match."""
         ...

@@ -23,6 +23,124 @@ HANGUL_SHARE = 0.3
 _HANGUL = re.compile(r"[\uac00-\ud7a3\u1100-\u11ff\u3130-\u318f]")
 _LETTER = re.compile(r"[^\W\d_]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+_WORD = re.compile(r"[^\W\d_]+")
+_LATIN = frozenset(map(chr, range(0xC0, 0x250)))
+# The words that tell languages apart: as many as a sentence is likely to hold two of.
+_ENOUGH_WORDS = 2
+_ENGLISH = frozenset(
+    [
+        "the",
+        "and",
+        "is",
+        "was",
+        "were",
+        "are",
+        "but",
+        "not",
+        "very",
+        "with",
+        "a",
+        "an",
+        "of",
+        "to",
+        "in",
+        "it",
+        "i",
+        "for",
+        "this",
+        "that",
+        "had",
+        "have",
+        "my",
+    ]
+)
+_FUNCTION_WORDS = {
+    "German": frozenset(
+        [
+            "der",
+            "das",
+            "und",
+            "ist",
+            "nicht",
+            "aber",
+            "sehr",
+            "war",
+            "waren",
+            "mit",
+            "ein",
+            "eine",
+            "ich",
+            "auch",
+            "den",
+            "dem",
+            "zu",
+            "wir",
+            "es",
+        ]
+    ),
+    "French": frozenset(
+        [
+            "le",
+            "les",
+            "et",
+            "est",
+            "pas",
+            "mais",
+            "très",
+            "avec",
+            "une",
+            "des",
+            "je",
+            "nous",
+            "que",
+            "était",
+            "du",
+            "était",
+            "un",
+        ]
+    ),
+    "Spanish": frozenset(
+        [
+            "el",
+            "los",
+            "las",
+            "y",
+            "es",
+            "pero",
+            "muy",
+            "con",
+            "una",
+            "que",
+            "por",
+            "fue",
+            "estaba",
+            "del",
+            "un",
+        ]
+    ),
+    "Italian": frozenset(
+        [
+            "il",
+            "gli",
+            "e",
+            "è",
+            "non",
+            "ma",
+            "molto",
+            "con",
+            "una",
+            "che",
+            "per",
+            "era",
+            "di",
+            "un",
+            "del",
+        ]
+    ),
+    "Dutch": frozenset(
+        ["de", "het", "een", "en", "niet", "maar", "zeer", "met", "ik", "was", "van", "dat", "zijn"]
+    ),
+}
 _SENTENCE_END = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])[\"'\u201d\u2019)\]]*\s+|\n+")
 
 
@@ -45,6 +163,20 @@ def detect_language(text: str) -> Language:
     if not letters:
         return "en"
     return "ko" if len(_HANGUL.findall(text)) >= HANGUL_SHARE * letters else "en"
+
+
+def foreign_language(text: str) -> str | None:
+    """A language that the rules do not read, where the text looks like one; None otherwise."""
+    letters = _LETTER.findall(text)
+    if len(_HANGUL.findall(text)) >= HANGUL_SHARE * len(letters):
+        return None
+    if sum(one.isascii() or one in _LATIN for one in letters) < len(letters) / 2:
+        return "a language in another script"
+    words = [word.lower() for word in _WORD.findall(text)]
+    english = sum(word in _ENGLISH for word in words)
+    counts = {name: sum(word in known for word in words) for name, known in _FUNCTION_WORDS.items()}
+    name, most = max(counts.items(), key=lambda one: one[1])
+    return name if most >= _ENOUGH_WORDS and most > 2 * english else None
 
 
 def resolve_language(code: str, text: str) -> Language:

@@ -5,6 +5,7 @@ Direct get is answered by any replica, which may lag behind. With more than one 
 is asked what the last matching record is, and the read goes on until it has it.
 """
 
+import asyncio
 import base64
 import json
 import time
@@ -20,7 +21,7 @@ from parley.bus.jetstream.client import header_of, status_of
 from parley.bus.jetstream.clock import ServerClock
 from parley.bus.jetstream.connection import Connection
 from parley.bus.jetstream.records import is_record, nanoseconds, record_of_headers, record_of_json
-from parley.bus.jetstream.replies import ApiError, Replies
+from parley.bus.jetstream.replies import API_TIMEOUT_S, NO_ANSWER, Answer, ApiError, Replies
 from parley.bus.port import Entry, Record
 
 BATCH = 1000
@@ -233,6 +234,25 @@ class Log:
     async def _last_on_leader(self, filter_subject: str) -> int:
         message = await self.from_leader({"last_by_subj": filter_subject})
         return 0 if message is None else int(message["seq"])
+
+    def send_to_leader(self, request: dict[str, Any]) -> asyncio.Future[Answer]:
+        data = json.dumps(request).encode()
+        where = f"$JS.API.STREAM.MSG.GET.{self._stream}"
+        return self._replies.send(where, data, b"", API_TIMEOUT_S)
+
+    async def was_found(self, answer: asyncio.Future[Answer]) -> bool:
+        """What the leader answered to one such request. Raises Unavailable."""
+        said = await answer
+        if isinstance(said, BusError):
+            raise said
+        if said == NO_ANSWER:
+            raise Unavailable(f"no answer about a record of {self._stream}")
+        error = json.loads(said).get("error")
+        if error is None:
+            return True
+        if error.get("err_code") == NO_MESSAGE_FOUND:
+            return False
+        raise Unavailable(f"stream {self._stream}: {ApiError.of(error)}")
 
     async def from_leader(self, request: dict[str, Any]) -> dict[str, Any] | None:
         """A message as the leader knows it; None if there is none."""

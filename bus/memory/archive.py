@@ -37,6 +37,10 @@ class MemoryArchive:
         await self._chance.delay()
         return self._records.get(subject)
 
+    async def holds(self, subjects: Sequence[str]) -> set[str]:
+        await self._chance.delay()
+        return self._records.keys() & set(subjects)
+
     async def find(self, filter_subject: str) -> list[Record]:
         await self._chance.delay()
         return [one for one in self._records.values() if matches(filter_subject, one.subject)]

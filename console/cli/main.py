@@ -26,7 +26,7 @@ class Commands(LazyGroup):
             "simulate": Lazy(f"{_AT}.simulate", "Play a scripted debate through the real rules."),
             "run": Lazy(f"{_AT}.run", "Run debates and print their results."),
             "batch": Lazy(
-                f"{_AT}.batch", "Run a data set of sentences, and compare variants of the panel."
+                f"{_AT}.batch", "Run a data set through a panel, and compare variants of the panel."
             ),
             "eval": Lazy(f"{_AT}.eval_absa", "Measure the aspect-sentiment pipeline on MAMS."),
         },
@@ -44,7 +44,9 @@ class Commands(LazyGroup):
             "list": Lazy(f"{_AT}.list_", "List debates."),
             "show": Lazy(f"{_AT}.show", "Show a debate as it stands."),
             "watch": Lazy(f"{_AT}.watch", "Follow debates as they happen."),
+            "sit": Lazy(f"{_AT}.sit", "Take a person's seat: see what waits for you, and answer."),
             "cancel": Lazy(f"{_AT}.cancel", "Cancel a debate."),
+            "rerun": Lazy(f"{_AT}.rerun", "Debate the same question again, on the same panel."),
         },
         "Check it": {
             "replay": Lazy(f"{_AT}.replay", "Fold a debate's log again, fact by fact."),

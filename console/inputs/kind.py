@@ -64,6 +64,8 @@ class InputKind:
     complete: Callable[[Panel], Resolution] = _complete
     # Why those who answer could not think about it; models can make do with less.
     refusal: Callable[..., str | None] = _no_refusal
+    # What to warn of in an input whose language was found out.
+    doubt: Callable[[Material], str | None] = lambda _material: None
     # What can be chosen by `--regime`.
     regimes: tuple[str, ...] = ()
 

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -17,6 +17,7 @@ from parley.coordinator.core.state import DebateState
 IDS = ("id", "debate_id", "text_id", "uid", "file", "image", "path", "name")
 LABELS = ("gold", "verdict", "label", "polarity", "sentence_polarity", "conclusion")
 TUPLES = ("tuples", "aspects")
+SHOWN_IDS = 5
 TERMS = ("aspect_ref", "aspect_term", "term", "aspect")
 
 
@@ -37,8 +38,13 @@ class Truth:
 
 
 class Gold:
-    def __init__(self, truths: Mapping[str, Truth]) -> None:
+    """What was asked for is remembered, so that `mistakes` can say what fits no debate."""
+
+    def __init__(self, truths: Mapping[str, Truth], source: str = "") -> None:
         self._truths = truths
+        self._source = source
+        self._used: set[str] = set()
+        self._strange: dict[str, str] = {}
 
     def __bool__(self) -> bool:
         return bool(self._truths)
@@ -48,10 +54,31 @@ class Gold:
         panel, about = state.running_panel, state.input.text
         told = presentation_of(panel.protocol)
         names = (str(ref), ref.id, *told.names(panel), about, Path(about[:255]).stem)
-        truth = next((self._truths[name] for name in names if name in self._truths), None)
-        if truth is None or truth.tuples is None:
+        name = next((name for name in names if name in self._truths), None)
+        if name is None:
+            return None
+        self._used.add(name)
+        truth = self._truths[name]
+        known = [_folded(one.name) for one in told.labels(panel)]
+        if truth.label is not None and known and truth.label not in known:
+            self._strange[name] = f"{truth.label!r} is no label of {ref.panel}: {', '.join(known)}"
+        if truth.tuples is None:
             return truth
         return Truth(truth.label, frozenset(map(told.part, truth.tuples)))
+
+    def check(self, warn: Callable[[list[str]], None]) -> None:
+        """
+        After every debate was asked for. Raises BadInput for labels that no debate could give, and
+        warns of ids that no debate has.
+        """
+        if self._strange:
+            lines = [f"{self._source}: {name}: {why}" for name, why in self._strange.items()]
+            raise BadInput("\n".join(lines))
+        unused = [name for name in self._truths if name not in self._used]
+        if unused:
+            some = ", ".join(unused[:SHOWN_IDS]) + (", …" if len(unused) > SHOWN_IDS else "")
+            count = f"{len(unused)} of {len(self._truths)}"
+            warn([f"{self._source}: {count} ids are of no debate here: {some}"])
 
 
 NO_GOLD = Gold({})
@@ -77,7 +104,7 @@ def read_gold(path: Path | None) -> Gold:
             mistakes.append(f"{place}: {name} stands twice, with different labels")
     if mistakes:
         raise BadInput("\n".join(mistakes))
-    return Gold(truths)
+    return Gold(truths, str(path))
 
 
 def _lines(path: Path) -> Iterator[tuple[int, object]]:

@@ -28,7 +28,11 @@ Sources = Annotated[
 ]
 GoldFile = Annotated[
     Path | None,
-    typer.Option("--gold", metavar="FILE", help="What is true, by id: JSON Lines or CSV."),
+    typer.Option(
+        "--gold",
+        metavar="FILE",
+        help="What is true: CSV or JSON Lines with id and label (docs/panels.md).",
+    ),
 ]
 Out = Annotated[
     Path | None, typer.Option("-o", "--out", metavar="FILE", help="stdout if there is none.")

@@ -10,6 +10,7 @@ from functools import partial
 
 from parley.agents.brain import BrainFailure
 from parley.agents.cue import Cue
+from parley.agents.llm.question import Speak
 from parley.agents.script import Script, ScriptedBrain
 from parley.bus.contracts.facts import (
     Content,
@@ -26,8 +27,6 @@ from parley.coordinator.core.policy import decide
 from parley.coordinator.core.reducer import apply
 from parley.coordinator.core.state import DebateState, Phase, Step
 
-# Who is asked what, and what the answer is.
-Speak = Callable[[str, Request], Content]
 Said = TurnTaken | DeadlineFired
 
 
@@ -90,9 +89,8 @@ def _run(
 
 
 def _spoken(step: Step, speak: Speak) -> Iterator[Said]:
-    request = _request(step)
     for name in step.unheard:
-        yield TurnTaken(step=step.name, persona=name, content=speak(name, request))
+        yield TurnTaken(step=step.name, persona=name, content=speak(name, _request(step, name)))
 
 
 def _scripted(step: Step, script: Script) -> Iterator[Said]:
@@ -115,7 +113,7 @@ def _scripted(step: Step, script: Script) -> Iterator[Said]:
 
 
 def _line(script: Script, step: Step, persona: str) -> Cue:
-    return script.cue(step.name, _request(step), persona) or Cue()
+    return script.cue(step.name, _request(step, persona), persona) or Cue()
 
 
 def _speaks_in_time(line: Cue, step: Step) -> bool:
@@ -123,14 +121,14 @@ def _speaks_in_time(line: Cue, step: Step) -> bool:
 
 
 def _content(script: Script, step: Step, persona: str) -> Content:
-    request = _request(step)
+    request = _request(step, persona)
     try:
         return script.recite(step.name, request, persona)
     except BrainFailure as failure:
         return Failure(reason=failure.reason, detail=str(failure))
 
 
-def _request(step: Step) -> Request:
-    request = step.ask.request
+def _request(step: Step, persona: str) -> Request:
+    request = step.request_to(persona)
     assert not isinstance(request, RequestByReference), "only the bus puts requests elsewhere"
     return request

@@ -19,6 +19,14 @@ from parley.bus.contracts.registry import CONTRACTS
 from parley.bus.plugins import Plugins
 from parley.bus.subjects import DebateRef
 from parley.console.transcript import plain
+from parley.console.transcript.form import (
+    ContentOf,
+    Fields,
+    Voices,
+    no_voices,
+    plain_content,
+    plain_fields,
+)
 from parley.console.transcript.items import Label, Outcome, Told
 from parley.coordinator.core.reducer import Walked
 from parley.coordinator.core.state import DebateState
@@ -26,6 +34,7 @@ from parley.coordinator.core.state import DebateState
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from parley.configs.panel_files import PanelFile
     from parley.console.reports.document import Block
     from parley.console.reports.intervals import ShareOf
     from parley.console.reports.outcomes import Outcome as Reported
@@ -48,6 +57,7 @@ def _resolved(where: str) -> Callable[..., Any]:
     return found
 
 
+_PANEL_FILE = later("parley.console.panels.plain:described")
 _BOARD = later("parley.console.terminal.plain:board")
 _VIEW = later("parley.console.web.views.plain:view")
 _BLOCKS = later("parley.console.reports.plain:blocks")
@@ -78,8 +88,14 @@ class Presentation:
     names: Callable[[PanelBase], tuple[str, ...]] = plain.names
     # Those it can be told to expect; it finds out by itself otherwise.
     languages: tuple[str, ...] = ()
+    # What a person is told of the others, is asked for, and what the answer becomes.
+    voices: Voices = no_voices
+    fields: Fields = plain_fields
+    content: ContentOf = plain_content
     # What a demonstration says at the end of a debate.
     ending: "Callable[[DebateRef, DebateState], list[str]] | None" = None
+    # A panel file, as `parley panels NAME` shows it.
+    panel_file: "Callable[[PanelFile], list[str]]" = _PANEL_FILE
     board: "Callable[[DebateRef, DebateState], RenderableType]" = _BOARD
     view: "Callable[[Scene], ViewBase]" = _VIEW
     # What a report says of one debate before it tells the transcript.

@@ -279,7 +279,7 @@ def so_far(state: DebateState) -> DebateState:
     if not step.contributions:
         return state._replace(steps=state.steps[:-1])
     heard = tuple(one.said.persona for one in step.heard)
-    ask = step.ask.model_copy(update={"personas": heard})
+    ask = step.ask.model_copy(update={"personas": heard, "together": ()})
     return state._replace(steps=(*state.steps[:-1], step._replace(ask=ask)))
 
 
@@ -301,6 +301,10 @@ PRESENTATION = Presentation(
     answer="decided",
     outcome=_outcome,
     ending=_ending,
+    voices=later("parley.console.transcript.verdict_form:voices"),
+    fields=later("parley.console.transcript.verdict_form:fields"),
+    content=later("parley.console.transcript.verdict_form:content"),
+    panel_file=later("parley.console.panels.verdicts:described"),
     board=later("parley.console.terminal.verdicts:board"),
     view=later("parley.console.web.views.verdicts:view"),
     blocks=later("parley.console.reports.verdicts:blocks"),

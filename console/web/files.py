@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from parley.agents.deliberation.question import QUESTION_BLOB, parse_question
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Submitted
 from parley.bus.errors import NotFound
@@ -62,6 +63,15 @@ class Files:
             media_type = "text/plain; charset=utf-8" if text else "application/octet-stream"
             headers["Content-Disposition"] = "attachment"
         return Response(data, headers=headers, media_type=media_type)
+
+    async def question(self, request: Request) -> Response:
+        """Of a deliberation that was given a question file: its options, criteria and evidence."""
+        _, logged = await self._facts_of(request)
+        blobs = [one.fact.input.blobs for one in logged if isinstance(one.fact, Submitted)]
+        if not blobs or QUESTION_BLOB not in blobs[0]:
+            raise NotFound("this debate was given no question file")
+        data = await self._hub.journal.bus.get_blob(blobs[0][QUESTION_BLOB])
+        return answer(parse_question(data))
 
     async def map_list(self, request: Request) -> Response:
         maps = tuple(

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from parley.agents.deliberation.question import Question
 from parley.console.web.access import Tokens
 from parley.console.web.actions_api import (
     Cancellation,
@@ -80,6 +81,11 @@ def operations_of(hub: Hub, tokens: Tokens, panels_dir: Path | None) -> list[Ope
             "GET", "/debates/{id}/export", files.export,
             "A debate with its blobs as JSON Lines, as `parley export` writes them.",
             "application/jsonl", query=OneDebate, problems=(401, 404, 503),
+        ),
+        Operation(
+            "GET", "/debates/{id}/question", files.question,
+            "The options, criteria and evidence of a question file.",
+            Question, query=OneDebate, problems=(401, 404, 503),
         ),
         Operation(
             "GET", "/debates/{id}/blobs/{sha256}", files.blob, "A blob that a fact names.",

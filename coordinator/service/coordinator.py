@@ -26,6 +26,7 @@ from parley.coordinator.core.protocol import PROTOCOLS, Protocol
 from parley.coordinator.core.reducer import take
 from parley.coordinator.core.state import DebateState, Phase
 from parley.coordinator.service.abstentions import abstain_for
+from parley.coordinator.service.archiver import Archiver, Archiving
 from parley.coordinator.service.deadlines import (
     TICK_S,
     Deadlines,
@@ -41,6 +42,7 @@ from parley.coordinator.service.open_debates import (
     debates_without_submission,
     falsely_closed,
     not_closed,
+    strangers,
     unasked_turns,
 )
 from parley.coordinator.service.quarantine import Quarantine
@@ -74,6 +76,7 @@ class Coordinator:
         name: str,
         protocols: Mapping[str, Protocol] = PROTOCOLS,
         writes_at_once: int = WRITES_AT_ONCE,
+        archiving: Archiving | None = None,
     ) -> None:
         self._journal = journal
         self._subjects = journal.subjects
@@ -99,6 +102,9 @@ class Coordinator:
         self._decisions = Decisions(journal, protocols, writes_at_once)
         self._deadlines = Deadlines(journal)
         self._quarantine = Quarantine(journal.bus, self._subjects, self.metrics)
+        self._archiver = Archiver(journal, archiving, self._quarantine, self.metrics, self._is_mine)
+        # Submitted just now; whether their ids are taken by archived debates is not known yet.
+        self._fresh: list[tuple[DebateRef, TrackedDebate]] = []
 
     @property
     def open_debates(self) -> int:
@@ -129,12 +135,13 @@ class Coordinator:
         """Once everything that is to be read here is read."""
         await self._following.ready.wait()
         self._tasks.start_soon(self._sweep)
+        self._archiver.start(self._tasks)
         log.info("coordinator_ready", name=self._membership.me, open_debates=len(self._debates))
         self.ready.set()
         if stop is not None:
-            await self._leave(stop)
+            await self._drain(stop)
 
-    async def _leave(self, stop: anyio.Event) -> None:
+    async def _drain(self, stop: anyio.Event) -> None:
         await stop.wait()
         self._decisions.close()
         self._leaving = True
@@ -149,6 +156,9 @@ class Coordinator:
 
     def _wanted(self) -> frozenset[int]:
         return self._membership.partitions(self._following.partitions, anyio.current_time())
+
+    def _is_mine(self, ref: DebateRef) -> bool:
+        return self._following.reads(ref.id)
 
     async def _gain(self, partitions: frozenset[int]) -> None:
         for ref in await not_closed(self._journal, partitions):
@@ -165,16 +175,28 @@ class Coordinator:
         """In the background, because it takes the longer the more debates there ever were."""
         try:
             found = await falsely_closed(self._journal, partitions)
-            for ref in await debates_without_submission(self._journal, partitions):
-                log.error("submission_gone", debate=str(ref), hint="the log keeps too little")
+            await self._look_at_strangers(partitions)
             for record in await unasked_turns(self._journal, partitions):
                 self._quarantine.put(record, NOT_ASKED)
         except Unavailable as error:
             log.warning("closings_unread", reason=str(error))
             return
         for ref in found:
-            if ref not in self._debates and partition_of(ref.id) in self._following.partitions:
+            if ref not in self._debates and self._is_mine(ref):
                 self._load(ref, self._watch(ref))
+        self._archiver.rescan()
+
+    async def _look_at_strangers(self, partitions: frozenset[int]) -> None:
+        """What stands in the log without a submission: late facts and rests of archived debates."""
+        lost = set(await debates_without_submission(self._journal, partitions))
+        for ref in await strangers(self._journal, partitions):
+            if ref in self._debates or not self._is_mine(ref):
+                continue
+            if await self._archiver.is_archived(ref):
+                rest = await self._journal.bus.read(self._subjects.debate(ref))
+                await self._archiver.put_aside(ref, rest)
+            elif ref in lost:
+                log.error("submission_gone", debate=str(ref), hint="the log keeps too little")
 
     def _watch(self, ref: DebateRef) -> TrackedDebate:
         tracked = TrackedDebate(touched=self._now)
@@ -193,6 +215,9 @@ class Coordinator:
         }
         for ref, tracked in moved.items():
             self._alone(ref, tracked, partial(self._decide, ref, tracked))
+        if self._fresh:
+            fresh, self._fresh = self._fresh, []
+            self._tasks.start_soon(self._admit, fresh)
         self._stop_following_if_done()
 
     def _read_alone(self, record: Record) -> News | None:
@@ -222,7 +247,13 @@ class Coordinator:
     def _decide(self, ref: DebateRef, tracked: TrackedDebate) -> None:
         self._decisions.make_if_due(ref, tracked, self._now)
         if tracked.state is not None and tracked.state.phase in OVER:
-            self._debates.pop(ref, None)
+            self._leave(ref, tracked.state)
+
+    def _leave(self, ref: DebateRef, state: DebateState) -> None:
+        """A debate that is over."""
+        self._debates.pop(ref, None)
+        if state.closed is not None and self._is_mine(ref):
+            self._archiver.closed(ref)
 
     def _read(self, record: Record) -> News | None:
         """None for what concerns no debate that is tracked."""
@@ -236,7 +267,8 @@ class Coordinator:
         tracked = self._debates.get(ref)
         if tracked is None and tail == SUBMITTED:
             tracked = self._watch(ref)
-            tracked.begin()
+            tracked.start_loading()
+            self._fresh.append((ref, tracked))
         if tracked is None:
             self._look_up(ref, record, tail)
             return None
@@ -335,12 +367,42 @@ class Coordinator:
         try:
             async with limit:
                 records = await self._journal.bus.read(self._subjects.debate(ref))
+                if not self._is_closed_in(ref, records) and await self._archiver.is_archived(ref):
+                    await self._put_aside(ref, tracked, records)
+                    return
         except Unavailable as error:
             log.warning("read_back_failed", debate=str(ref), reason=str(error))
             tracked.loading_failed()
             return
         if self._debates.get(ref) is tracked:
             self._alone(ref, tracked, partial(self._fold, ref, tracked, records))
+
+    def _is_closed_in(self, ref: DebateRef, records: Sequence[Record]) -> bool:
+        return any(one.subject == self._subjects.at(ref, CLOSED) for one in records)
+
+    async def _admit(self, fresh: Sequence[tuple[DebateRef, TrackedDebate]]) -> None:
+        """The purge of an archived debate took every guard of its id away: the archive stands for it."""
+        subjects = [self._subjects.archive(ref) for ref, _ in fresh]
+        try:
+            archived = await self._journal.bus.archive.holds(subjects)
+            for subject, (ref, tracked) in zip(subjects, fresh, strict=True):
+                if subject in archived:
+                    await self._put_aside(ref, tracked)
+                elif self._debates.get(ref) is tracked:
+                    self._alone(ref, tracked, partial(self._fold, ref, tracked, ()))
+        except Unavailable as error:
+            log.warning("admission_put_off", debates=len(fresh), reason=str(error))
+            for _, tracked in fresh:
+                if tracked.loading:
+                    tracked.loading_failed()
+
+    async def _put_aside(
+        self, ref: DebateRef, tracked: TrackedDebate, records: Sequence[Record] = ()
+    ) -> None:
+        """Facts of a debate that is archived open nothing."""
+        self._debates.pop(ref, None)
+        every = {one.sequence: one for one in (*records, *tracked.loaded())}
+        await self._archiver.put_aside(ref, list(every.values()))
 
     def _fold(self, ref: DebateRef, tracked: TrackedDebate, records: Sequence[Record]) -> None:
         self._now = anyio.current_time()
@@ -377,7 +439,7 @@ class Coordinator:
 
     def _settle(self, ref: DebateRef, tracked: TrackedDebate, state: DebateState) -> None:
         if state.phase in OVER:
-            self._debates.pop(ref, None)
+            self._leave(ref, state)
         elif not self._decisions.make_if_due(ref, tracked, self._now) and has_passed(
             tracked, self._now
         ):

@@ -54,6 +54,9 @@ class Following:
         if self._wanted() != self._starts.keys():
             self._changed.set()
 
+    def reads(self, debate: str) -> bool:
+        return partition_of(debate) in self._starts
+
     def is_news(self, debate: str, sequence: int) -> bool:
         """Whether the record of this debate is read here, and for the first time."""
         start = self._starts.get(partition_of(debate))

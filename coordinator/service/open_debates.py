@@ -48,6 +48,13 @@ async def debates_without_submission(
     return [ref for ref in asked if ref not in closed and ref not in submitted]
 
 
+async def strangers(journal: Journal, partitions: Collection[int]) -> list[DebateRef]:
+    """Of which anything stands in the log but no submission."""
+    submitted = await _refs(journal, partitions, journal.subjects.submissions())
+    found = await _refs(journal, partitions, *journal.subjects.facts())
+    return [ref for ref in found if ref not in submitted]
+
+
 async def unasked_turns(journal: Journal, partitions: Collection[int]) -> list[Record]:
     """
     Those that came while no coordinator ran, for a step or a debate that does not exist.

@@ -34,7 +34,8 @@ class Quarantine:
     def start(self, tasks: TaskGroup) -> None:
         self._tasks = tasks
 
-    def put(self, record: Record, reason: str) -> None:
+    def put(self, record: Record, reason: str, *, take_out: bool = False) -> None:
+        """With `take_out` it leaves the log, whatever it is."""
         if record.sequence in self._known:
             return
         self._known[record.sequence] = None
@@ -43,7 +44,8 @@ class Quarantine:
         log.warning("quarantined", subject=record.subject, sequence=record.sequence, reason=reason)
         self._metrics.add(QUARANTINED, "coordinator")
         # Not the record itself: thousands may wait here.
-        trace = trace_of(record) if self._subjects.is_turn(record.subject) else None
+        goes = take_out or self._subjects.is_turn(record.subject)
+        trace = trace_of(record) if goes else None
         self._tasks.start_soon(self._bury, record.sequence, reason, trace)
 
     async def _bury(self, sequence: int, reason: str, trace: Trace | None) -> None:

@@ -66,10 +66,6 @@ class TrackedDebate:
         self.move_to(record.sequence, tail)
         return True
 
-    def begin(self) -> None:
-        """From its submission on, which is about to be folded."""
-        self.state = DebateState()
-
     def reach(self, state: DebateState) -> None:
         self.state = state
 

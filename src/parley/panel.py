@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from parley.bus.contracts.panel import PanelBase
 from parley.bus.errors import BadInput
 from parley.configs.names import name_unknown
-from parley.configs.panels import panel_of, parse_sets, resolve
+from parley.configs.panels import brains_of, panel_of, parse_sets, resolve
 from parley.speaking import Ask, Turn
 from parley.until import Until
 
@@ -52,6 +52,8 @@ class Panel:
         self._trust: dict[str, float] = {}
         # As a file has it, whatever its protocol.
         self._file: PanelBase | None = None
+        # Whose rules think for it, where its file names them.
+        self.rules: str | None = None
         self.brains: dict[str, object] = {}
 
     @classmethod
@@ -68,6 +70,7 @@ class Panel:
         panel = cls(file.stem, labels=())
         folder = file.parent
         panel._file = resolve(file.stem, preset, parse_sets(sets), panels_dir=folder).panel
+        panel.rules = brains_of((file.stem,), folder).get(file.stem)
         return panel
 
     def persona(
@@ -102,15 +105,42 @@ class Panel:
 
         Raises BadInput for a seat that is taken, or that the panel's file does not have.
         """
-        if name in self.brains:
+        if name in self.brains or self._personas.get(name, {}).get("human"):
             raise BadInput(f"panel {self.name}: persona {name!r} is seated twice")
         described = {"name": name, "role": role, "speciality": speciality, "goal": goal}
         if self._file is not None:
             self._check_seat_of_file(name, any((role, speciality, goal, trust)))
+        self._add(described, trust)
+        self.brains[name] = brain
+
+    def human(  # noqa: PLR0913 - as above
+        self,
+        name: str,
+        *,
+        role: str = "",
+        speciality: str = "",
+        deadline_s: float | None = None,
+        waits: bool = True,
+        trust: float | None = None,
+    ) -> None:
+        """
+        Seat a person, asked through `Client.asks`, `parley sit` or the page.
+
+        `deadline_s` is at most 30 days, three where nothing is said. Without `waits` the others go
+        on, and the turn counts in the round it comes in.
+        """
+        if self._file is not None:
+            raise BadInput(f"panel {self.name}: whether {name!r} is a person stands in its file")
+        if name in self._personas:
+            raise BadInput(f"panel {self.name}: persona {name!r} is seated twice")
+        described = {"name": name, "role": role, "speciality": speciality, "human": True}
+        self._add({**described, "deadline_s": deadline_s, "waits": waits}, trust)
+
+    def _add(self, described: Mapping[str, object], trust: float | None) -> None:
+        name = str(described["name"])
         self._personas[name] = {k: v for k, v in described.items() if v is not None}
         if trust is not None:
             self._trust[name] = trust
-        self.brains[name] = brain
 
     def _check_seat_of_file(self, name: str, described: bool) -> None:  # noqa: FBT001
         assert self._file is not None

@@ -13,13 +13,14 @@ from anyio.abc import TaskGroup
 
 from parley.bus.journal import Journal
 from parley.bus.virtual import time_is_virtual
-from parley.configs.settings import Settings
+from parley.configs.settings import ArchiveSettings, Settings
 
 if TYPE_CHECKING:
     # Imported where they are made: a client needs neither, and an agent no coordinator, whose
     # rules take long to import.
     from parley.agents.brain import Brain
     from parley.agents.worker import Worker, WorkerOptions
+    from parley.coordinator.service.archiver import Archiving
     from parley.coordinator.service.coordinator import Coordinator
 
 
@@ -34,7 +35,7 @@ async def staffed(
     """With an agent for each (panel, persona, brain) at work, ready before the body runs."""
     staff: list[Coordinator | Worker] = list(workers(journal, settings, seats))
     if coordinator:
-        staff.append(_coordinator(journal, settings))
+        staff.append(coordinator_of(journal, settings))
     async with beside() as tasks:
         for one in staff:
             tasks.start_soon(one.run)
@@ -43,10 +44,19 @@ async def staffed(
         yield staff
 
 
-def _coordinator(journal: Journal, settings: Settings) -> "Coordinator":
+def coordinator_of(journal: Journal, settings: Settings) -> "Coordinator":
     from parley.coordinator.service.coordinator import Coordinator  # noqa: PLC0415
 
-    return Coordinator(journal, coordinator_name(settings))
+    return Coordinator(
+        journal, coordinator_name(settings), archiving=archiving_of(settings.archive)
+    )
+
+
+def archiving_of(settings: ArchiveSettings) -> "Archiving | None":
+    """None keeps everything in the log."""
+    from parley.coordinator.service.archiver import Archiving  # noqa: PLC0415
+
+    return Archiving(settings.after, settings.per_second) if settings.after > 0 else None
 
 
 def workers(

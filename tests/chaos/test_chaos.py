@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-LONGEST_S = 220.0
+LONGEST_S = 520.0
 BLOWS = (
     "coordinator killed",
     "agent killed",
@@ -22,7 +22,7 @@ BLOWS = (
 )
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(560)
 def test_sixty_debates_under_fire() -> None:
     """In a process of its own: connections that are cut all the time leave litter behind."""
     with subprocess.Popen(
@@ -41,5 +41,9 @@ def test_sixty_debates_under_fire() -> None:
                 os.killpg(run.pid, signal.SIGKILL)
     assert run.returncode == 0, said
     assert "closed       60 " in said
+    outside = re.search(r"^outside +(\d+) records, 0 violations$", said, re.MULTILINE)
+    assert outside is not None, said
+    # Submitted, opened, asked, four turns or abstentions, terminated, decided, closed: at least.
+    assert int(outside[1]) >= 60 * 10
     for blow in BLOWS:
         assert re.search(rf"{blow} [1-9]", said), f"{blow}: never\n{said}"

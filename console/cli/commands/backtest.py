@@ -4,6 +4,7 @@ from typing import Annotated
 import typer
 
 from parley.configs.settings import load
+from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Json, Nats, Sets, example
 from parley.console.reports.backtest_document import backtest_document
@@ -77,6 +78,7 @@ def backtest_(
     check([base, *(changes for _, changes in points)], panels)
     cases = cases_of(logs)
     debates = backtest(cases, base, truths)
+    truths.check(warn)
 
     def point(name: str, value: float | None, changes: Changes) -> Point:
         summary = summarise(backtest(cases, changes, truths))

@@ -9,8 +9,7 @@ from parley.console.cli.options import Config, Nats, example
 from parley.console.operations.health import probed
 from parley.console.runtime.signals import serve
 from parley.console.runtime.system import open_journal, run_async
-from parley.coordinator.service.coordinator import Coordinator
-from parley.staff import coordinator_name
+from parley.staff import coordinator_of
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -35,6 +34,6 @@ def coordinator(
 
 async def _coordinate(settings: Settings, stop: anyio.Event) -> None:
     async with open_journal(settings, create=True) as journal:
-        one = Coordinator(journal, coordinator_name(settings))
+        one = coordinator_of(journal, settings)
         async with probed(settings.health, journal.bus, [one], stop):
             await one.run(stop)

@@ -5,6 +5,7 @@ from pathlib import Path
 import typer
 
 from parley.configs.settings import Settings, load
+from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Json, Nats, example
 from parley.console.reports.debate_blocks import debate_blocks
@@ -56,6 +57,7 @@ def report(
     wanted = format_of(form, out, "json" if as_json else _usual(out))
     truths = read_gold(gold)
     found, outcomes = report_of(read_groups(settings, sources), truths)
+    truths.check(warn)
     title = f"Report on {', '.join(_short(name) for name in sources)}"
     document = report_document(found, title, tuple(_told(outcomes)))
     if len(outcomes) == 1:

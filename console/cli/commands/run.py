@@ -1,6 +1,6 @@
 import sys
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -15,7 +15,7 @@ from parley.connection import new_id
 from parley.console.cli.exits import DONE, FAILED, warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import (
-    Brain,
+    Brains,
     Config,
     ExperimentFile,
     Id,
@@ -45,7 +45,7 @@ from parley.console.cli.options import (
 )
 from parley.console.cli.output import model_line, print_line
 from parley.console.images.files import debates_images, photo_job, photo_runner
-from parley.console.runtime.brains import BrainChoice, parse_brain
+from parley.console.runtime.brains import BrainChoice, parse_brains
 from parley.console.runtime.budgets import limits_of
 from parley.console.runtime.follow import follow_to_the_end
 from parley.console.runtime.host import host_with_agents
@@ -53,13 +53,14 @@ from parley.console.runtime.plan import Wishes, experiment_of, wished_panel
 from parley.console.runtime.submit import (
     Plan,
     check_answerable,
-    check_thinkable,
+    check_rules,
     for_those_seated,
     plan,
     submit_all,
 )
 from parley.console.runtime.system import run_async
-from parley.console.terminal.views import Silence, view_for
+from parley.console.terminal.asking import people_here
+from parley.console.terminal.views import Lines, Silence, View, view_for
 from parley.console.transcript.costs import tell_total
 from parley.coordinator.core.results import result_of
 from parley.coordinator.core.state import DebateState
@@ -100,7 +101,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def run(
     panel: PanelName,
     inputs: Inputs = None,
-    brain: Brain = "auto",
+    brain: Brains = None,
     preset: Preset = None,
     protocol: ProtocolName = None,
     lang: Language = "auto",
@@ -134,7 +135,7 @@ def run(
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
-    choice = parse_brain(brain, settings.panels)
+    choice = parse_brains(brain or (), settings.panels)
     wishes = Wishes(
         preset,
         with_thresholds(with_protocol(sets, protocol), thresholds),
@@ -160,7 +161,7 @@ def run(
     )
     if not settings.names_a_server:
         check_answerable(wanted)
-        check_thinkable(wanted)
+        check_rules(choice, wanted.panel, settings.panels)
     warn(wanted.warnings)
     states = run_async(lambda: run_here(settings, wanted, choice, as_json=as_json))
     raise typer.Exit(tell_results(wanted, states, as_json=as_json))
@@ -176,21 +177,35 @@ async def run_here(
         journal = host.journal
         if host.is_ours:
             check_answerable(wanted)
-            check_thinkable(wanted)
+            check_rules(choice, wanted.panel, settings.panels)
         else:
             wanted = await for_those_seated(journal, wanted)
-        return await submit_and_follow(journal, wanted, as_json=as_json)
+        return await submit_and_follow(journal, wanted, as_json=as_json, here=host.is_ours)
 
 
 async def submit_and_follow(
-    journal: Journal, wanted: Plan, *, as_json: bool
+    journal: Journal, wanted: Plan, *, as_json: bool, here: bool = False
 ) -> dict[DebateRef, DebateState]:
-    """The final states; what happens on the way is shown unless JSON is wanted."""
+    """
+    The final states; what happens on the way is shown unless JSON is wanted. Where the agents are
+    `here`, so are the people: they are asked at this terminal.
+    """
     start = await journal.bus.last_sequence() + 1
     await submit_all(journal, wanted)
+    asks_people = here and any(one.people for one in wanted.panels)
     several = len(wanted.refs) > 1
-    with nullcontext(Silence()) if as_json else view_for(several=several) as view:
+    async with AsyncExitStack() as stack:
+        view = stack.enter_context(_view(several=several, as_json=as_json, lines=asks_people))
+        if asks_people:
+            view = await stack.enter_async_context(people_here(journal, wanted.refs, view))
         return await follow_to_the_end(journal, wanted.refs, view, start=start)
+
+
+def _view(*, several: bool, as_json: bool, lines: bool) -> AbstractContextManager[View]:
+    """A board that is drawn again and again leaves no room for questions."""
+    if as_json:
+        return nullcontext(Silence())
+    return nullcontext(Lines(named=several)) if lines else view_for(several=several)
 
 
 def tell_results(wanted: Plan, states: Mapping[DebateRef, DebateState], *, as_json: bool) -> int:

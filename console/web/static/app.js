@@ -66,7 +66,7 @@ function App() {
     ${locked && html`<${SignIn} />`}`;
 }
 
-const WIRES = { on: ['on', 'live'], lost: ['off', 'reconnecting…'], ended: ['', 'complete'] };
+const WIRES = { on: ['on', 'live'], lost: ['off', 'reconnecting…'], ended: ['', 'complete'], missing: ['off', 'not found'] };
 
 function Wire({ state }) {
   const [look, words] = WIRES[state] ?? ['', 'connecting…'];

@@ -79,9 +79,21 @@ function link(id, panel, at) {
   return `#/debates/${id}${search ? `?${search}` : ''}`;
 }
 
+// While nothing happens, time goes on.
+function useEverySecond(wanted) {
+  const [, tick] = useReducer((n) => n + 1, 0);
+  useEffect(() => {
+    if (!wanted) return undefined;
+    const timer = setInterval(tick, 1000);
+    return () => clearInterval(timer);
+  }, [wanted]);
+}
+
 function Head({ id, moments, view }) {
   const row = moments.row;
-  const ended = view.closed_at ?? view.moment_at;
+  const waiting = !view.closed_at && moments.isLive;
+  useEverySecond(waiting);
+  const ended = waiting ? Math.max(Date.now(), Date.parse(view.moment_at)) : Date.parse(view.closed_at ?? view.moment_at);
   const topic = view.topic || '(no topic)';
   const open = row?.status === 'open';
   return html`
@@ -91,7 +103,7 @@ function Head({ id, moments, view }) {
       <div class="facts-line">
         ${view.status ? html`<${Chip} label=${view.status} />` : html`<span class="chip tone-accent"><i class="pulse" aria-hidden="true"></i><span>${view.phase}</span></span>`}
         <span>${date(view.submitted_at)}</span>
-        <span>${view.closed_at ? 'took' : 'for'} <b>${span(Date.parse(ended) - Date.parse(view.submitted_at))}</b></span>
+        <span>${view.closed_at ? 'took' : 'for'} <b>${span(ended - Date.parse(view.submitted_at))}</b></span>
         ${view.setting.map(([name, value]) => html`<span key=${name}>${name} <b>${value}</b></span>`)}
         <span class="row end">
           <a class="button tiny" href=${`${moments.path}/export`} download=${`${id}.jsonl`}>Export</a>

@@ -1,9 +1,35 @@
 // The axes of a deliberation by iteration, how far it has come, and what is still to choose from.
-import { html } from './vendor/htm-preact.js';
+import { html, useEffect, useState } from './vendor/htm-preact.js';
+import { call } from './api.js';
 import { Card, Chip, Share } from './parts.js';
 import { many, share } from './words.js';
 
-export const DeliberationHero = ({ view }) => view.iterations.length > 0 && html`<${Axes} view=${view} />`;
+export function DeliberationHero({ view, path }) {
+  return html`
+    <${Question} path=${path} />
+    ${view.iterations.length > 0 && html`<${Axes} view=${view} />`}`;
+}
+
+// A question in free words has no file, and nothing to show here.
+function Question({ path }) {
+  const [asked, setAsked] = useState(null);
+  useEffect(() => {
+    let gone = false;
+    call(`${path}/question`).then((found) => gone || setAsked(found), () => {});
+    return () => { gone = true; };
+  }, [path]);
+  if (!asked) return null;
+  const about = (option) => asked.evidence.filter((one) => one.option === option.id);
+  return html`
+    <${Card} title="The question" about=${`${many(asked.options.length, 'option')}, ${many(asked.criteria.length, 'criterion', 'criteria')}`}>
+      <dl class="options">${asked.options.map((option) => html`
+        <dt key=${option.id}>${option.text || option.id}</dt>
+        <dd><ul>${about(option).map((one) => html`
+          <li><${Chip} label=${one.for == null ? 'against' : 'for'} as=${one.for == null ? 'bad' : 'good'} />
+            <b>${one.criterion}</b> ${share(one.for ?? one.against)} <span class="muted">${one.text}</span></li>`)}</ul></dd>`)}</dl>
+      <p class="facts-line small">${asked.criteria.map((one) => html`<span key=${one.name}>${one.name} <b>${share(one.weight)}</b></span>`)}</p>
+    </${Card}>`;
+}
 
 export function DeliberationSide({ view }) {
   return html`

@@ -7,6 +7,8 @@ const BREATH_MS = 100;
 const PATIENCE = 2;
 // After a failure that may pass.
 const PAUSE_MS = 1000;
+// How often a debate may be missing before nobody looks for it any more.
+const MOST_MISSED = 4;
 
 export class Moments {
   constructor(id, panel, changed, wire) {
@@ -26,6 +28,9 @@ export class Moments {
     this.again = false;
     this.closed = false;
     this.stop = () => {};
+    // What the stream last said of itself: 'on', 'lost', 'ended' or 'missing'.
+    this.link = '';
+    this.missed = 0;
   }
 
   open(pin) {
@@ -35,10 +40,16 @@ export class Moments {
       `${this.path}/events${query({ panel: this.panel })}`,
       { fact: (fact) => this.hear(fact), partial: (said) => this.hearPartial(said) },
       (state) => {
-        this.wire(state);
+        this.tell(state);
         if (state === 'on' && this.error) this.refresh();
       },
     );
+  }
+
+  tell(state) {
+    this.link = state;
+    this.wire(state);
+    this.changed();
   }
 
   close() {
@@ -115,7 +126,14 @@ export class Moments {
       }
     }
     this.changed();
-    const passing = this.error !== null && (this.error.status === 0 || this.error.status >= 500);
+    const missing = this.error?.status === 404 && !this.view;
+    // A debate that was submitted a moment ago may not be listed yet.
+    if (missing && ++this.missed >= MOST_MISSED && !this.closed) {
+      this.stop();
+      this.tell('missing');
+      return;
+    }
+    const passing = missing || (this.error !== null && (this.error.status === 0 || this.error.status >= 500));
     setTimeout(() => {
       this.busy = false;
       const behind = this.isLive && !this.error && this.view?.at !== before && this.facts.length > (this.view?.at ?? 0);

@@ -50,7 +50,9 @@ export function Replay({ moments, look, link }) {
           onInput=${(event) => move(Number(event.target.value))} />
       </div>
       <div class="where"><b>fact ${at} of ${total}</b><span class="unseen">, </span><br />${fact ? `${clock(fact.time)} · ${spoken(fact.fact.type)}` : '…'}</div>
-      ${isLive
+      ${isLive && !view.closed_at && moments.link === 'lost'
+        ? html`<span class="chip tone-warn state">reconnecting…</span>`
+        : isLive
         ? html`<span class="chip tone-good state">${view.closed_at ? 'the end' : html`<i class="pulse tone-good" aria-hidden="true"></i><span>live</span>`}</span>`
         : html`<button class="button tiny" type="button" onClick=${() => move(null)}>${over ? 'To the end' : 'Follow live'}</button>`}
       <button class="button" type="button" onClick=${copy}>Share moment</button>

@@ -9,21 +9,19 @@ const GLYPHS = { completed: '✓', failed: '✗', cancelled: '⊘' };
 const SIGNS = { good: '✓', bad: '✗', warn: '!', calm: '?', accent: '◆', violet: '±' };
 const OTHERS = ['accent', 'violet', 'warn', 'good', 'bad', 'calm'];
 let labels = new Map();
-let seen = new Map();
 
 // The words that the verdicts of the debate on show are made of, with their tones.
 export function useLabels(given) {
-  if (given.length !== labels.size || given.some((one) => !labels.has(one.name))) seen = new Map();
   labels = new Map(given.map((one) => [one.name, one]));
 }
 
-// A position in free words gets the next tone; the words always stand beside it.
+// A position in free words gets a tone by its words, the same for everybody who looks at it.
 export function tone(label) {
   if (label == null) return 'calm';
   if (labels.has(label)) return labels.get(label).tone;
   if (label in TONES) return TONES[label];
-  if (!seen.has(label)) seen.set(label, OTHERS[seen.size % OTHERS.length]);
-  return seen.get(label);
+  const sum = [...String(label)].reduce((total, sign) => (total * 31 + sign.codePointAt(0)) % 1_000_003, 7);
+  return OTHERS[sum % OTHERS.length];
 }
 export function glyph(label) {
   const known = labels.get(label);

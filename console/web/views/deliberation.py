@@ -5,6 +5,7 @@ from parley.bus.contracts.declaration import RejectedCandidate
 from parley.bus.contracts.deliberation.content import Deliberation, Dissent, ExploredAxis
 from parley.bus.contracts.deliberation.regimes import Candidate
 from parley.bus.contracts.facts import Decided, TurnTaken
+from parley.console.transcript.items import Label, told_apart
 from parley.console.transcript.marks import mark_of
 from parley.console.transcript.text import clean, one_line
 from parley.console.web.views.common import Scene, cleaned, seat_of
@@ -56,14 +57,15 @@ def view(scene: Scene) -> DeliberationView:
     state = scene.state
     result = result_of(scene.ref, state)
     iterations = _iterations(result)
+    matrix = _matrix(state)
     return DeliberationView(
-        **scene.shared(),
+        **{**scene.shared(), "labels": _labels(matrix)},
         moment=_moment(scene, result),
         round=len(_thinking(state)),
         outcome=_outcome(state, result),
         setting=_setting(result),
         personas=_seats(state, result),
-        matrix=_matrix(state),
+        matrix=matrix,
         charts=_charts(result, iterations),
         theta=result.theta.value,
         regime=result.regime.value,
@@ -167,6 +169,14 @@ def _matrix(state: DebateState) -> Matrix:
     )
 
 
+def _labels(matrix: Matrix) -> tuple[Label, ...]:
+    """Positions in the order in which they were taken: every viewer sees the same colours."""
+    columns = zip(*[row.cells for row in matrix.rows], strict=True)
+    held = dict.fromkeys(cell.verdict for cells in columns for cell in cells if cell.verdict)
+    tones = told_apart("accent" for _ in held)
+    return tuple(Label(name=name, tone=tone) for name, tone in zip(held, tones, strict=True))
+
+
 def _said(heard: Heard | None) -> Deliberation | None:
     content = heard.said.content if heard and isinstance(heard.said, TurnTaken) else None
     return content if isinstance(content, Deliberation) else None
@@ -189,7 +199,7 @@ def _iterations(result: DeliberationResult) -> tuple[Judged, ...]:
                 orthogonality=record.orthogonality_score if record else None,
                 d_current=record.d_current if record else None,
                 d_min=record.d_min if record else None,
-                change=rationale.semantic_expansion_delta,
+                change=declared.conclusion_moved,
                 confidence=details.confidence,
                 sensitivity=rationale.decision_sensitivity,
                 forced=clean(details.forced_perspective) if details.forced_perspective else None,

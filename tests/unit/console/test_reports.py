@@ -418,3 +418,18 @@ def test_tables_keep_their_shape() -> None:
     assert "a\\|b" in rows[0]
     assert "x y" in rows[2]
     assert "a|b" in to_text(document)
+
+
+def test_gold_that_fits_no_debate_is_named(many: tuple[Path, Path], parley: Call) -> None:
+    file, gold = many
+    known = gold.read_text()
+    gold.write_text(f"{known.rstrip()}\nnobody,authentic\n")
+    told = parley("report", file, "--gold", gold, "--json")
+    assert told.code == 0
+    assert "ids are of no debate here: nobody" in told.err
+    strange = known.replace("authentic", "autentic")
+    assert strange != known
+    gold.write_text(strange)
+    told = parley("report", file, "--gold", gold, "--json")
+    assert told.code == 2
+    assert "'autentic' is no label of forensic" in told.err

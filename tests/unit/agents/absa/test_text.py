@@ -8,6 +8,7 @@ from parley.agents.absa.text import (
     MAX_CHARACTERS,
     MAX_SENTENCE,
     detect_language,
+    foreign_language,
     readable,
     resolve_language,
     segments,
@@ -73,3 +74,19 @@ def test_only_so_much_is_read() -> None:
 
 def test_a_lone_surrogate_is_replaced_in_place() -> None:
     assert readable("a\ud800b") == "a\ufffdb"
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Die Suppe war kalt, aber der Kellner war sehr freundlich.", "German"),
+        ("La soupe était froide mais le serveur était très gentil.", "French"),
+        ("Суп был холодный.", "a language in another script"),
+        ("The soup was cold, but the waiter was friendly.", None),
+        ("음식은 맛있지만 서비스가 느려요.", None),
+        ("Great!", None),
+        ("", None),
+    ],
+)
+def test_a_language_the_rules_do_not_read_is_recognised(text: str, language: str | None) -> None:
+    assert foreign_language(text) == language

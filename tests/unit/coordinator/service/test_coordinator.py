@@ -226,7 +226,7 @@ def test_what_was_forged_does_not_stop_a_debate(
             await anyio.sleep(3)
             journal = Journal(server.client(), Subjects())
             await journal.submit(REF, SUBMITTED)
-            await anyio.sleep({"opened": 0.0, "waiting": 1.0, "closed": 60.0}[moment])
+            await anyio.sleep({"opened": 0.01, "waiting": 1.0, "closed": 60.0}[moment])
             await forge(server, tail, data)
             await anyio.sleep(60)
             logged, _ = await journal.read(REF)
