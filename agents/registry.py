@@ -1,11 +1,12 @@
 """
 Brains that choose by the debate: its script, if it carries one, or the rules of its panel.
 
-Rules are found by the entry points of the group `parley.brains`: under the name of a panel, or of
-a protocol for all its panels.
+Rules are found by the entry points of the group `parley.brains`: under the name that the panel's file
+gives (`brains`), else of the panel, or of its protocol for all its panels.
 """
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import cast
 
 from parley.agents.brain import Answer, Brain, BrainFailure, Task
@@ -19,9 +20,17 @@ BrainFactory = Callable[[], Brain]
 BRAINS: Mapping[str, BrainFactory] = Plugins("parley.brains", cast("type[BrainFactory]", Callable))
 
 
-def thinks_offline(panel: str, protocol: str) -> bool:
-    """Whether there are rules for the panel."""
-    return panel in BRAINS or protocol in BRAINS
+def thinks_offline(panel: str, protocol: str, chosen: str | None = None) -> bool:
+    """Whether there are rules for the panel; a brain that only reports says `thinks = False`."""
+    name = chosen or (panel if panel in BRAINS else protocol)
+    return name in BRAINS and getattr(BRAINS[name], "thinks", True)
+
+
+def nobody_thinks(panel: str) -> BrainFailure:
+    return BrainFailure(
+        FailureReason.UNSUPPORTED_REQUEST,
+        f"nobody thinks offline for the panel {panel}: use --brain model or a script",
+    )
 
 
 class RuleBrain:
@@ -29,18 +38,22 @@ class RuleBrain:
 
     name = "rule"
 
-    def __init__(self, brains: Mapping[str, BrainFactory] = BRAINS) -> None:
+    def __init__(
+        self,
+        brains: Mapping[str, BrainFactory] = BRAINS,
+        chosen: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """`chosen` names the rules of panels whose files do."""
         self._brains = brains
+        self._chosen = chosen
         self._made: dict[str, Brain] = {}
 
     async def speak(self, task: Task) -> Answer:
         panel = task.ref.panel
-        name = panel if panel in self._brains else task.protocol
+        own = self._chosen.get(panel, panel)
+        name = own if own in self._brains else task.protocol
         if name not in self._brains:
-            raise BrainFailure(
-                FailureReason.UNSUPPORTED_REQUEST,
-                f"nobody thinks offline for the panel {panel}: use --brain model or a script",
-            )
+            raise nobody_thinks(panel)
         return await _asked(self._brain(name), task)
 
     def _brain(self, name: str) -> Brain:
@@ -55,9 +68,9 @@ class RuleBrain:
 class AutoBrain:
     name = "auto"
 
-    def __init__(self) -> None:
+    def __init__(self, chosen: Mapping[str, str] = MappingProxyType({})) -> None:
         self._script = ScriptedBrain()
-        self._rules = RuleBrain()
+        self._rules = RuleBrain(chosen=chosen)
 
     async def speak(self, task: Task) -> Answer:
         if SCRIPT_BLOB in task.input.blobs:

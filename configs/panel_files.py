@@ -12,6 +12,7 @@ from typing import cast
 
 from pydantic import ValidationError
 
+from parley.bus.contracts.base import Token
 from parley.bus.contracts.panel import Panel, PanelBase
 from parley.bus.contracts.registry import CONTRACTS
 from parley.bus.errors import BadInput
@@ -27,6 +28,9 @@ class PanelFile(PanelBase):
 
     # Set where the file takes the place of a built-in panel of the same name.
     replaces: bool = False
+    # Whose rules think for its personas offline, and measure for models: a name of the entry points
+    # `parley.brains`. The panel's own name, or its protocol's, where nothing is said.
+    brains: Token | None = None
 
     @property
     def preset_names(self) -> tuple[str, ...]:
@@ -36,6 +40,10 @@ class PanelFile(PanelBase):
     def usual_roster(self) -> tuple[str, ...]:
         """Who sits on the panel unless a roster is given."""
         return self.roster
+
+    def sets_for(self, _persona: str) -> tuple[str, ...]:
+        """What to `--set` so that somebody sits there who usually does not; empty: name a roster."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +114,8 @@ class PanelFiles:
     describe: Callable[[PanelFile, Wanted], Sequence[str]] | None = None
 
 
+# The names alone: what they stand for is loaded by agents.
+BRAINS: Mapping[str, object] = Plugins("parley.brains", object)
 PANEL_FILES: Mapping[str, PanelFiles] = Plugins("parley.panel_files", PanelFiles)
 
 
@@ -125,7 +135,9 @@ def panel_files_of(protocol: str) -> PanelFiles:
 
 def _assemble_plain(contract: type[PanelBase], content: PanelFile, wanted: Wanted) -> Resolution:
     """Only the personas can be chosen, and values set by their place."""
-    data: dict[str, object] = content.model_dump(exclude={"replaces"})
+    data: dict[str, object] = content.model_dump(
+        exclude=set(PanelFile.model_fields) - set(PanelBase.model_fields)
+    )
     known = list(contract.model_fields)
     origins: dict[Place, str] = {}
     mistakes = []

@@ -17,6 +17,7 @@ from parley.configs.files import read_mapping
 from parley.configs.mistakes import explain
 from parley.configs.names import name_unknown
 from parley.configs.panel_files import (
+    BRAINS,
     DEFAULT_PRESET,
     NO_EXPERIMENT,
     Experiment,
@@ -93,6 +94,13 @@ def _read(raw: dict[str, object], path: Path, origin: str) -> tuple[PanelFile, t
     if mistakes:
         raise BadInput("\n".join(mistakes))
     return content, tuple(f"{origin}: {warning}" for warning in prepared.warnings)
+
+
+def brains_of(panels: Iterable[str], panels_dir: Path | None = None) -> dict[str, str]:
+    """Whose rules think for those of the panels whose files say so."""
+    paths = panel_paths(panels_dir)
+    found = {name: read_panel(paths[name])[0].brains for name in panels if name in paths}
+    return {name: brains for name, brains in found.items() if brains is not None}
 
 
 def parse_sets(sets: Iterable[str]) -> list[Override]:
@@ -173,6 +181,9 @@ def _names_that_do_not_fit(raw: Mapping[str, object], path: Path) -> list[str]:
         mistakes.append(
             f"name: {stem!r} is a built-in panel: name the file otherwise, or say `replaces: true`"
         )
+    brains = raw.get("brains")
+    if isinstance(brains, str) and brains not in BRAINS:
+        mistakes.append(f"brains: {name_unknown('brain', brains, BRAINS)}")
     personas = raw.get("personas")
     if not isinstance(personas, list):
         return mistakes

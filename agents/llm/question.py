@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
@@ -17,6 +17,7 @@ from typing_extensions import override
 
 from parley.agents.brain import Task, protocol_of
 from parley.bus.contracts.facts import Content, Request
+from parley.bus.contracts.panel import Panel
 from parley.bus.errors import ParleyError
 from parley.bus.plugins import Plugins
 
@@ -83,6 +84,8 @@ class Question(Generic[FormT]):
 
 
 AnyQuestion: TypeAlias = Question[Any]
+# Who is asked what, and what the answer is.
+Speak: TypeAlias = Callable[[str, Request], Content]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +111,13 @@ class Questions(Protocol):
 class QuestionOptions:
     """
     `language` is for protocols that otherwise find it out in the text of a debate; `prompts` is the
-    folder beside the user's panel files.
+    folder beside the user's panel files; `brains` names whose rules, and so whose measurements, the
+    panels use whose files say so.
     """
 
     language: str | None = None
     prompts: Path | None = None
+    brains: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +129,8 @@ class QuestionFamily:
     # None where a panel has no prompts of its own.
     placeholders: tuple[str, ...] | None = None
     roles: tuple[str, ...] = ()
+    # What everybody says in a debate that is only imagined: its panel, its text, its question file.
+    stand_in: Callable[[Panel, str, bytes | None], Speak] | None = None
 
 
 FAMILIES: Mapping[str, QuestionFamily] = Plugins("parley.questions", QuestionFamily)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 from typing_extensions import override
 
 from parley.bus.contracts.absa.panel import AbsaPanel
-from parley.bus.contracts.absa.params import AbsaParams
+from parley.bus.contracts.absa.params import DEFAULT_ORDER, AbsaParams
 from parley.bus.contracts.absa.record import SampleIdentity
 from parley.bus.contracts.base import Token
 from parley.bus.contracts.panel import Persona
@@ -66,6 +66,15 @@ class AbsaPanelFile(PanelFile):
     @override
     def usual_roster(self) -> tuple[str, ...]:
         return seats(self.params)
+
+    @override
+    def sets_for(self, _persona: str) -> tuple[str, ...]:
+        """Who argues follows from the generation of the debate."""
+        return tuple(
+            f"debate.protocol={protocol}"
+            for protocol, order in DEFAULT_ORDER.items()
+            if _persona in order
+        )
 
     def params_of(self, preset: str) -> AbsaParams:
         return AbsaParams.model_validate(self.raw_params(preset, {}))

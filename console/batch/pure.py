@@ -9,11 +9,12 @@ from multiprocessing.synchronize import Barrier
 from typing import NamedTuple
 
 from parley.agents.absa.brain import think
+from parley.agents.llm.question import Speak
 from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.subjects import DebateRef
 from parley.console.runtime.gc import SELDOM, gc_tuned
-from parley.console.runtime.rehearsal import Speak, play_side_by_side
+from parley.console.runtime.rehearsal import play_side_by_side
 from parley.console.runtime.submit import panel_for
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.absa.result import record_of

@@ -1,8 +1,7 @@
-"""Many sentences over the bus, a bounded number at a time."""
+"""Many debates over the bus, a bounded number at a time."""
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import anyio
 
@@ -12,48 +11,39 @@ from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
 from parley.connection import new_id
 from parley.console.archive.reader import Recorded
+from parley.console.batch.files import Debated
 from parley.console.runtime.follow import Audience
 from parley.console.runtime.gc import gc_tuned
 from parley.console.runtime.inputs import Material, upload
 from parley.console.runtime.plan import ScriptFile
 from parley.console.runtime.system import follow
 from parley.console.terminal.views import Silence
-from parley.coordinator.core.state import DebateState
 from parley.submission import submit
+
+# Enough to keep every agent busy, few enough to meet their deadlines.
+AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`index` is the place in the data set."""
+    """`prepare` makes the panel and the input of an item when its turn comes."""
 
-    index: int
-    panel: Panel
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Debated:
-    """A debate that is closed, with everything that stands in its log."""
-
-    ref: DebateRef
-    state: DebateState
-    recorded: tuple[Recorded, ...]
+    panel: str
+    items: Sequence[int]
+    prepare: Callable[[int], tuple[Panel, Material]]
+    at_once: int = AT_ONCE
+    script: ScriptFile | None = None
 
 
-Done = Callable[[Job, Debated], None]
-
-
-async def debate_all(
-    journal: Journal, jobs: Sequence[Job], done: Done, *, at_once: int, script: ScriptFile | None
-) -> None:
+async def debate_all(journal: Journal, job: Job, done: Callable[[int, Debated], None]) -> None:
     """`done` hears of each debate as it closes, in whichever order."""
-    if not jobs:
+    if not job.items:
         return
     audience = Audience(journal, Silence())
-    running: dict[DebateRef, Job] = {}
+    running: dict[DebateRef, int] = {}
     recorded: dict[DebateRef, list[Recorded]] = {}
-    places = anyio.Semaphore(at_once)
-    left = len(jobs)
+    places = anyio.Semaphore(job.at_once)
+    left = len(job.items)
     start = await journal.bus.last_sequence() + 1
 
     async def see(record: Record) -> bool:
@@ -72,30 +62,18 @@ async def debate_all(
             left -= 1
         return left == 0
 
-    submitter = _submitter(journal, jobs, script, running, places)
-    facts = journal.subjects.facts(jobs[0].panel.name)
+    async def submit_all() -> None:
+        """Ids are made from one chance value and a count, so that no two of a batch are alike."""
+        base = new_id()
+        for number, item in enumerate(job.items):
+            await places.acquire()
+            panel, material = job.prepare(item)
+            ref = DebateRef(panel.name, f"{base}-{number}")
+            running[ref] = item
+            about = await upload(journal.bus, material, job.script)
+            await submit(journal, ref, panel, about, fresh=True)
+
     with gc_tuned():
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(submitter)
-            await follow(journal, facts, start=start, see=see)
-
-
-def _submitter(
-    journal: Journal,
-    jobs: Sequence[Job],
-    script: ScriptFile | None,
-    running: dict[DebateRef, Job],
-    places: anyio.Semaphore,
-) -> Callable[[], Coroutine[Any, Any, None]]:
-    """Ids are made from one chance value and a count, so that no two of a batch are alike."""
-    base = new_id()
-
-    async def submit_all() -> None:
-        for number, job in enumerate(jobs):
-            await places.acquire()
-            ref = DebateRef(job.panel.name, f"{base}-{number}")
-            running[ref] = job
-            about = await upload(journal.bus, Material(text=job.text), script)
-            await submit(journal, ref, job.panel, about, fresh=True)
-
-    return submit_all
+            tasks.start_soon(submit_all)
+            await follow(journal, journal.subjects.facts(job.panel), start=start, see=see)

@@ -26,7 +26,7 @@ class Commands(LazyGroup):
             "simulate": Lazy(f"{_AT}.simulate", "Play a scripted debate through the real rules."),
             "run": Lazy(f"{_AT}.run", "Run debates and print their results."),
             "batch": Lazy(
-                f"{_AT}.batch", "Run a data set of sentences, and compare variants of the panel."
+                f"{_AT}.batch", "Run a data set through a panel, and compare variants of the panel."
             ),
             "eval": Lazy(f"{_AT}.eval_absa", "Measure the aspect-sentiment pipeline on MAMS."),
         },

@@ -58,6 +58,16 @@ Brain = Annotated[
         " model (PARLEY_MODEL__NAME, __BASE_URL, __API_KEY).",
     ),
 ]
+Brains = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--brain",
+        metavar="BRAIN",
+        help="Who thinks: auto (the script that came along, or the panel's rules), rule, script:FILE,"
+        " model (PARLEY_MODEL__NAME, __BASE_URL, __API_KEY), or your own: module:Name, http://…;"
+        " PERSONA=BRAIN for one seat. Repeatable.",
+    ),
+]
 Out = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Write a report (HTML) of each image, and evidence."),

@@ -15,7 +15,7 @@ from parley.bus.contracts.panel import Panel
 from parley.configs.settings import Settings
 from parley.connection import Host, open_host
 from parley.console.cli.exits import warn
-from parley.console.runtime.brains import BrainChoice, open_brain
+from parley.console.runtime.brains import BrainChoice, open_brains
 from parley.console.runtime.system import Seats, somebody_coordinates
 from parley.staff import staffed
 
@@ -33,8 +33,8 @@ async def at_work(
     sitting = seats if seats is not None else seats_of(known)
     journal, settings = host.journal, host.settings
     async with (
-        open_brain(choice, settings, known, sitting, journal) as brain,
-        staffed(journal, settings, [(*seat, brain) for seat in sitting]) as staff,
+        open_brains(choice, settings, known, sitting, journal) as seated,
+        staffed(journal, settings, seated) as staff,
     ):
         yield staff
 

@@ -6,14 +6,15 @@ from pathlib import Path
 from parley.agents.llm.question import FAMILIES
 from parley.agents.registry import thinks_offline
 from parley.bus.contracts.panel import PanelBase
+from parley.configs.panel_files import PanelFile
 from parley.console.runtime.prompt_files import prompts_in, unused_prompts
 from parley.prompts import FALLBACK, PromptFolders
 
 
-def notes_on(panel: PanelBase, panels_dir: Path | None, language: str) -> Iterator[str]:
+def notes_on(panel: PanelFile, panels_dir: Path | None, language: str) -> Iterator[str]:
     """`language` is the one in which models are asked."""
     protocol = panel.protocol
-    if not thinks_offline(panel.name, protocol):
+    if not thinks_offline(panel.name, protocol, panel.brains):
         yield "nobody thinks offline for it: use --brain model or a script"
     family = FAMILIES.get(protocol)
     if family is None:

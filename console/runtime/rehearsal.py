@@ -10,6 +10,7 @@ from functools import partial
 
 from parley.agents.brain import BrainFailure
 from parley.agents.cue import Cue
+from parley.agents.llm.question import Speak
 from parley.agents.script import Script, ScriptedBrain
 from parley.bus.contracts.facts import (
     Content,
@@ -26,8 +27,6 @@ from parley.coordinator.core.policy import decide
 from parley.coordinator.core.reducer import apply
 from parley.coordinator.core.state import DebateState, Phase, Step
 
-# Who is asked what, and what the answer is.
-Speak = Callable[[str, Request], Content]
 Said = TurnTaken | DeadlineFired
 
 

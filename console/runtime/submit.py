@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from parley.agents.registry import thinks_offline
 from parley.bus.contracts.panel import Panel, PanelBase
 from parley.bus.errors import BadInput
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
-from parley.configs.panels import Resolution, panel_path, read_panel
+from parley.configs.panels import Resolution, brains_of, panel_path, read_panel
 from parley.connection import new_id
 from parley.console.inputs.kind import input_of, refusal_of
 from parley.console.runtime.brains import AUTO, MODEL, SCRIPT, BrainChoice, with_patience
@@ -100,6 +101,8 @@ def planned(request: DebateRequest, models: frozenset[str]) -> Plan:
     else:
         resolution = suited(request.resolve, models, wishes.sets)
         chosen = resolution.panel
+        if any(one.kind == MODEL for _, one in request.brain.seats):
+            chosen = with_patience(chosen, wishes.sets)
     limited = request.limits.on(chosen)
     panels = tuple(panel_for(limited, one.text, wishes.language) for one in request.materials)
     doubts: list[str] = []
@@ -120,7 +123,7 @@ def check_answerable(wanted: Plan, models: frozenset[str] = frozenset()) -> None
     everything that submits a debate. Whoever sends a script knows what it answers.
     """
     brain = wanted.request.brain
-    if brain.kind == SCRIPT:
+    if brain.kind == SCRIPT or not (brain.kind == MODEL or brain.needs_rules(wanted.panel)):
         return
     by_model = brain.kind == MODEL or not models.isdisjoint(wanted.panel.everybody)
     for material in wanted.materials:
@@ -129,13 +132,17 @@ def check_answerable(wanted: Plan, models: frozenset[str] = frozenset()) -> None
             raise BadInput(why)
 
 
-def check_thinkable(wanted: Plan) -> None:
+def check_rules(brain: BrainChoice, panel: Panel, panels_dir: Path | None) -> None:
     """Raises BadInput for a debate that would be left to rules that its panel does not have."""
-    brain, panel = wanted.request.brain, wanted.panel
-    if brain.follows_rules and not thinks_offline(panel.name, panel.protocol):
+    left = brain.needs_rules(panel)
+    if not left:
+        return
+    chosen = brains_of((panel.name,), panels_dir).get(panel.name)
+    if not thinks_offline(panel.name, panel.protocol, chosen):
         raise BadInput(
-            f"nobody thinks offline for the panel {panel.name}: use --brain model, or play a script"
-            " with --brain script:FILE"
+            f"nobody thinks offline for the panel {panel.name} ({', '.join(left)}): use --brain"
+            " model, play a script with --brain script:FILE, or seat your own with --brain"
+            f" {left[0]}=module:Name"
         )
 
 

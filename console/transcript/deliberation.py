@@ -207,6 +207,7 @@ PRESENTATION = Presentation(
     rules=_RULES,
     answer="decided",
     outcome=_outcome,
+    panel_file=later("parley.console.panels.deliberation:described"),
     board=later("parley.console.terminal.deliberation:board"),
     view=later("parley.console.web.views.deliberation:view"),
     blocks=later("parley.console.reports.deliberation:blocks"),

@@ -301,6 +301,7 @@ PRESENTATION = Presentation(
     answer="decided",
     outcome=_outcome,
     ending=_ending,
+    panel_file=later("parley.console.panels.verdicts:described"),
     board=later("parley.console.terminal.verdicts:board"),
     view=later("parley.console.web.views.verdicts:view"),
     blocks=later("parley.console.reports.verdicts:blocks"),

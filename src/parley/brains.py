@@ -11,6 +11,7 @@ brain that is an async context manager is opened and closed with the agent.
 """
 
 import importlib
+import importlib.util
 import inspect
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -22,6 +23,7 @@ from typing import Any, cast
 import anyio.to_thread
 
 from parley.adapters import adapted
+from parley.adapters.http import shown
 from parley.agents.brain import Answer, Brain, Task
 from parley.agents.guard import asked
 from parley.bus.errors import BadInput
@@ -91,6 +93,15 @@ def load_brain(spec: str, here: Path | None = None) -> object:
     return found
 
 
+def find_spec_of(module: str) -> object | None:
+    """Where the module is, in this folder too; None if nowhere."""
+    try:
+        found = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        found = None
+    return found or next(Path.cwd().glob(f"{module.partition('.')[0]}*"), None)
+
+
 @asynccontextmanager
 async def opened(what: object, name: str = "") -> AsyncIterator[Brain]:
     """The brain, with what it depends on opened for as long as the context lasts."""
@@ -146,6 +157,8 @@ def _made(what: object, name: str) -> object:
 
 def _name_of(what: object) -> str:
     """As turns record it."""
+    if isinstance(what, str):
+        return shown(what)
     own = getattr(what, "name", None)
     if isinstance(own, str) and own:
         return own

@@ -142,7 +142,8 @@ class Client:
 
         resolved = self._resolved(panel)
         own = panel.brains if isinstance(panel, Panel) else {}
-        thinking = _thinking(resolved, {**own, **(brains or {})}, seats)
+        rules = panel.rules if isinstance(panel, Panel) else None
+        thinking = _thinking(resolved, {**own, **(brains or {})}, seats, rules)
         async with AsyncExitStack() as stack:
             sitting = [
                 (resolved.name, one, await stack.enter_async_context(opened(what)))
@@ -190,9 +191,12 @@ async def connect(
 
 
 def _thinking(
-    panel: PanelBase, given: Mapping[str, object], seats: Iterable[str] | None
+    panel: PanelBase,
+    given: Mapping[str, object],
+    seats: Iterable[str] | None,
+    chosen: str | None,
 ) -> dict[str, object]:
-    """Who thinks for each persona that is served. Raises BadInput with one line a mistake."""
+    """Who thinks for each persona that is served; `chosen` names other rules. Raises BadInput with one line a mistake."""
     from parley.agents.registry import AutoBrain, thinks_offline  # noqa: PLC0415 - as in `serve`
     from parley.brains import check_brain  # noqa: PLC0415
 
@@ -205,8 +209,10 @@ def _thinking(
         for one in dict.fromkeys((*names, *given))
         if one not in everybody
     ]
-    offline = AutoBrain() if thinks_offline(panel.name, panel.protocol) else None
-    silent = [one for one in names if one in everybody and one not in given and offline is None]
+    rules = AutoBrain({panel.name: chosen} if chosen else {})
+    offline = thinks_offline(panel.name, panel.protocol, chosen)
+    # Who stands outside of the roster reports by rule, whatever the panel.
+    silent = [one for one in names if one in panel.roster and one not in given and not offline]
     mistakes += [
         f"panel {panel.name}: nobody thinks for {one}: seat a brain with @panel.persona({one!r}) or"
         f" brains={{{one!r}: …}}, or leave it to agents elsewhere with seats=[…]"
@@ -214,12 +220,12 @@ def _thinking(
     ]
     for one in names:
         try:
-            check_brain(given.get(one, offline), one)
+            check_brain(given.get(one, rules), one)
         except BadInput as error:
-            mistakes += [f"panel {panel.name}: {error}"] if one in given else []
+            mistakes.append(f"panel {panel.name}: {error}")
     if mistakes:
         raise BadInput("\n".join(mistakes))
-    return {one: given.get(one, offline) for one in names}
+    return {one: given.get(one, rules) for one in names}
 
 
 def _warn(differences: Iterable[str]) -> None:

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from parley.bus.contracts.panel import PanelBase
 from parley.bus.errors import BadInput
 from parley.configs.names import name_unknown
-from parley.configs.panels import panel_of, parse_sets, resolve
+from parley.configs.panels import brains_of, panel_of, parse_sets, resolve
 from parley.speaking import Ask, Turn
 from parley.until import Until
 
@@ -52,6 +52,8 @@ class Panel:
         self._trust: dict[str, float] = {}
         # As a file has it, whatever its protocol.
         self._file: PanelBase | None = None
+        # Whose rules think for it, where its file names them.
+        self.rules: str | None = None
         self.brains: dict[str, object] = {}
 
     @classmethod
@@ -68,6 +70,7 @@ class Panel:
         panel = cls(file.stem, labels=())
         folder = file.parent
         panel._file = resolve(file.stem, preset, parse_sets(sets), panels_dir=folder).panel
+        panel.rules = brains_of((file.stem,), folder).get(file.stem)
         return panel
 
     def persona(

@@ -11,7 +11,8 @@ import pytest
 
 from parley.bus.errors import BadInput
 from parley.console.archive.lines import DEBATES
-from parley.console.batch.outputs import LINES, OUTPUTS, records_in
+from parley.console.batch.absa import SentenceFiles
+from parley.console.batch.files import OUTPUTS
 from parley.console.batch.resume import SET_ASIDE, finished, put_back
 from tests.bus.worlds import NatsServer
 from tests.integration.test_model_console import served
@@ -22,6 +23,7 @@ from tests.unit.console.conftest import parley, server
 
 __all__ = ["parley", "server"]
 
+LINES = SentenceFiles.names
 FILES = (*LINES, DEBATES)
 IDS = ["a", "b", "c"]
 
@@ -122,7 +124,7 @@ def test_a_stop_at_any_moment_of_going_on_loses_nothing(batch: Call, tmp_path: P
     _end_for_want_of_budget(out, "b")
     before = content(out)
     shutil.copytree(out, aside)
-    assert finished(aside) == {"a", "c"}
+    assert finished(SentenceFiles(aside)) == {"a", "c"}
     assert (aside / SET_ASIDE).exists()
     others = [name for name in FILES if name != OUTPUTS]
     for at in range(len(FILES) + 1):
@@ -133,8 +135,8 @@ def test_a_stop_at_any_moment_of_going_on_loses_nothing(batch: Call, tmp_path: P
         if at < len(others):
             half = (out / others[at]).read_text()[:20]
             (stopped / others[at]).write_text((aside / others[at]).read_text() + half)
-        assert finished(stopped) == {"a", "c"}
-        put_back(stopped)
+        assert finished(SentenceFiles(stopped)) == {"a", "c"}
+        put_back(SentenceFiles(stopped))
         assert content(stopped) == before
         assert not (stopped / SET_ASIDE).exists()
 
@@ -180,7 +182,7 @@ def test_a_record_that_does_not_say_how_it_came_about_is_read(
     asked = len(endpoint.questions)
     assert "0 run now" in batch("--resume").out
     assert len(endpoint.questions) == asked
-    assert [one.run for one in records_in(out)] == [None] * 3
+    assert [one.run for one in SentenceFiles(out).records()] == [None] * 3
     path.write_text('{"meta": {}}\n')
     with pytest.raises(BadInput, match=OUTPUTS):
-        records_in(out)
+        SentenceFiles(out).records()

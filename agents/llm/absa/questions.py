@@ -29,6 +29,7 @@ from parley.agents.llm.absa.stage1_forms import (
     read_atsa,
     read_validator,
 )
+from parley.agents.llm.absa.stand_in import stand_in
 from parley.agents.llm.absa.turn_forms import (
     TurnV1Form,
     TurnV2Form,
@@ -82,7 +83,7 @@ class AbsaQuestions(Questions):
         return _question(absa_prompt(request, task.persona, text), request, task.persona, ground)
 
 
-FAMILY = QuestionFamily(lambda _options: AbsaQuestions())
+FAMILY = QuestionFamily(lambda _options: AbsaQuestions(), stand_in=stand_in)
 
 
 def _question(asked: Prompt, request: AbsaRequest, persona: str, ground: Ground) -> AnyQuestion:

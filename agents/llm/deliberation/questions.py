@@ -25,6 +25,7 @@ from parley.agents.llm.deliberation.forms import (
     read_summary,
     read_turn,
 )
+from parley.agents.llm.deliberation.stand_in import stand_in
 from parley.agents.llm.question import (
     Abilities,
     AnyQuestion,
@@ -85,7 +86,7 @@ class DeliberationQuestions(Questions):
         return _question(prompt, request, persona or Persona(name=task.persona), told)
 
 
-FAMILY = QuestionFamily(lambda options: DeliberationQuestions(options.language))
+FAMILY = QuestionFamily(lambda options: DeliberationQuestions(options.language), stand_in=stand_in)
 
 
 def _question(

@@ -35,6 +35,7 @@ from parley.agents.llm.verdicts.prompts import (
     prompts_for,
 )
 from parley.agents.llm.verdicts.report import about_decision, read_report, report_form
+from parley.agents.llm.verdicts.stand_in import stand_in
 from parley.bus.contracts.facts import Request
 from parley.bus.contracts.verdicts.content import (
     Brief,
@@ -67,11 +68,12 @@ MEASURES: Mapping[str, Callable[[], Measure]] = Plugins(
 class PanelMeasures:
     """Whatever is measured for the panel that asks; nothing where nobody does."""
 
-    def __init__(self) -> None:
+    def __init__(self, brains: Mapping[str, str]) -> None:
+        self._brains = brains
         self._made: dict[str, Measure] = {}
 
     async def __call__(self, task: Task, language: str) -> str:
-        panel = task.ref.panel
+        panel = self._brains.get(task.ref.panel, task.ref.panel)
         if panel not in MEASURES:
             return ""
         if panel not in self._made:
@@ -138,10 +140,10 @@ class VerdictQuestions(Questions):
 
 
 def _made(options: QuestionOptions) -> Questions:
-    return VerdictQuestions(PanelMeasures(), PromptFolders(PROTOCOL, options.prompts))
+    return VerdictQuestions(PanelMeasures(options.brains), PromptFolders(PROTOCOL, options.prompts))
 
 
-FAMILY = QuestionFamily(_made, PLACEHOLDERS, ROLES)
+FAMILY = QuestionFamily(_made, PLACEHOLDERS, ROLES, stand_in)
 
 
 def verdicts_of(brief: Brief) -> tuple[str, ...]:

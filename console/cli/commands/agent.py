@@ -11,9 +11,9 @@ from parley.configs.panels import panel_path, read_panel
 from parley.configs.settings import Settings, load
 from parley.console.cli import logs
 from parley.console.cli.exits import warn
-from parley.console.cli.options import Brain, Config, Nats, Panels, example
+from parley.console.cli.options import Brains, Config, Nats, Panels, example
 from parley.console.operations.health import probed
-from parley.console.runtime.brains import BrainChoice, open_brain, parse_brain
+from parley.console.runtime.brains import BrainChoice, open_brains, parse_brains
 from parley.console.runtime.plan import panels_of
 from parley.console.runtime.signals import serve
 from parley.console.runtime.system import Seats, open_journal, run_async
@@ -26,6 +26,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
     epilog=example(
         "parley agent forensic/noise --concurrency 4",
         "parley agent forensic",
+        "parley agent review --brain model --brain security=mypkg.brains:Security",
     )
 )
 def agent(
@@ -33,7 +34,7 @@ def agent(
         list[str],
         typer.Argument(metavar="PANEL/PERSONA", help="Whom to run; PANEL alone means everybody."),
     ],
-    brain: Brain = "auto",
+    brain: Brains = None,
     concurrency: Annotated[
         int | None, typer.Option("--concurrency", help="How many asks to think about at once.")
     ] = None,
@@ -50,7 +51,7 @@ def agent(
     settings = load(config, flags)
     logs.configure(settings.log.level, settings.log.format)
     seats = seats_of(who, settings.panels)
-    choice = parse_brain(brain, settings.panels)
+    choice = parse_brains(brain or (), settings.panels)
     raise typer.Exit(run_async(lambda: serve(lambda stop: _speak(settings, seats, choice, stop))))
 
 
@@ -80,9 +81,9 @@ async def _speak(settings: Settings, seats: Seats, choice: BrainChoice, stop: an
     panels = panels_of(seats, settings.panels)
     async with (
         open_journal(settings, create=True) as journal,
-        open_brain(choice, settings, panels, seats, journal) as brain,
+        open_brains(choice, settings, panels, seats, journal) as seated,
     ):
-        staff = workers(journal, settings, [(*seat, brain) for seat in seats])
+        staff = workers(journal, settings, seated)
         async with (
             probed(settings.health, journal.bus, staff, stop),
             anyio.create_task_group() as tasks,

@@ -1,19 +1,21 @@
 import hashlib
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from parley.bus.contracts.absa.panel import AbsaPanel
+from parley.bus.contracts.panel import Panel
 from parley.bus.errors import BadInput
 from parley.configs.names import name_unknown
 from parley.configs.panels import panel_path, read_panel
 from parley.configs.settings import load
 from parley.console.batch.compare import compare
-from parley.console.batch.outputs import OUTPUTS
-from parley.console.batch.over_nats import Batch, Variant, run_batch
-from parley.console.batch.samples import read_samples
+from parley.console.batch.files import OUTPUTS
+from parley.console.batch.items import Refusal, read_items
+from parley.console.batch.run import Batch, Variant, run_batch
+from parley.console.batch.runner import AT_ONCE
 from parley.console.cli.exits import BAD_INPUT, DONE, FAILED, complain
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import (
@@ -36,13 +38,17 @@ from parley.console.cli.options import (
     with_protocol,
     with_thresholds,
 )
-from parley.console.runtime.brains import MODEL, BrainChoice, parse_brain, with_patience
+from parley.console.inputs.kind import input_of, refusal_of
+from parley.console.runtime.brains import MODEL, SCRIPT, BrainChoice, parse_brain, with_patience
 from parley.console.runtime.budgets import limits_of
 from parley.console.runtime.plan import Wishes, experiment_of, wished_panel
+from parley.console.runtime.submit import check_rules
 from parley.console.runtime.system import run_async
 
 WHOLE = "default"
 ABLATION = "abl_"
+# Looking at an image takes an agent seconds.
+IMAGES_AT_ONCE = 8
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -52,23 +58,29 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         "parley batch absa reviews.jsonl -o out",
         "parley batch absa reviews.csv -o out --resume",
         "parley batch absa reviews.jsonl -o out --ablations all",
-        "parley batch absa reviews.jsonl -o out --brain model --total-budget cost=2",
+        "parley batch forensic photos/ -o out --ablations fast,precise",
+        "parley batch review changes/ -o out --brain model --total-budget cost=2",
     )
 )
 def batch(
     panel: PanelName,
-    file: Annotated[Path, typer.Argument(metavar="FILE.jsonl|csv", help="One sentence a line.")],
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="A file (JSON Lines or CSV), or a folder.")
+    ],
     out: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="For the results.")],
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where an earlier batch stopped.")
     ] = False,
     ablations: Annotated[
         str | None,
-        typer.Option("--ablations", metavar="A,B", help="Compare with these variants, or all."),
+        typer.Option("--ablations", metavar="A,B", help="Compare with these presets, or all."),
     ] = None,
     at_once: Annotated[
-        int, typer.Option("--at-once", min=1, max=10_000, help="Debates that run at once.")
-    ] = 64,
+        int | None,
+        typer.Option(
+            "--at-once", min=1, max=10_000, help="Debates that run at once (64; 8 on images)."
+        ),
+    ] = None,
     brain: Brain = "auto",
     preset: Preset = None,
     protocol: ProtocolName = None,
@@ -83,11 +95,12 @@ def batch(
     config: Config = None,
 ) -> None:
     """
-    Run a data set of sentences, and compare variants of the panel.
+    Run a data set through a panel, and compare variants of the panel.
 
-    A line needs a text; an id (text_id, id or uid), case_type, split, domain_id, language_code and
-    suggested_label are taken over. Bad lines are reported and left out, and the exit code is then 2.
-    It is 1 if a debate ended without a record or for want of budget; --resume runs those again.
+    A line holds a text, a question, or a file beside the data set; an id (text_id, id or uid) is
+    taken over. In a folder each file is debated. Bad lines are reported and left out, and the exit
+    code is then 2. It is 1 if a debate ended without a record or for want of budget; --resume runs
+    those again.
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
@@ -102,12 +115,16 @@ def batch(
     )
     limits = limits_of(budget, total_budget, _name_of(out))
     variants = _variants(panel, wishes, choice, out, ablations)
+    chosen = variants[0].panel
+    if not settings.names_a_server:
+        check_rules(choice, chosen, settings.panels)
+    few = input_of(chosen).takes(chosen) == "image"
     wanted = Batch(
-        file=file,
-        data=read_samples(file),
+        path=data,
+        data=read_items(data, chosen, _refusal(chosen, choice)),
         variants=tuple(replace(one, panel=limits.on(one.panel)) for one in variants),
         language=wishes.language,
-        at_once=at_once,
+        at_once=at_once or (IMAGES_AT_ONCE if few else AT_ONCE),
         sets=tuple(wishes.sets),
     )
     for variant in wanted.variants:
@@ -120,7 +137,7 @@ def batch(
         complain(problem)
     whole = run_async(lambda: run_batch(settings, wanted, choice))
     if len(wanted.variants) > 1:
-        compare([(one.name, one.directory) for one in wanted.variants], out)
+        compare([(one.name, one.files) for one in wanted.variants], out)
     raise typer.Exit(BAD_INPUT if wanted.data.problems else DONE if whole else FAILED)
 
 
@@ -135,7 +152,8 @@ def _variants(
     if ablations is None:
         return (Variant(wishes.preset or WHOLE, _panel(name, wishes, choice), out),)
     content, _ = read_panel(panel_path(name, wishes.panels_dir))
-    known = [one for one in content.preset_names if one.startswith(ABLATION)]
+    switches = [one for one in content.preset_names if one.startswith(ABLATION)]
+    known = switches or [one for one in content.preset_names if one != WHOLE]
     chosen = known if ablations == "all" else names(ablations)
     strangers = [one for one in chosen if one not in content.preset_names]
     if strangers:
@@ -146,8 +164,13 @@ def _variants(
     )
 
 
-def _panel(name: str, wishes: Wishes, choice: BrainChoice) -> AbsaPanel:
+def _panel(name: str, wishes: Wishes, choice: BrainChoice) -> Panel:
     panel = wished_panel(name, wishes).panel
-    if not isinstance(panel, AbsaPanel):
-        raise BadInput(f"{name}: batch runs panels of the protocol absa only")
     return with_patience(panel, wishes.sets) if choice.kind == MODEL else panel
+
+
+def _refusal(panel: Panel, choice: BrainChoice) -> Refusal:
+    """Whoever sends a script knows what it answers."""
+    if choice.kind == SCRIPT:
+        return lambda _material: None
+    return partial(refusal_of, panel, by_model=choice.kind == MODEL)

@@ -9,6 +9,7 @@ import typer
 from parley.agents.absa.training.mams import GoldSentence, read_split
 from parley.bus.contracts.absa.findings import Overridden
 from parley.bus.contracts.absa.panel import AbsaPanel
+from parley.bus.contracts.panel import Panel
 from parley.bus.errors import BadInput
 from parley.configs.settings import Settings, load
 from parley.connection import open_host
@@ -21,6 +22,7 @@ from parley.console.cli.options import Json, PanelName, ProtocolName, Sets, exam
 from parley.console.cli.output import print_line
 from parley.console.runtime.brains import AUTO, BrainChoice
 from parley.console.runtime.host import at_work
+from parley.console.runtime.inputs import Material
 from parley.console.runtime.plan import Wishes, wished_panel
 from parley.console.runtime.submit import panel_for
 from parley.console.runtime.system import run_async
@@ -143,17 +145,16 @@ def _found(text: str, state: DebateState) -> tuple[set[Tuple], set[Tuple]]:
 
 
 async def _over_bus(settings: Settings, panel: AbsaPanel, sentences: list[GoldSentence]) -> float:
-    jobs = [
-        Job(index, panel_for(panel, one.text, None), one.text)
-        for index, one in enumerate(sentences)
-    ]
+    def prepare(index: int) -> tuple[Panel, Material]:
+        text = sentences[index].text
+        return panel_for(panel, text, None), Material(text=text)
+
+    jobs = Job(panel.name, range(len(sentences)), prepare)
     async with (
         open_host(settings, warn=warn, private=True) as host,
         at_work(host, BrainChoice(AUTO), (panel,)),
     ):
-        with progress_of("over the bus", len(jobs)) as step:
+        with progress_of("over the bus", len(sentences)) as step:
             began = time.perf_counter()
-            await debate_all(
-                host.journal, jobs, lambda _job, _debated: step(), at_once=64, script=None
-            )
-            return len(jobs) / (time.perf_counter() - began)
+            await debate_all(host.journal, jobs, lambda _index, _debated: step())
+            return len(sentences) / (time.perf_counter() - began)

@@ -14,8 +14,6 @@ from parley.agents.llm.endpoint_capabilities import Dialect, EndpointCapabilitie
 from parley.agents.llm.question import Abilities, AnyQuestion, Questions
 from parley.agents.llm.request_body import messages_of, parameters_of
 from parley.agents.llm.verdicts.questions import IMAGE
-from parley.bus.contracts.absa.panel import AbsaPanel
-from parley.bus.contracts.absa.params import DEFAULT_ORDER
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import Request
 from parley.bus.contracts.panel import DebateInput, Panel
@@ -156,13 +154,12 @@ def _panel(name: str, persona: str, wishes: Wishes, script: ScriptFile | None) -
     if script is not None:
         return scripted_panel(script, wishes).panel
     panel = wished_panel(name, wishes).panel
-    if isinstance(panel, AbsaPanel) and persona not in panel.params.order:
-        first = replace(wishes, sets=[*with_protocol(None, "v1"), *wishes.sets])
-        return wished_panel(name, first).panel if persona in DEFAULT_ORDER["v1"] else panel
-    if persona in content.roster and persona not in panel.roster:
-        wishes = replace(wishes, roster=(*panel.roster, persona))
-        return wished_panel(name, wishes).panel
-    return panel
+    if persona in panel.everybody or persona not in content.roster:
+        return panel
+    seated = content.sets_for(persona)
+    if seated:
+        return wished_panel(name, replace(wishes, sets=[*seated, *wishes.sets])).panel
+    return wished_panel(name, replace(wishes, roster=(*panel.roster, persona))).panel
 
 
 def _asked(

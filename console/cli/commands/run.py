@@ -15,7 +15,7 @@ from parley.connection import new_id
 from parley.console.cli.exits import DONE, FAILED, warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import (
-    Brain,
+    Brains,
     Config,
     ExperimentFile,
     Id,
@@ -45,7 +45,7 @@ from parley.console.cli.options import (
 )
 from parley.console.cli.output import model_line, print_line
 from parley.console.images.files import debates_images, photo_job, photo_runner
-from parley.console.runtime.brains import BrainChoice, parse_brain
+from parley.console.runtime.brains import BrainChoice, parse_brains
 from parley.console.runtime.budgets import limits_of
 from parley.console.runtime.follow import follow_to_the_end
 from parley.console.runtime.host import host_with_agents
@@ -53,7 +53,7 @@ from parley.console.runtime.plan import Wishes, experiment_of, wished_panel
 from parley.console.runtime.submit import (
     Plan,
     check_answerable,
-    check_thinkable,
+    check_rules,
     for_those_seated,
     plan,
     submit_all,
@@ -100,7 +100,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def run(
     panel: PanelName,
     inputs: Inputs = None,
-    brain: Brain = "auto",
+    brain: Brains = None,
     preset: Preset = None,
     protocol: ProtocolName = None,
     lang: Language = "auto",
@@ -134,7 +134,7 @@ def run(
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
-    choice = parse_brain(brain, settings.panels)
+    choice = parse_brains(brain or (), settings.panels)
     wishes = Wishes(
         preset,
         with_thresholds(with_protocol(sets, protocol), thresholds),
@@ -160,7 +160,7 @@ def run(
     )
     if not settings.names_a_server:
         check_answerable(wanted)
-        check_thinkable(wanted)
+        check_rules(choice, wanted.panel, settings.panels)
     warn(wanted.warnings)
     states = run_async(lambda: run_here(settings, wanted, choice, as_json=as_json))
     raise typer.Exit(tell_results(wanted, states, as_json=as_json))
@@ -176,7 +176,7 @@ async def run_here(
         journal = host.journal
         if host.is_ours:
             check_answerable(wanted)
-            check_thinkable(wanted)
+            check_rules(choice, wanted.panel, settings.panels)
         else:
             wanted = await for_those_seated(journal, wanted)
         return await submit_and_follow(journal, wanted, as_json=as_json)

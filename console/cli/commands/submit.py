@@ -3,6 +3,7 @@ from typing import Annotated
 
 import typer
 
+from parley.bus.errors import BadInput
 from parley.configs.settings import Settings, load
 from parley.connection import new_id
 from parley.console.cli.commands.run import submit_and_follow, tell_results
@@ -37,7 +38,7 @@ from parley.console.cli.options import (
 )
 from parley.console.cli.output import print_line
 from parley.console.images.files import debates_images, usable_photos
-from parley.console.runtime.brains import parse_brain
+from parley.console.runtime.brains import OWN, parse_brain
 from parley.console.runtime.budgets import limits_of
 from parley.console.runtime.plan import Wishes, experiment_of, wished_panel
 from parley.console.runtime.submit import Plan, for_those_seated, plan, submit_all
@@ -98,6 +99,11 @@ def submit(
         thresholds=settings.thresholds,
     )
     choice = parse_brain(brain, settings.panels)
+    if choice.kind == OWN:
+        raise BadInput(
+            f"--brain {choice.spec}: submit starts no agents: seat it where they run, with parley"
+            " agent, up or run"
+        )
     if choice.follows_rules and debates_images(wished_panel(panel, wishes).panel):
         inputs = [str(path) for path in usable_photos(inputs or ())]
     limits = limits_of(budget, total_budget, new_id())

@@ -9,11 +9,12 @@ from parley.configs.panels import panel_paths, read_panel
 from parley.configs.settings import Settings, load
 from parley.connection import open_host
 from parley.console.cli import logs
+from parley.console.cli.commands.agent import seats_of
 from parley.console.cli.exits import warn
-from parley.console.cli.options import Brain, Config, NatsOrPrivate, Panels, example
+from parley.console.cli.options import Brains, Config, NatsOrPrivate, Panels, example
 from parley.console.cli.output import own_command, print_line
 from parley.console.operations.health import probed
-from parley.console.runtime.brains import BrainChoice, parse_brain
+from parley.console.runtime.brains import BrainChoice, parse_brains
 from parley.console.runtime.host import at_work
 from parley.console.runtime.plan import panels_of
 from parley.console.runtime.signals import serve
@@ -26,14 +27,26 @@ DEFAULT_STORE = Path(".parley")
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.command(epilog=example("parley up", "parley up --port 4333 --store /var/lib/parley"))
+@app.command(
+    epilog=example(
+        "parley up",
+        "parley up --port 4333 --store /var/lib/parley",
+        "parley up --without review/security --brain maintainer=mypkg.brains:Maintainer",
+    )
+)
 def up(
     port: Annotated[int, typer.Option("--port", min=1, max=65535)] = DEFAULT_PORT,
     store: Annotated[
         Path | None,
         typer.Option("--store", metavar="DIR", help="Where debates are kept; .parley otherwise."),
     ] = None,
-    brain: Brain = "auto",
+    brain: Brains = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--without", metavar="PANEL/PERSONA", help="Leave a seat free for an agent elsewhere."
+        ),
+    ] = None,
     web: Annotated[bool, typer.Option("--web/--no-web", help="Serve the web page, too.")] = True,
     nats: NatsOrPrivate = None,
     panels_dir: Panels = None,
@@ -47,8 +60,9 @@ def up(
     settings = load(config, {"nats.url": nats, "embedded.store": store, "panels": panels_dir})
     # Its greeting is for people; what agents say of themselves is on the page.
     logs.configure(settings.log.level, settings.log.format, auto="warning")
-    choice = parse_brain(brain, settings.panels)
-    seats = _everybody(settings.panels)
+    choice = parse_brains(brain or (), settings.panels)
+    free = set(seats_of(without or (), settings.panels))
+    seats = [one for one in _everybody(settings.panels) if one not in free]
     raise typer.Exit(
         run_async(lambda: serve(lambda stop: _up(settings, port, seats, choice, stop, web=web)))
     )

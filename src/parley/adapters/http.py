@@ -12,6 +12,7 @@ import json
 import urllib.error
 import urllib.request
 from functools import partial
+from urllib.parse import urlsplit, urlunsplit
 
 import anyio.to_thread
 from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError
@@ -40,6 +41,12 @@ class _Said:
 _SAID = TypeAdapter(_Said)
 
 
+def shown(url: str) -> str:
+    """Without what may be secret in it."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
 def endpoint(url: str) -> Speak:
     async def speak(task: Task) -> Answer:
         ask = ask_of(task)
@@ -65,7 +72,9 @@ def endpoint(url: str) -> Speak:
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"])) or "the answer"
-            raise unusable(task, f"was answered by {url}: {where}: {first['msg']}") from error
+            raise unusable(
+                task, f"was answered by {shown(url)}: {where}: {first['msg']}"
+            ) from error
         turn = Turn(
             said.verdict, said.confidence, said.reasoning, said.arguments, said.evidence or {}
         )
@@ -83,9 +92,12 @@ def _post(url: str, body: bytes, within_s: float) -> bytes:
             return bytes(answer.read(LARGEST_ANSWER_BYTES))
     except urllib.error.HTTPError as error:
         later = error.code == TOO_MANY or error.code >= SERVER_ERROR
-        told = error.read(200).decode(errors="replace")
+        with error:
+            told = error.read(200).decode(errors="replace")
         raise BrainFailure(
-            FailureReason.BRAIN_ERROR, f"{url}: {error.code} {told}".strip(), retry=later
+            FailureReason.BRAIN_ERROR, f"{shown(url)}: {error.code} {told}".strip(), retry=later
         ) from error
     except OSError as error:
-        raise BrainFailure(FailureReason.BRAIN_ERROR, f"{url}: {error}", retry=True) from error
+        raise BrainFailure(
+            FailureReason.BRAIN_ERROR, f"{shown(url)}: {error}", retry=True
+        ) from error

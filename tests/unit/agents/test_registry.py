@@ -84,9 +84,16 @@ async def test_rules_are_found_by_the_panel_or_by_its_protocol(name):
     assert (answer.content, answer.brain) == (Report(summary="facilitator"), "echo")
 
 
+async def test_a_panel_may_say_whose_rules_are_its_own():
+    rules = RuleBrain({"forensic": Echo}, chosen={"copy": "forensic"})
+    answer = await rules.speak(task(OpeningRequest(), panel="copy"))
+    assert answer.brain == "echo"
+
+
 def test_who_comes_with_parley():
     assert set(BRAINS) >= {"absa", "deliberation", "forensic"}
     assert thinks_offline("forensic", "verdicts")
+    assert thinks_offline("copy", "verdicts", "forensic")
     assert not thinks_offline("review", "verdicts")
 
 
@@ -96,7 +103,8 @@ def test_no_module_of_the_agents_core_names_a_protocol():
         assert not re.search(r"\b(absa|deliberation|forensic|verdicts)\b", text, re.IGNORECASE)
 
 
-async def test_the_rules_report_in_the_words_of_the_decision():
+@pytest.mark.parametrize("panel", ["forensic", "review", "a-panel-of-ones-own"])
+async def test_the_rules_report_in_the_words_of_the_decision(panel):
     decision = ManagerDecision(
         final_verdict=Verdict.AUTHENTIC,
         confidence=0.8,
@@ -104,6 +112,6 @@ async def test_the_rules_report_in_the_words_of_the_decision():
         rationale="All 4 agents agree.",
     )
     answer = await AutoBrain().speak(
-        task(ReportRequest(decision=decision, standing=()), panel="forensic")
+        task(ReportRequest(decision=decision, standing=()), panel=panel)
     )
     assert (answer.content, answer.brain) == (Report(summary="All 4 agents agree."), "rule")

@@ -269,7 +269,10 @@ def test_csv_needs_a_column_of_texts(home: Path) -> None:
         (("run", "absa", "x", "--preset", "abl_no_debat"), "did you mean 'abl_no_debate"),
         (("run", "absa", "x", "--roster", "epm"), "who is asked follows from the parameters"),
         (("batch", "absa", "none.jsonl", "-o", "x"), "no such file"),
-        (("batch", "forensic", "script.yaml", "-o", "x"), "protocol absa only"),
+        (
+            ("batch", "review", "script.yaml", "-o", "x"),
+            "nobody thinks offline for the panel review",
+        ),
         (
             ("batch", "absa", "script.yaml", "-o", "x", "--ablations", "nix"),
             "unknown ablation 'nix'",

@@ -1,6 +1,7 @@
-"""A data set through the pipeline over the bus, variant by variant, with everything it leaves behind."""
+"""A data set through debates over the bus, variant by variant, with everything it leaves behind."""
 
 import hashlib
+import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -8,27 +9,27 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from parley import __version__
-from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.base import Contract, Usage, sum_of
 from parley.bus.contracts.facts import Status
+from parley.bus.contracts.panel import Panel
 from parley.bus.journal import Journal
 from parley.configs.settings import Settings
-from parley.console.batch.outputs import Figures, Outputs, figures, write_summary
+from parley.console.batch.files import MANIFEST, OUT_OF_BUDGET, BatchFiles, Debated, Figures
+from parley.console.batch.items import DataSet, Item
+from parley.console.batch.kind import batch_kind_of
 from parley.console.batch.resume import finished, put_back, recorded_in
-from parley.console.batch.runner import Debated, Job, debate_all
-from parley.console.batch.samples import DataSet, SampleLine
+from parley.console.batch.runner import Job, debate_all
 from parley.console.cli.exits import complain
 from parley.console.cli.output import print_line
-from parley.console.inputs.absa import as_sample
 from parley.console.reports.figures import count
 from parley.console.runtime.brains import MODEL, BrainChoice
 from parley.console.runtime.host import host_with_agents
+from parley.console.runtime.inputs import Material
 from parley.console.runtime.seats import as_seated
 from parley.console.terminal.progress import progress_of
 from parley.console.transcript.costs import usage_in_words
 from parley.coordinator.core.accounting import TurnError, errors_of, usage_by_persona
 from parley.coordinator.core.state import DebateState
-from parley.coordinator.protocols.absa.result import OUT_OF_BUDGET
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +37,19 @@ class Variant:
     """One run over the data set: a panel, and the directory of what it leaves behind."""
 
     name: str
-    panel: AbsaPanel
+    panel: Panel
     directory: Path
+
+    @property
+    def files(self) -> BatchFiles:
+        return batch_kind_of(self.panel).files(self.directory)
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """`language` None finds it out, sentence by sentence."""
+    """`language` None finds it out, text by text."""
 
-    file: Path
+    path: Path
     data: DataSet
     variants: tuple[Variant, ...]
     language: str | None
@@ -55,7 +60,7 @@ class Batch:
 class Failed(Contract):
     """A debate that ended without a record."""
 
-    text_id: str
+    id: str
     debate_id: str
     status: Status
     reason: str
@@ -83,24 +88,25 @@ class Metrics:
 class InOrder:
     """Writes results in the order of the data set, whichever comes first."""
 
-    def __init__(self, outputs: Outputs, tally: Metrics, order: Sequence[int]) -> None:
-        self._outputs = outputs
+    def __init__(self, files: BatchFiles, tally: Metrics, items: dict[int, Item]) -> None:
+        self._files = files
         self._metrics = tally
-        self._order = iter(order)
+        self._items = items
+        self._order = iter(items)
         self._next = next(self._order, None)
         self._ready: dict[int, Debated] = {}
 
     def take(self, index: int, debated: Debated) -> None:
         self._ready[index] = debated
         while self._next is not None and self._next in self._ready:
-            one = self._ready.pop(self._next)
-            if not self._outputs.write(self._next, one):
-                self._metrics.failures.append(_failure(one))
+            one, name = self._ready.pop(self._next), self._items[self._next].name
+            if not self._files.write(self._next, name, one):
+                self._metrics.failures.append(_failure(name, one))
             self._next = next(self._order, None)
 
 
 async def run_batch(settings: Settings, wanted: Batch, choice: BrainChoice) -> bool:
-    """Whether every sentence has its record, and the whole one."""
+    """Whether every item has its record, and the whole one."""
     if choice.kind == MODEL:
         # More would only wait for the models, with their deadlines running.
         wanted = replace(wanted, at_once=min(wanted.at_once, settings.model.concurrency))
@@ -114,39 +120,43 @@ async def run_batch(settings: Settings, wanted: Batch, choice: BrainChoice) -> b
 
 
 async def _run(journal: Journal, wanted: Batch, variant: Variant, choice: BrainChoice) -> bool:
-    done = finished(variant.directory)
-    jobs = [
-        _job(index, one, variant.panel, wanted.language)
-        for index, one in enumerate(wanted.data.samples)
-        if one.identity.text_id not in done
-    ]
-    tally = Metrics(ran=len(jobs))
-    try:
-        with Outputs(variant.directory) as outputs, progress_of(variant.name, len(jobs)) as step:
-            results = InOrder(outputs, tally, [job.index for job in jobs])
+    files, panel = variant.files, variant.panel
+    done = finished(files)
+    items = {index: one for index, one in enumerate(wanted.data.items) if one.name not in done}
+    suit = batch_kind_of(panel).suit
 
-            def note(job: Job, debated: Debated) -> None:
+    def prepare(index: int) -> tuple[Panel, Material]:
+        item = items[index]
+        about = item.read()
+        return suit(panel, item.name, item.row, about.text, wanted.language), about
+
+    tally = Metrics(ran=len(items))
+    try:
+        with files, progress_of(variant.name, len(items)) as step:
+            results = InOrder(files, tally, items)
+
+            def note(index: int, debated: Debated) -> None:
                 tally.charge(debated.state)
-                results.take(job.index, debated)
+                results.take(index, debated)
                 step()
 
             began = time.monotonic()
-            await debate_all(journal, jobs, note, at_once=wanted.at_once, script=choice.script)
+            jobs = Job(panel.name, tuple(items), prepare, wanted.at_once, choice.script)
+            await debate_all(journal, jobs, note)
             tally.seconds = time.monotonic() - began
     finally:
-        put_back(variant.directory)
+        put_back(files)
     found = _conclude(wanted, variant, tally)
     return not tally.failures and not found.out_of_budget
 
 
-def _failure(debated: Debated) -> Failed:
-    state, panel = debated.state, debated.state.running_panel
-    assert isinstance(panel, AbsaPanel)
+def _failure(name: str, debated: Debated) -> Failed:
+    state = debated.state
     assert state.closed is not None
     why = state.closed.detail or state.closed.reason
-    complain(f"{panel.sample.text_id}: {state.closed.status.value}: {why}")
+    complain(f"{name}: {state.closed.status.value}: {why}")
     return Failed(
-        text_id=panel.sample.text_id,
+        id=name,
         debate_id=debated.ref.id,
         status=state.closed.status,
         reason=state.closed.reason,
@@ -155,55 +165,50 @@ def _failure(debated: Debated) -> Failed:
     )
 
 
-def _job(index: int, one: SampleLine, panel: AbsaPanel, language: str | None) -> Job:
-    if one.suggested_label is not None:
-        params = panel.params.model_copy(update={"suggested_label": one.suggested_label})
-        panel = panel.model_copy(update={"params": params})
-    return Job(index, as_sample(panel, one.text, one.language or language, one.identity), one.text)
-
-
 def _conclude(wanted: Batch, variant: Variant, tally: Metrics) -> Figures:
-    found, gate = figures(variant.directory, variant.panel.warning_limits)
+    files = variant.files
+    found, complaints = files.conclude(variant.panel)
     speed = round(tally.ran / tally.seconds, 1) if tally.seconds else None
-    write_summary(
-        variant.directory,
-        gate,
-        {
-            "parley": __version__,
-            "variant": variant.name,
-            "input": wanted.file.name,
-            "input_sha256": hashlib.sha256(wanted.file.read_bytes()).hexdigest(),
-            "params": variant.panel.params.model_dump(mode="json"),
-            "override": variant.panel.override.model_dump(mode="json"),
-            "warning_limits": variant.panel.warning_limits.model_dump(mode="json"),
-            "bad_lines": list(wanted.data.problems),
-            "failures": [one.model_dump(mode="json") for one in tally.failures],
-            "ran": tally.ran,
-            "usage": tally.total.model_dump(mode="json"),
-            "usage_by_persona": {
-                name: used.model_dump(mode="json") for name, used in tally.usage.items()
-            },
-            "seconds": round(tally.seconds, 3),
-            "sentences_per_s": speed,
-            "figures": found.model_dump(mode="json"),
+    manifest = {
+        "parley": __version__,
+        "variant": variant.name,
+        "input": wanted.path.name,
+        "input_sha256": _digest(wanted.path),
+        **files.about(variant.panel),
+        "bad_lines": list(wanted.data.problems),
+        "failures": [one.model_dump(mode="json") for one in tally.failures],
+        "ran": tally.ran,
+        "usage": tally.total.model_dump(mode="json"),
+        "usage_by_persona": {
+            name: used.model_dump(mode="json") for name, used in tally.usage.items()
         },
-    )
-    for warned in found.warnings:
-        complain(f"{warned.level} {warned.metric} {warned.value:.2f}: {warned.tip}")
+        "seconds": round(tally.seconds, 3),
+        "debates_per_s": speed,
+        "figures": found.model_dump(mode="json"),
+    }
+    text = json.dumps(manifest, ensure_ascii=False, indent=2)
+    (variant.directory / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    for one in complaints:
+        complain(one)
     print_line(
         f"{variant.name}: {found.samples} records in {variant.directory}"
-        f" ({tally.ran} run now, {speed or 0} sentences/s, {len(tally.failures)} failed)"
+        f" ({tally.ran} run now, {speed or 0} debates/s, {len(tally.failures)} failed)"
     )
-    for line in _shortcomings(found, tally.failures, variant.directory):
+    for line in _shortcomings(found, tally.failures, files):
         print_line(f"  {line}")
     if tally.usage:
         print_line(f"  models: {usage_in_words(tally.total)}")
     return found
 
 
-def _shortcomings(found: Figures, failures: Sequence[Failed], directory: Path) -> Iterator[str]:
-    broke = {one.text_id for one in failures if one.reason == OUT_OF_BUDGET}
-    lost = len(broke - recorded_in(directory)) if broke else 0
+def _digest(path: Path) -> str | None:
+    """None for a folder."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+
+
+def _shortcomings(found: Figures, failures: Sequence[Failed], files: BatchFiles) -> Iterator[str]:
+    broke = {one.id for one in failures if one.reason == OUT_OF_BUDGET}
+    lost = len(broke - recorded_in(files)) if broke else 0
     if found.out_of_budget or lost:
         without = f", {lost} of them without a record" if lost else ""
         ended = f"{found.out_of_budget + lost} ended by {OUT_OF_BUDGET}{without}"
