@@ -25,8 +25,8 @@ from parley.coordinator.service.quarantine import Quarantine
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Closed debates that left the log.",
+    help="Closed debates that left the log: status, run, verify.",
+    epilog=example("parley archive status", "parley archive verify"),
 )
 
 

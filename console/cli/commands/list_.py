@@ -57,7 +57,11 @@ def list_(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """List debates, newest first: those in the log and those in the archive."""
+    """
+    List debates.
+
+    Newest first: those in the log and those in the archive.
+    """
     keep_quiet()
     settings = load(config, {"nats.url": nats})
     if panel is not None and not is_token(panel):
