@@ -44,7 +44,9 @@ class Commands(LazyGroup):
             "list": Lazy(f"{_AT}.list_", "List debates."),
             "show": Lazy(f"{_AT}.show", "Show a debate as it stands."),
             "watch": Lazy(f"{_AT}.watch", "Follow debates as they happen."),
+            "sit": Lazy(f"{_AT}.sit", "Take a person's seat: see what waits for you, and answer."),
             "cancel": Lazy(f"{_AT}.cancel", "Cancel a debate."),
+            "rerun": Lazy(f"{_AT}.rerun", "Debate the same question again, on the same panel."),
         },
         "Check it": {
             "replay": Lazy(f"{_AT}.replay", "Fold a debate's log again, fact by fact."),

@@ -153,7 +153,7 @@ def _figures(declaration: TerminationDeclaration) -> str:
         shown.append(f"D {details.d_current} of {details.d_min}")
         shown.append(f"orthogonality {_number(rationale.orthogonality_score)}")
     elif details.theta is not None:
-        shown.append(f"change {_number(rationale.semantic_expansion_delta)}")
+        shown.append(f"change {_number(declaration.conclusion_moved)}")
         shown.append(f"confidence {_number(details.confidence)}")
     return "".join(f"{one}; " for one in shown)
 
@@ -207,6 +207,9 @@ PRESENTATION = Presentation(
     rules=_RULES,
     answer="decided",
     outcome=_outcome,
+    voices=later("parley.console.transcript.deliberation_form:voices"),
+    fields=later("parley.console.transcript.deliberation_form:fields"),
+    content=later("parley.console.transcript.deliberation_form:content"),
     panel_file=later("parley.console.panels.deliberation:described"),
     board=later("parley.console.terminal.deliberation:board"),
     view=later("parley.console.web.views.deliberation:view"),
