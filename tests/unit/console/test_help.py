@@ -16,6 +16,7 @@ GROUPS = {
     "new": ("panel",),
     "prompts": ("show",),
     "infra": ("plan", "apply", "accounts"),
+    "archive": ("status", "run", "verify"),
     "dlq": ("list", "show", "redrive", "drop"),
 }
 
