@@ -76,7 +76,7 @@ async def _served(
     hub: Hub, tokens: Tokens, settings: Settings, listener: socket.socket
 ) -> AsyncIterator[str]:
     host = settings.web.host
-    app = make_app(hub, tokens, settings.panels)
+    app = make_app(hub, tokens, settings)
     house = House(places(), settings.web.connections_per_address, settings.web.proxies)
     config = uvicorn.Config(
         app,
