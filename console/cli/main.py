@@ -1,18 +1,18 @@
 """The command `parley`. What each command does stands in its own module, imported when called."""
 
-import sys
-from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 from typer.main import get_command
+from typing_extensions import override
 
 from parley import __version__
 from parley.console.cli.exits import Ending
-from parley.console.cli.lazy import Lazy, LazyGroup
+from parley.console.cli.lazy import LazyGroup
 from parley.console.cli.options import example
+from parley.console.cli.overview import ABOUT, EXAMPLES, SECTIONS, VERBOSE, VERSION, overview
 
-_AT = "parley.console.cli.commands"
 _ending = Ending()
 
 
@@ -77,6 +77,11 @@ class Commands(LazyGroup):
             "schema": Lazy(f"{_AT}.schema", "Print the schema of everything on the bus."),
         },
     }
+    sections = SECTIONS
+
+    @override
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(overview() + "\n")
 
 
 app = typer.Typer(cls=Commands, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -90,7 +95,8 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback(
     invoke_without_command=True,
-    epilog=example("parley demo", "parley simulate debate.yaml", "parley up"),
+    help=ABOUT,
+    epilog=example(*EXAMPLES),
 )
 def parley(
     context: typer.Context,
@@ -98,21 +104,18 @@ def parley(
         bool,
         typer.Option(
             "--verbose",
-            help="Show tracebacks with errors.",
+            help=VERBOSE,
             callback=_ending.be_verbose,
             expose_value=False,
         ),
     ] = False,
     version: Annotated[  # noqa: ARG001 - its callback takes it
         bool,
-        typer.Option(
-            "--version", help="Print the version.", callback=_print_version, is_eager=True
-        ),
+        typer.Option("--version", help=VERSION, callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Debates between agents as durable event streams on NATS."""
     if context.invoked_subcommand is None:
-        print(context.get_help())
+        print(overview())
 
 
 def call(arguments: Sequence[str]) -> int:
@@ -122,7 +125,3 @@ def call(arguments: Sequence[str]) -> int:
     return _ending.run(
         lambda: command.main(args=arguments, prog_name="parley", standalone_mode=False)
     )
-
-
-def main() -> None:
-    sys.exit(call(sys.argv[1:]))
