@@ -210,6 +210,9 @@ class ArchiveSettings(Block):
     after: Annotated[float, Field(ge=0)] = 60.0
     # Debates that one coordinator archives a second at most, so that live ones do not feel it.
     per_second: Annotated[float, Field(gt=0)] = 100.0
+    # The directory in which the page and `parley list` keep the list of a large archive, so that it is
+    # not made anew each time; None: `.cache/parley` in the home directory.
+    index: Path | None = None
 
 
 class HealthSettings(Block):

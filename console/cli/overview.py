@@ -67,6 +67,7 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
     "Operate it": {
         "infra": Lazy(f"{_AT}.infra", "Make what Parley needs on a NATS server."),
         "doctor": Lazy(f"{_AT}.doctor", "Look for whatever is wrong with a running system."),
+        "archive": Lazy(f"{_AT}.archive", "Closed debates that left the log: status, run, verify."),
         "dlq": Lazy(f"{_AT}.dlq", "Dead letters: list, show, redrive, drop."),
     },
     "Set it up": {
