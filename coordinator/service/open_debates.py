@@ -10,7 +10,7 @@ import anyio.lowlevel
 from parley.bus.errors import DecodeError
 from parley.bus.journal import Journal
 from parley.bus.port import Record
-from parley.bus.subjects import ASKS, TURN, DebateRef
+from parley.bus.subjects import ASKS, PARTITIONS, TURN, DebateRef
 
 # Records looked at before others get a turn.
 AT_A_TIME = 200
@@ -21,6 +21,13 @@ async def not_closed(journal: Journal, partitions: Collection[int]) -> list[Deba
     closed = await _refs(journal, partitions, journal.subjects.closings())
     submitted = await _refs(journal, partitions, journal.subjects.submissions())
     return [ref for ref in submitted if ref not in closed]
+
+
+async def closed(
+    journal: Journal, partitions: Collection[int] = range(PARTITIONS)
+) -> list[DebateRef]:
+    """Something stands on the subject of their closing."""
+    return list(await _refs(journal, partitions, journal.subjects.closings()))
 
 
 async def falsely_closed(journal: Journal, partitions: Collection[int]) -> list[DebateRef]:
