@@ -16,7 +16,9 @@ from parley.bus.subjects import ASKS, PARTITIONS, TURN, DebateRef
 AT_A_TIME = 200
 
 
-async def not_closed(journal: Journal, partitions: Collection[int]) -> list[DebateRef]:
+async def not_closed(
+    journal: Journal, partitions: Collection[int] = range(PARTITIONS)
+) -> list[DebateRef]:
     """Submitted, with nothing on the subject of a closing."""
     closed = await _refs(journal, partitions, journal.subjects.closings())
     submitted = await _refs(journal, partitions, journal.subjects.submissions())
