@@ -28,6 +28,7 @@ from parley.console.web.request_parsing import (
     MomentQuery,
     OneDebate,
 )
+from parley.console.web.schema_api import ASYNCAPI, FACTS, Schemas
 from parley.console.web.submit_api import Submission, Submitting
 from parley.console.web.transcript_api import FactEvent
 
@@ -40,6 +41,7 @@ def operations_of(hub: Hub, tokens: Tokens, panels_dir: Path | None) -> list[Ope
     reading, following, files = Reading(hub), Following(hub), Files(hub)
     operating = Operating(hub, roll, tokens, panels_dir)
     submitting = Submitting(hub, roll, panels_dir)
+    schemas = Schemas(hub.journal.subjects)
     return [
         Operation(
             "GET", "/debates", reading.list_debates, "The debates, newest first.",
@@ -123,6 +125,14 @@ def operations_of(hub: Hub, tokens: Tokens, panels_dir: Path | None) -> list[Ope
         Operation(
             "DELETE", "/session", operating.sign_out, "Give the cookie back.",
             Session, is_open=True,
+        ),
+        Operation(
+            "GET", FACTS, schemas.fact_schema, "The JSON Schema of every fact.",
+            "application/json", is_open=True,
+        ),
+        Operation(
+            "GET", ASYNCAPI, schemas.asyncapi, "Subjects, writers and messages: AsyncAPI 3.1.",
+            "application/json", is_open=True,
         ),
         Operation(
             "GET", "/healthz", reading.health, "That this process answers, and how it is.",
