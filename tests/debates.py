@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from parley.agents.script import Script, parse_script, recite
+from parley.bus.contracts.budget import BatchBudget, Budget
 from parley.bus.contracts.facts import (
     Asked,
     Fact,
@@ -74,8 +75,9 @@ REFUSED = Failure(reason=FailureReason.BUDGET_EXHAUSTED, detail="the budget is u
 
 
 def play_out_of_budget() -> tuple[list[Fact], DebateState]:
-    """A stalemate that stops in its first round, as noise is refused a call."""
-    facts, _ = play(panel(budget_calls=1000), STALEMATE)
+    """A stalemate that stops in its first round, as noise is refused a call: others used them up."""
+    shared = BatchBudget(name="month", budget=Budget(calls=1000))
+    facts, _ = play(panel().model_copy(update={"batch": shared}), STALEMATE)
     refused = TurnTaken(step="round-1", persona="noise", content=REFUSED)
     asks = [isinstance(fact, Asked) and fact.step == refused.step for fact in facts]
     return play_on([*facts[: asks.index(True) + 1], refused], STALEMATE)

@@ -8,8 +8,9 @@ import structlog
 
 from parley.agents.brain import Answer, NotNow, Task
 from parley.agents.llm.answer_cache import Answers, key_of
-from parley.agents.llm.budget_ledger import UNMETERED, BudgetLedger
+from parley.agents.llm.budget_ledger import BudgetLedger
 from parley.agents.llm.client import ModelClient, Unanswered, open_client
+from parley.agents.llm.meter import UNMETERED
 from parley.agents.llm.question import Abilities, AnyQuestion, Questions
 from parley.agents.llm.stream_publisher import StreamPublisher
 from parley.bus.contracts.base import NOTHING_USED, Usage, sum_of

@@ -10,14 +10,16 @@ over.
 What is held by somebody who crashed is free again after `until_ns`, too.
 """
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
 
 from parley.bus.contracts.base import NOTHING_USED, Contract, Usage, sum_of
-from parley.bus.contracts.budget import Budget
+from parley.bus.contracts.budget import ANYTHING, Budget, Most
 
 # Attempts that are over and still known by name; older ones are added up.
 _REMEMBERED = 64
@@ -83,6 +85,13 @@ class Account(Contract):
             if name != attempt and ask_of(name) == ask_of(attempt)
         )
 
+    def used_by_ask(self) -> dict[str, Usage]:
+        """Of those that are known by name."""
+        used: dict[str, list[Usage]] = {}
+        for name, charge in self.attempts.items():
+            used.setdefault(ask_of(name), []).append(charge.used)
+        return {ask: sum_of(charges) for ask, charges in used.items()}
+
     def _with(self, attempts: dict[str, Charge]) -> "Account":
         """Those that are over are known by name for a while."""
         over = [name for name, one in attempts.items() if one.held == NOTHING_USED]
@@ -122,6 +131,38 @@ def balance(accounts: Iterable[Account], now_ns: int) -> Balance:
         held=sum_of(one.held for one in charges if one.until_ns > now_ns),
         seconds=max(0, now_ns - began) / _SECOND_NS,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """
+    How much counts of what accounts claim: as much as an ask can have used, as all asks of the
+    account can, and as long as they can have taken. Everything where nothing is said.
+    """
+
+    of_an_ask: Most = ANYTHING
+    most: Mapping[str, Most] = field(default_factory=dict)
+    longest_s: float = math.inf
+
+    def total(self, accounts: Mapping[str, Account], now_ns: int) -> Balance:
+        """Of all accounts, by their keys."""
+        total = Balance()
+        for key, account in accounts.items():
+            total = total.plus(self._believed(key, account, now_ns))
+        return total
+
+    def _believed(self, key: str, account: Account, now_ns: int) -> Balance:
+        most = self.most.get(key)
+        if most is None:
+            return balance([account], now_ns)
+        claimed = balance([account], now_ns)
+        asks = [self.of_an_ask.of(used) for used in account.used_by_ask().values()]
+        used = most.of(sum_of((account.spent, *asks)))
+        held = most.beyond(used).of(claimed.held)
+        return Balance(used=used, held=held, seconds=min(claimed.seconds, self.longest_s))
+
+
+BELIEVED = Belief()
 
 
 def rule(budget: Budget, now: Balance, wanted: Usage) -> Ruling:

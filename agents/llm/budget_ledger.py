@@ -4,7 +4,8 @@ Budgets that all replicas share: reserved before a call, settled after it.
 Every persona keeps an account of its own in the register, so that none can touch another's, and
 writes it only while no other account of the same purse has changed since: of two who want the last
 call one wins and the other looks again. In a debate's purse only the accounts of its own personas
-count. A batch has no roster of its own: whoever may write there is on its panel.
+count, and only up to what their asks can have cost. A batch has no roster of its own: whoever may
+write there is on its panel.
 
 When a reservation is over says the clock of whoever looks; `parley doctor` compares clocks.
 """
@@ -12,19 +13,27 @@ When a reservation is over says the clock of whoever looks; `parley doctor` comp
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple
 
 import anyio
 import structlog
 from pydantic import ValidationError
 
 from parley.agents.brain import Task
-from parley.agents.llm.budget_arithmetic import Account, Balance, Ruling, attempt_at, balance, rule
-from parley.bus.contracts.base import NOTHING_USED, Usage
-from parley.bus.contracts.budget import Budget
-from parley.bus.errors import BusError, Conflict, ParleyError
+from parley.agents.llm.budget_arithmetic import (
+    BELIEVED,
+    Account,
+    Belief,
+    Ruling,
+    attempt_at,
+    rule,
+)
+from parley.agents.llm.meter import Spent
+from parley.bus.contracts.base import NOTHING_USED, Usage, sum_of
+from parley.bus.contracts.budget import Allowance, Budget
+from parley.bus.errors import BusError, Conflict
 from parley.bus.port import Guard, Register, Stores
 from parley.bus.subjects import PURSE, batch_purse, debate_purse
 
@@ -43,37 +52,6 @@ Now = Callable[[], int]
 log = structlog.get_logger()
 
 
-class Spent(ParleyError):
-    """The budget does not allow for another call."""
-
-
-class Meter(Protocol):
-    """What the calls of one attempt at an ask are charged to."""
-
-    async def reserve(self, used: Usage, wanted: Usage, within_s: float) -> None:
-        """
-        Before a call that may take so long; `used` is what the attempt has used before it.
-
-        Raises Spent, or BusError when nobody can say.
-        """
-        ...
-
-    async def settle(self, used: Usage) -> None:
-        """After each call, the attempt having used so much in all; never raises for want of a bus."""
-        ...
-
-
-class Unmetered:
-    async def reserve(self, used: Usage, wanted: Usage, within_s: float) -> None:
-        pass
-
-    async def settle(self, used: Usage) -> None:
-        pass
-
-
-UNMETERED = Unmetered()
-
-
 @dataclass(slots=True, eq=False)
 class _Wish:
     """A change of the account that somebody waits for; `wanted` is None where it only settles."""
@@ -83,14 +61,18 @@ class _Wish:
     budget: Budget = UNLIMITED
     wanted: Usage | None = None
     within_s: float = 0.0
+    belief: Belief = BELIEVED
     ruling: Ruling | None = None
 
-    def on(self, account: Account, others: Balance, now: int) -> tuple[Account, Ruling]:
+    def on(
+        self, key: str, account: Account, others: Mapping[str, Account], now: int
+    ) -> tuple[Account, Ruling]:
         settled = account.settled(self.attempt, self.used)
         if self.wanted is None:
             return settled, Ruling.GRANTED
         settled = settled.taken_over(self.attempt)
-        ruling = rule(self.budget, balance([settled], now).plus(others), self.wanted)
+        total = self.belief.total({**others, key: settled}, now)
+        ruling = rule(self.budget, total, self.wanted)
         if ruling is not Ruling.GRANTED:
             return settled, ruling
         until = now + int((self.within_s + _GRACE_S) * _SECOND_NS)
@@ -115,6 +97,7 @@ class SharedBudget:
     ) -> None:
         """Without `drawn_by` everybody's account counts."""
         self._register = register
+        self._key = key
         self._everybody = f"{key}.>"
         self._own = f"{key}.{persona}"
         self._counted = frozenset(f"{key}.{one}" for one in drawn_by)
@@ -125,12 +108,26 @@ class SharedBudget:
         self._turn = anyio.Lock()
         self._wishes: list[_Wish] = []
 
-    async def reserve(
-        self, budget: Budget, attempt: str, used: Usage, wanted: Usage, within_s: float
+    def belief(self, allowance: Allowance, deadline_s: float) -> Belief:
+        """How much counts of what the accounts of a debate's budget claim, while an ask is open."""
+        if allowance.debate is None or not allowance.claims:
+            return BELIEVED
+        most = {f"{self._key}.{name}": one for name, one in allowance.most_by_persona().items()}
+        return Belief(allowance.debate.of_an_ask, most, allowance.waited_s + deadline_s)
+
+    async def reserve(  # noqa: PLR0913
+        self,
+        budget: Budget,
+        attempt: str,
+        used: Usage,
+        wanted: Usage,
+        within_s: float,
+        *,
+        belief: Belief = BELIEVED,
     ) -> bool:
         """Whether it is granted; waits while too much is under way elsewhere."""
         while True:
-            ruling = await self._granted(_Wish(attempt, used, budget, wanted, within_s))
+            ruling = await self._granted(_Wish(attempt, used, budget, wanted, within_s, belief))
             if ruling is not Ruling.LATER:
                 return ruling is Ruling.GRANTED
             seen = self._seen
@@ -165,11 +162,10 @@ class SharedBudget:
         """Every wish there is; none is taken off the list before it is written down."""
         while True:
             now, wishes = self._now_ns(), tuple(self._wishes)
-            others = balance((a for key, a in self._accounts.items() if key != self._own), now)
             before = account = self._accounts.get(self._own) or Account(began_ns=now)
             rulings = []
             for wish in wishes:
-                account, ruling = wish.on(account, others, now)
+                account, ruling = wish.on(self._own, account, self._accounts, now)
                 rulings.append(ruling)
             if account == before or await self._written(account):
                 for wish, ruling in zip(wishes, rulings, strict=True):
@@ -218,12 +214,14 @@ class BudgetLedger:
 
     def meter(self, task: Task) -> "AskMeter":
         allowance = task.budget
-        drawn: list[tuple[SharedBudget, Budget]] = []
+        drawn: list[_Drawn] = []
         if allowance is not None and allowance.debate is not None:
-            drawn.append((self.of_debate(task), allowance.debate))
+            purse = self.of_debate(task)
+            belief = purse.belief(allowance, task.deadline_s)
+            drawn.append(_Drawn(purse, allowance.debate, belief))
         if allowance is not None and allowance.batch is not None:
             key = batch_purse(task.ref.panel, allowance.batch.name)
-            drawn.append((self._purse(key, task.persona), allowance.batch.budget))
+            drawn.append(_Drawn(self._purse(key, task.persona), allowance.batch.budget))
         return AskMeter(self, task, drawn)
 
     def of_debate(self, task: Task) -> SharedBudget:
@@ -240,27 +238,39 @@ class BudgetLedger:
         return purse
 
 
+class _Drawn(NamedTuple):
+    """What an ask draws on."""
+
+    purse: SharedBudget
+    budget: Budget
+    belief: Belief = BELIEVED
+
+
 class AskMeter:
     """
     One attempt at an ask. Without a budget nothing is written, unless the attempt comes to nothing:
     whoever is handed the ask next has to account for it.
     """
 
-    def __init__(
-        self, treasury: BudgetLedger, task: Task, drawn: Sequence[tuple[SharedBudget, Budget]]
-    ) -> None:
+    def __init__(self, treasury: BudgetLedger, task: Task, drawn: Sequence[_Drawn]) -> None:
         self._treasury = treasury
         self._task = task
         self._attempt = attempt_at(f"{task.ref.id}.{task.step}", secrets.token_hex(4))
         self._drawn = drawn
+        # By earlier attempts, as far as anybody asked.
+        self._before = NOTHING_USED
 
     async def reserve(self, used: Usage, wanted: Usage, within_s: float) -> None:
         """All of it or nothing: whoever is refused holds nothing."""
         granted = False
         try:
-            for purse, budget in self._drawn:
-                if not await purse.reserve(budget, self._attempt, used, wanted, within_s):
-                    limits = budget.model_dump_json(exclude_none=True)
+            for purse, budget, belief in self._drawn:
+                limits = budget.model_dump_json(exclude_none=True)
+                if not belief.of_an_ask.allows(sum_of((self._before, used))):
+                    raise Spent(f"one ask has used all that it may use of the budget {limits}")
+                if not await purse.reserve(
+                    budget, self._attempt, used, wanted, within_s, belief=belief
+                ):
                     raise Spent(f"the budget is used up: {limits}")
             granted = True
         finally:
@@ -268,7 +278,7 @@ class AskMeter:
                 await self.settle(used)
 
     async def settle(self, used: Usage) -> None:
-        await self._settle([purse for purse, _ in self._drawn], used)
+        await self._settle([one.purse for one in self._drawn], used)
 
     async def put_off(self, used: Usage) -> None:
         """The attempt is over, and there will be another one."""
@@ -278,7 +288,9 @@ class AskMeter:
         """What was used in vain before this attempt. Raises BusError when nobody can say."""
         if self._task.attempt == 1:
             return NOTHING_USED
-        return await self._treasury.of_debate(self._task).used_before(self._attempt)
+        purse = self._treasury.of_debate(self._task)
+        self._before = await purse.used_before(self._attempt)
+        return self._before
 
     async def _settle(self, purses: Sequence[SharedBudget], used: Usage) -> None:
         """Also while everything around is being cancelled."""

@@ -15,7 +15,6 @@ import structlog
 from pydantic import JsonValue
 
 from parley.agents.brain import BrainFailure
-from parley.agents.llm.budget_ledger import UNMETERED, Meter, Spent
 from parley.agents.llm.completion import Completion, Listener, Wire, open_wire
 from parley.agents.llm.cost import CostMeter, expected, guessed_tokens
 from parley.agents.llm.endpoint_capabilities import (
@@ -25,6 +24,7 @@ from parley.agents.llm.endpoint_capabilities import (
 )
 from parley.agents.llm.fault import PASSING, Fault, FaultKind, explained
 from parley.agents.llm.form import filled_in
+from parley.agents.llm.meter import UNMETERED, Meter, Spent
 from parley.agents.llm.question import Form, FormT, Prompt, Question, Unusable
 from parley.agents.llm.request_body import (
     messages_of,

@@ -1,10 +1,50 @@
 """What a debate, or many debates together, may use of language models."""
 
-from typing import Annotated
+import math
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from parley.bus.contracts.base import Amount, Contract, Seconds, Token, Whole
+from parley.bus.contracts.base import Amount, Contract, Seconds, Token, Usage, Whole, is_absent
+
+# Of one ask, where a budget does not say: more than any answer of a model with its repetitions.
+USUAL_ASK_CALLS = 12
+USUAL_ASK_TOKENS = 200_000
+
+
+class Most(NamedTuple):
+    """The most that somebody can have used; infinite where the budget sets no limit."""
+
+    calls: float = math.inf
+    tokens: float = math.inf
+    cost: float = math.inf
+
+    def of(self, claimed: Usage) -> Usage:
+        """As much of a claim as counts."""
+        written = int(min(claimed.output_tokens, self.tokens))
+        return Usage(
+            model_calls=int(min(claimed.model_calls, self.calls)),
+            input_tokens=int(min(claimed.input_tokens, self.tokens - written)),
+            output_tokens=written,
+            cost=min(claimed.cost, self.cost),
+        )
+
+    @property
+    def all(self) -> Usage:
+        """All of it; nothing where the budget sets no limit."""
+        calls, tokens, cost = (0 if one == math.inf else one for one in self)
+        return Usage(model_calls=int(calls), output_tokens=int(tokens), cost=cost)
+
+    def beyond(self, used: Usage) -> "Most":
+        """What is left of it."""
+        return Most(self.calls - used.model_calls, self.tokens - used.tokens, self.cost - used.cost)
+
+    def allows(self, used: Usage) -> bool:
+        """Whether an ask that has used so much may make another call."""
+        return used.model_calls < self.calls and used.tokens < self.tokens and used.cost < self.cost
+
+
+ANYTHING = Most()
 
 
 class Budget(Contract):
@@ -18,6 +58,22 @@ class Budget(Contract):
     # Of a debate: waiting for the personas, each step counting for its slowest. Of a batch: since
     # its first call.
     seconds: Annotated[Seconds, Field(gt=0)] | None = None
+    # The most that one ask of a debate may use: agents keep to it, and no claim counts for more.
+    ask_calls: Annotated[Whole, Field(ge=1)] | None = Field(None, exclude_if=is_absent)
+    ask_tokens: Annotated[Whole, Field(ge=1)] | None = Field(None, exclude_if=is_absent)
+    ask_cost: Annotated[Amount, Field(gt=0)] | None = Field(None, exclude_if=is_absent)
+
+    @property
+    def of_an_ask(self) -> Most:
+        """Half of the budget where it does not say, so that no single claim uses it up."""
+        calls, tokens, cost = math.inf, math.inf, math.inf
+        if self.calls is not None:
+            calls = self.ask_calls or min(USUAL_ASK_CALLS, max(1, self.calls // 2))
+        if self.tokens is not None:
+            tokens = self.ask_tokens or min(USUAL_ASK_TOKENS, max(1, self.tokens // 2))
+        if self.cost is not None:
+            cost = self.ask_cost or self.cost / 2
+        return Most(calls, tokens, cost)
 
 
 class BatchBudget(Contract):
@@ -27,8 +83,12 @@ class BatchBudget(Contract):
     budget: Budget
 
 
-def _is_open(personas: tuple[str, ...]) -> bool:
-    return not personas
+def _is_open(told: tuple[object, ...]) -> bool:
+    return not told
+
+
+def _is_nothing(seconds: float) -> bool:
+    return seconds == 0
 
 
 class Allowance(Contract):
@@ -38,6 +98,20 @@ class Allowance(Contract):
     batch: BatchBudget | None = None
     # Whose accounts count in the debate's own budget; a log that does not say so leaves it open.
     personas: Annotated[tuple[Token, ...], Field(exclude_if=_is_open)] = ()
+    # The most that each of their accounts can hold: what the log counts of the asks before, and all
+    # that an ask can cost for whoever is asked now. A log that does not say so leaves it open.
+    claims: Annotated[tuple[Usage, ...], Field(exclude_if=_is_open)] = ()
+    # How long the steps before took.
+    waited_s: Annotated[Seconds, Field(exclude_if=_is_nothing)] = 0.0
+
+    def most_by_persona(self) -> dict[str, Most]:
+        """Of the debate's own budget; empty where it is left open."""
+        if len(self.claims) != len(self.personas):
+            return {}
+        return {
+            persona: Most(one.model_calls, one.tokens, one.cost)
+            for persona, one in zip(self.personas, self.claims, strict=True)
+        }
 
     @property
     def limits_cost(self) -> bool:

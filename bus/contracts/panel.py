@@ -96,6 +96,12 @@ class PanelBase(Contract):
         """Whoever may be asked: the roster, and who has a task outside of it."""
         return self.roster
 
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """For whom processes speak: everybody but people."""
+        people = self.people
+        return tuple(one for one in self.everybody if one not in people)
+
     @model_validator(mode="after")
     def _persona_names_are_usable(self) -> Self:
         names = self.roster

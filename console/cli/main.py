@@ -44,6 +44,7 @@ class Commands(LazyGroup):
             "list": Lazy(f"{_AT}.list_", "List debates."),
             "show": Lazy(f"{_AT}.show", "Show a debate as it stands."),
             "watch": Lazy(f"{_AT}.watch", "Follow debates as they happen."),
+            "sit": Lazy(f"{_AT}.sit", "Take a person's seat: see what waits for you, and answer."),
             "cancel": Lazy(f"{_AT}.cancel", "Cancel a debate."),
         },
         "Check it": {

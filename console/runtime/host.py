@@ -53,4 +53,4 @@ async def host_with_agents(
 
 
 def seats_of(panels: Iterable[Panel]) -> Seats:
-    return list(dict.fromkeys((one.name, persona) for one in panels for persona in one.everybody))
+    return list(dict.fromkeys((one.name, persona) for one in panels for persona in one.agents))

@@ -14,6 +14,7 @@ from parley.prompts import FALLBACK, PromptFolders
 def notes_on(panel: PanelFile, panels_dir: Path | None, language: str) -> Iterator[str]:
     """`language` is the one in which models are asked."""
     protocol = panel.protocol
+    yield from _on_people(panel)
     if not thinks_offline(panel.name, protocol, panel.brains):
         yield "nobody thinks offline for it: use --brain model or a script"
     family = FAMILIES.get(protocol)
@@ -24,6 +25,22 @@ def notes_on(panel: PanelFile, panels_dir: Path | None, language: str) -> Iterat
     if family.placeholders is not None:
         folders = PromptFolders(protocol, prompts_in(panels_dir))
         yield from _on_prompts(panel, folders, language)
+
+
+def _on_people(panel: PanelBase) -> Iterator[str]:
+    for name, person in panel.people.items():
+        rest = "is waited for" if person.waits else "is asked, the others go on"
+        yield (
+            f"{name} is a person: no agent speaks there; {rest}, up to"
+            f" {lasting(person.person_deadline_s)} a step (parley sit {panel.name}/{name}, or the page)"
+        )
+
+
+def lasting(seconds: float) -> str:
+    for unit, name in ((86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
+        if seconds >= unit:
+            return f"{seconds / unit:g} {name}"
+    return f"{seconds:g} seconds"
 
 
 def _on_prompts(panel: PanelBase, folders: PromptFolders, language: str) -> Iterator[str]:
@@ -38,7 +55,8 @@ def _on_prompts(panel: PanelBase, folders: PromptFolders, language: str) -> Iter
     nameless = [
         one.name
         for one in panel.personas
-        if not (one.role or one.speciality)
+        if not one.human
+        and not (one.role or one.speciality)
         and folders.find_own(panel.name, one.name, language) is None
     ]
     if nameless:

@@ -37,7 +37,7 @@ def suited(
     `resolve` makes the panel with or without the places that are for models only.
     """
     resolution = resolve(bool(models))
-    if not models.issuperset(resolution.panel.everybody):
+    if not models.issuperset(resolution.panel.agents):
         # Somebody who is not there would only be waited for.
         resolution = resolve(False)
     if models.isdisjoint(resolution.panel.everybody):

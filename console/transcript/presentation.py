@@ -19,6 +19,14 @@ from parley.bus.contracts.registry import CONTRACTS
 from parley.bus.plugins import Plugins
 from parley.bus.subjects import DebateRef
 from parley.console.transcript import plain
+from parley.console.transcript.form import (
+    ContentOf,
+    Fields,
+    Voices,
+    no_voices,
+    plain_content,
+    plain_fields,
+)
 from parley.console.transcript.items import Label, Outcome, Told
 from parley.coordinator.core.reducer import Walked
 from parley.coordinator.core.state import DebateState
@@ -80,6 +88,10 @@ class Presentation:
     names: Callable[[PanelBase], tuple[str, ...]] = plain.names
     # Those it can be told to expect; it finds out by itself otherwise.
     languages: tuple[str, ...] = ()
+    # What a person is told of the others, is asked for, and what the answer becomes.
+    voices: Voices = no_voices
+    fields: Fields = plain_fields
+    content: ContentOf = plain_content
     # What a demonstration says at the end of a debate.
     ending: "Callable[[DebateRef, DebateState], list[str]] | None" = None
     # A panel file, as `parley panels NAME` shows it.

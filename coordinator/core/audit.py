@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from parley.bus.codec import encode
+from parley.bus.contracts.budget import Allowance
 from parley.bus.contracts.facts import (
     Abstained,
     AbstainReason,
@@ -145,12 +146,19 @@ def with_what_was_found(expected: ControlFact, fact: ControlFact) -> ControlFact
 
 def carried_alike(expected: Asked, recorded: Asked) -> Asked:
     """The expected ask with its request and its budget in the form that the recorded one has."""
-    if expected.budget is not None and recorded.budget is not None and not recorded.budget.personas:
-        unnamed = expected.budget.model_copy(update={"personas": ()})
-        expected = expected.model_copy(update={"budget": unnamed})
+    if expected.budget is not None and recorded.budget is not None:
+        left_open = _left_open(recorded.budget)
+        alike = expected.budget.model_copy(update=left_open)
+        expected = expected.model_copy(update={"budget": alike})
     if isinstance(recorded.request, RequestByReference):
         return externalise(expected)[0]
     return expected
+
+
+def _left_open(budget: Allowance) -> dict[str, object]:
+    """What an older ask does not say of whose claims count, and how much of them."""
+    names: dict[str, object] = {} if budget.personas else {"personas": ()}
+    return names if budget.claims else {**names, "claims": (), "waited_s": 0.0}
 
 
 def _difference(recorded: ControlFact, expected: ControlFact) -> str:

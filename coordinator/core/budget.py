@@ -1,19 +1,20 @@
 """
 What a debate has used so far, and whether that is all it may use. Computed from the log alone.
 
-A debate is also out of budget when somebody was refused a call: by its own budget, on the way, or
-by one that it shares with others, which only the turn that was refused can tell.
+What a persona claims counts up to what its asks can have cost. A debate is also out of budget when
+somebody was refused a call: by its own budget, on the way, where the log allows for that, or by one
+that it shares with others, which only the turn that was refused can tell.
 """
 
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from parley.bus.contracts.budget import Allowance
+from parley.bus.contracts.base import NOTHING_USED, Usage, sum_of
+from parley.bus.contracts.budget import ANYTHING, Allowance, Budget, Most
 from parley.bus.contracts.facts import Asked, ControlFact, Failure, FailureReason, TurnTaken
 from parley.bus.contracts.panel import PanelBase
-from parley.coordinator.core.accounting import usage_of
-from parley.coordinator.core.state import DebateState, Step
+from parley.coordinator.core.state import DebateState, Heard, Step
 from parley.coordinator.core.tolerance import at_least
 
 
@@ -27,20 +28,24 @@ class Spent(NamedTuple):
 
 
 def spent_in(state: DebateState) -> Spent:
-    usage = usage_of(state)
+    """As it is counted."""
+    usage = sum_of(_counted(state, NOTHING_USED).values())
     return Spent(
         calls=usage.model_calls,
         tokens=usage.tokens,
         cost=usage.cost,
-        seconds=sum(_waited(step) for step in state.steps),
+        seconds=sum(map(_waited, state.steps)),
     )
 
 
 def limits_of(panel: PanelBase) -> dict[str, JsonValue]:
     """Those that are set, by the names they have among the parameters."""
     own = panel.limits
-    limits = own.model_dump(exclude_none=True) if own is not None else {}
-    return {f"budget_{name}": limit for name, limit in limits.items()}
+    return {
+        f"budget_{name}": limit
+        for name, limit in zip(Spent._fields, _limits(own), strict=True)
+        if limit is not None
+    }
 
 
 def exhausted(state: DebateState) -> bool:
@@ -50,14 +55,7 @@ def exhausted(state: DebateState) -> bool:
 
 def spent_all(state: DebateState) -> bool:
     """The debate has used what it may use itself."""
-    own = state.running_panel.limits
-    if own is None:
-        return False
-    limits = (own.calls, own.tokens, own.cost, own.seconds)
-    return any(
-        limit is not None and at_least(used, limit)
-        for used, limit in zip(spent_in(state), limits, strict=True)
-    )
+    return _reaches(state.running_panel.limits, spent_in(state))
 
 
 def refused(state: DebateState) -> bool:
@@ -65,27 +63,79 @@ def refused(state: DebateState) -> bool:
     Whether somebody could not speak in the last step for want of budget.
 
     What the others said then is no ground for a rule to end the debate by. Where nothing limits the
-    debate, whoever says so failed like any other.
+    debate, or its own budget cannot be used up yet, whoever says so failed like any other.
     """
     panel = state.running_panel
-    if panel.limits is None and panel.batch is None:
+    if not state.steps or not any(map(_is_refusal, state.steps[-1].heard)):
         return False
-    for _, said in state.steps[-1].heard if state.steps else ():
-        content = said.content if isinstance(said, TurnTaken) else None
-        if isinstance(content, Failure) and content.reason is FailureReason.BUDGET_EXHAUSTED:
-            return True
-    return False
+    return panel.batch is not None or _reaches(panel.limits, _spent_at_most(state))
 
 
-def with_allowance(fact: ControlFact, panel: PanelBase) -> ControlFact:
-    """An ask says what its calls are charged to."""
-    if not isinstance(fact, Asked):
+def _is_refusal(heard: Heard) -> bool:
+    content = heard.said.content if isinstance(heard.said, TurnTaken) else None
+    return isinstance(content, Failure) and content.reason is FailureReason.BUDGET_EXHAUSTED
+
+
+def with_allowance(fact: ControlFact, state: DebateState) -> ControlFact:
+    """An ask says what its calls are charged to, and how much of a claim counts there."""
+    panel = state.running_panel
+    if not isinstance(fact, Asked) or (panel.limits is None and panel.batch is None):
         return fact
-    own = panel.limits
-    if own is None and panel.batch is None:
-        return fact
-    allowance = Allowance(debate=own, batch=panel.batch, personas=panel.everybody)
+    most = _of_an_ask(state).all
+    before, asked = _counted(state, most), _machines(fact)
+    allowance = Allowance(
+        debate=panel.limits,
+        batch=panel.batch,
+        personas=panel.everybody,
+        claims=tuple(
+            sum_of((before.get(one, NOTHING_USED), most if one in asked else NOTHING_USED))
+            for one in panel.everybody
+        ),
+        waited_s=sum(map(_waited, state.steps)),
+    )
     return fact.model_copy(update={"budget": allowance})
+
+
+def _limits(budget: Budget | None) -> tuple[float | None, ...]:
+    if budget is None:
+        return (None,) * len(Spent._fields)
+    return budget.calls, budget.tokens, budget.cost, budget.seconds
+
+
+def _reaches(budget: Budget | None, spent: Spent) -> bool:
+    return any(
+        limit is not None and at_least(used, limit)
+        for used, limit in zip(spent, _limits(budget), strict=True)
+    )
+
+
+def _spent_at_most(state: DebateState) -> Spent:
+    """Whoever left no turn may have used all that an ask can, and have waited for its deadline."""
+    *before, last = state.steps
+    usage = sum_of(_counted(state, _of_an_ask(state).all).values())
+    seconds = sum(map(_waited, before)) + last.ask.deadline_s
+    return Spent(usage.model_calls, usage.tokens, usage.cost, seconds)
+
+
+def _counted(state: DebateState, unheard: Usage) -> dict[str, Usage]:
+    """What turns claim, as far as asks can have cost it, by persona; `unheard` for asks without one."""
+    most, claims = _of_an_ask(state), dict[str, list[Usage]]()
+    for step in state.steps:
+        said = [one.said for one in step.heard]
+        turns = {turn.persona: most.of(turn.usage) for turn in said if isinstance(turn, TurnTaken)}
+        for persona in _machines(step.ask):
+            claims.setdefault(persona, []).append(turns.get(persona, unheard))
+    return {name: sum_of(claimed) for name, claimed in claims.items()}
+
+
+def _machines(ask: Asked) -> tuple[str, ...]:
+    """Those who may ask a model: people use nothing of a budget."""
+    return tuple(one for one in ask.personas if one not in ask.people)
+
+
+def _of_an_ask(state: DebateState) -> Most:
+    own = state.running_panel.limits
+    return ANYTHING if own is None else own.of_an_ask
 
 
 def _waited(step: Step) -> float:

@@ -36,7 +36,7 @@ def decide(state: DebateState, protocols: Mapping[str, Protocol] = PROTOCOLS) ->
         return Abstained(
             decided_at=state.facts, step=step, persona=persona, reason=AbstainReason.DEADLINE
         )
-    return with_allowance(protocol.advance(state), state.running_panel)
+    return with_allowance(protocol.advance(state), state)
 
 
 class Impasse(StrEnum):

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from parley.debate import Result as Result
     from parley.debate import Verification as Verification
     from parley.panel import Panel as Panel
+    from parley.seat import OpenAsk as OpenAsk
     from parley.speaking import Ask as Ask
     from parley.speaking import Turn as Turn
 
@@ -47,6 +48,7 @@ _PUBLIC = {
     "Debate": "parley.debate",
     "Event": "parley.debate",
     "NotFound": "parley.bus.errors",
+    "OpenAsk": "parley.seat",
     "Panel": "parley.panel",
     "ParleyError": "parley.bus.errors",
     "Result": "parley.debate",
@@ -72,6 +74,7 @@ __all__ = [
     "Debate",
     "Event",
     "NotFound",
+    "OpenAsk",
     "Panel",
     "ParleyError",
     "Result",

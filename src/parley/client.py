@@ -25,6 +25,7 @@ from parley.coordinator.core.state import DebateState
 from parley.debate import Debate, Event, Step
 from parley.following import Following
 from parley.panel import Panel
+from parley.seat import OpenAsk, Seats
 from parley.staff import beside, staffed
 from parley.submission import submit
 
@@ -38,6 +39,7 @@ class Client:
         self._journal = journal
         self._settings = settings
         self._tasks = tasks
+        self._seats = Seats(journal)
 
     @property
     def url(self) -> str | None:
@@ -120,6 +122,10 @@ class Client:
                 state = take(state, earlier.fact).after
         return state
 
+    async def asks(self, panel: Panel | PanelBase | str = "*", persona: str = "*") -> list[OpenAsk]:
+        """The asks that wait for people, the one that is due first in front."""
+        return await self._seats.asks(panel if isinstance(panel, str) else panel.name, persona)
+
     @asynccontextmanager
     async def serve(
         self,
@@ -201,7 +207,7 @@ def _thinking(
     from parley.brains import check_brain  # noqa: PLC0415
 
     everybody = panel.everybody
-    served = [one for one in everybody if one not in panel.people] if seats is None else seats
+    served = panel.agents if seats is None else seats
     names = dict.fromkeys(served)
     mistakes = [f"panel {panel.name}: {one} is a person" for one in names if one in panel.people]
     mistakes += [

@@ -105,15 +105,42 @@ class Panel:
 
         Raises BadInput for a seat that is taken, or that the panel's file does not have.
         """
-        if name in self.brains:
+        if name in self.brains or self._personas.get(name, {}).get("human"):
             raise BadInput(f"panel {self.name}: persona {name!r} is seated twice")
         described = {"name": name, "role": role, "speciality": speciality, "goal": goal}
         if self._file is not None:
             self._check_seat_of_file(name, any((role, speciality, goal, trust)))
+        self._add(described, trust)
+        self.brains[name] = brain
+
+    def human(  # noqa: PLR0913 - as above
+        self,
+        name: str,
+        *,
+        role: str = "",
+        speciality: str = "",
+        deadline_s: float | None = None,
+        waits: bool = True,
+        trust: float | None = None,
+    ) -> None:
+        """
+        Seat a person, asked through `Client.asks`, `parley sit` or the page.
+
+        `deadline_s` is at most 30 days, three where nothing is said. Without `waits` the others go
+        on, and the turn counts in the round it comes in.
+        """
+        if self._file is not None:
+            raise BadInput(f"panel {self.name}: whether {name!r} is a person stands in its file")
+        if name in self._personas:
+            raise BadInput(f"panel {self.name}: persona {name!r} is seated twice")
+        described = {"name": name, "role": role, "speciality": speciality, "human": True}
+        self._add({**described, "deadline_s": deadline_s, "waits": waits}, trust)
+
+    def _add(self, described: Mapping[str, object], trust: float | None) -> None:
+        name = str(described["name"])
         self._personas[name] = {k: v for k, v in described.items() if v is not None}
         if trust is not None:
             self._trust[name] = trust
-        self.brains[name] = brain
 
     def _check_seat_of_file(self, name: str, described: bool) -> None:  # noqa: FBT001
         assert self._file is not None

@@ -392,6 +392,39 @@ def _rightful_kinds(group: str, login: str, target: Target) -> Iterator[Attempt]
         yield _sent(group, login, f"{tail}: {what}", subject, data)
 
 
+# The most that contracts allow a number to be.
+_ALL = 10**12
+_SPENT = {"model_calls": _ALL, "input_tokens": _ALL, "output_tokens": _ALL, "cost": _ALL}
+
+
+def _false_claims(group: str, login: str, target: Target) -> Iterator[Attempt]:
+    """That the budget of the bait is used up: by a turn, by a refusal, by an account."""
+    _, persona = _persona(login)
+    who = persona or "noise"
+    turn = {**of_type("turn")[0], "persona": who}
+    refused = {"kind": "failure", "reason": "budget_exhausted"}
+    for bait, step in itertools.product(target.bait, ("opening", "round-1", "round-2")):
+        claims: dict[str, dict[str, Any]] = {
+            "usage": {**turn, "step": step, "usage": _SPENT},
+            "a refusal": {**turn, "step": step, "content": refused},
+            "seconds": {**turn, "step": step, "seconds": 10**9},
+        }
+        for what, claim in claims.items():
+            subject = f"{PREFIX}.forensic.{bait}.turn.{step}.{who}"
+            yield _sent(group, login, what, subject, json.dumps(claim).encode())
+        ask = f"{bait}.{step}#x"
+        accounts: dict[str, dict[str, Any]] = {
+            "spent": {"began_ns": 0, "spent": _SPENT},
+            "held for ever": {
+                "began_ns": 0,
+                "attempts": {ask: {"held": _SPENT, "until_ns": 2**62}},
+            },
+        }
+        for what, account in accounts.items():
+            key = f"purse.{PREFIX}.forensic.debate.{bait}.{who}"
+            yield _sent(group, login, what, key, json.dumps(account).encode())
+
+
 def _listening(group: str, login: str, target: Target) -> Iterator[Attempt]:
     subjects = [
         ">", "*", "debate.>", "debate.*.*.*.turn.>", "live.>", "live.debate.>", "$JS.>", "$JS.API.>",
@@ -419,5 +452,6 @@ GROUPS: dict[str, Callable[[str, str, Target], Iterator[Attempt]]] = {
     "blobs": _blobs,
     "own facts, every field spoiled": _spoiled_facts,
     "own facts in the wrong place": _rightful_kinds,
+    "false claims": _false_claims,
     "listening": _listening,
 }

@@ -136,6 +136,7 @@ async def attack(home: Path, most: int) -> Report:
         owner = system.seed(OWNER)
         report.found = await audited(system.server.url, owner, assault.written, honest)
         report.harms += _other_outcomes(report.found, running, peace)
+        report.harms += _ended_by_claims(report.found, running)
     return report
 
 
@@ -317,3 +318,9 @@ def _other_outcomes(found: Found, running: Debates, expected: list[str]) -> list
         if was is None or was != became:
             wrong.append(f"{id_} closed with {became}, in peace with {was}"[:1500])
     return wrong
+
+
+def _ended_by_claims(found: Found, running: Debates) -> list[str]:
+    """Nobody used anything of their budget."""
+    outcomes = {id_: found.outcomes.get(f"forensic/{id_}", "") for id_ in running.baits}
+    return [f"{id_} ended: {one}" for id_, one in outcomes.items() if "budget_exhausted" in one]

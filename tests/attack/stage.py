@@ -20,6 +20,7 @@ from parley.agents.forensic.labels import Verdict
 from parley.agents.script import SCRIPT_BLOB
 from parley.agents.verdicts.script import Line, VerdictScript
 from parley.agents.worker import WorkerOptions, queue_of
+from parley.bus.contracts.budget import Budget
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.jetstream.accounts import COORDINATOR, SEED_SUFFIX, SUBMITTER, WEB, accounts, save
@@ -44,6 +45,8 @@ CLOSED_WITHIN_S = 90.0
 # Slow enough that somebody else may speak first.
 BAIT_DELAY_S, BAIT_PATIENCE_S = 3.0, 6.0
 BAITS = 4
+# Nobody there asks a model: only what somebody claims could use it up.
+BAIT_BUDGET = Budget(calls=1000, tokens=10**7, cost=1000.0, seconds=10**6)
 DELAY_S = 0.4
 READY_WITHIN_S = 180.0
 # How often the same questions are put while the attack goes on.
@@ -219,6 +222,8 @@ class Debates:
             max_rounds=3,
             stalemate_threshold=1 + number % 3,
         )
+        if is_bait:
+            chosen = chosen.model_copy(update={"budget": BAIT_BUDGET})
         given = DebateInput(text="a photograph", blobs={SCRIPT_BLOB: blob})
         await self.journal.submit(DebateRef("forensic", id_), Submitted(panel=chosen, input=given))
 

@@ -18,6 +18,7 @@ from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef, Subjects
 from tests.bus.worlds import NatsServer
+from tests.chaos.auditor import read_all, violations
 from tests.chaos.cluster import NODES, cluster, cluster_troubles
 from tests.chaos.inquest import Inquest, inquest
 from tests.chaos.members import READY_WITHIN_S, crew_of
@@ -54,10 +55,13 @@ class Report:
     starts: int
     findings: tuple[str, ...]
     inquest: Inquest
+    # What an auditor finds that uses none of our code, and how many records it read.
+    violations: tuple[str, ...]
+    audited: int
 
     @property
     def problems(self) -> list[str]:
-        return [*self.findings, *self.inquest.problems]
+        return [*self.findings, *self.inquest.problems, *self.violations]
 
     @override
     def __str__(self) -> str:
@@ -70,6 +74,8 @@ class Report:
                 f"processes    {self.starts} started, {len(self.findings)} ended on their own",
                 *(f"  {finding}" for finding in self.findings),
                 str(self.inquest),
+                f"outside      {self.audited} records, {len(self.violations)} violations",
+                *(f"  {violation}" for violation in self.violations),
             )
         )
 
@@ -88,7 +94,7 @@ async def under_fire(home: Path, plan: Plan) -> Report:
         ):
             trouble = Trouble(random, crew, plan.pause_s)
             blows = network_troubles(trouble, proxy, server)
-            return await _run(plan, trouble, blows, watch, proxy.url)
+            return await _run(plan, trouble, blows, watch, (server.url,), proxy.url)
     finally:
         server.kill()
 
@@ -103,7 +109,7 @@ async def under_fire_in_a_cluster(home: Path, plan: Plan) -> Report:
         ):
             trouble = Trouble(Random(plan.seed), crew, plan.pause_s)
             blows = cluster_troubles(trouble, watch.bus, nodes)
-            return await _run(plan, trouble, blows, watch, *urls)
+            return await _run(plan, trouble, blows, watch, urls, *urls)
 
 
 @dataclass
@@ -142,7 +148,10 @@ async def bystander(*urls: str, replicas: int = 1) -> AsyncIterator[Watch]:
             tasks.cancel_scope.cancel()
 
 
-async def _run(plan: Plan, trouble: Trouble, blows: Blows, watch: Watch, *urls: str) -> Report:
+async def _run(
+    plan: Plan, trouble: Trouble, blows: Blows, watch: Watch, log: Sequence[str], *urls: str
+) -> Report:
+    """`log` is where the servers are themselves, `urls` the way that everybody else takes."""
     begun = time.monotonic()
     refs = [DebateRef("forensic", f"chaos-{plan.seed}-{n}") for n in range(plan.debates)]
     async with anyio.create_task_group() as tasks:
@@ -151,6 +160,7 @@ async def _run(plan: Plan, trouble: Trouble, blows: Blows, watch: Watch, *urls: 
         trouble.over = True
     await _until_closed(watch, refs)
     records = await watch.journal.bus.read(watch.journal.subjects.everything())
+    outside = await read_all(*log)
     members = trouble.crew.members
     return Report(
         plan=plan,
@@ -159,6 +169,8 @@ async def _run(plan: Plan, trouble: Trouble, blows: Blows, watch: Watch, *urls: 
         starts=sum(member.starts for member in members),
         findings=tuple(trouble.crew.findings),
         inquest=inquest(watch.journal, records, refs, watch.seen, await watch.bus.dead_letters()),
+        violations=tuple(violations(outside, [str(ref) for ref in refs])),
+        audited=len(outside),
     )
 
 

@@ -41,5 +41,9 @@ def test_sixty_debates_under_fire() -> None:
                 os.killpg(run.pid, signal.SIGKILL)
     assert run.returncode == 0, said
     assert "closed       60 " in said
+    outside = re.search(r"^outside +(\d+) records, 0 violations$", said, re.MULTILINE)
+    assert outside is not None, said
+    # Submitted, opened, asked, four turns or abstentions, terminated, decided, closed: at least.
+    assert int(outside[1]) >= 60 * 10
     for blow in BLOWS:
         assert re.search(rf"{blow} [1-9]", said), f"{blow}: never\n{said}"

@@ -16,13 +16,13 @@ from parley.bus.errors import BadInput, NotFound
 ROOT = Path(__file__).parents[2]
 PUBLIC = {
     "Answer", "Ask", "BadInput", "Brain", "BrainFailure", "BusError", "Client", "Debate", "Event",
-    "NotFound", "Panel", "ParleyError", "Result", "Task", "Turn", "Unavailable", "Unreachable",
+    "NotFound", "OpenAsk", "Panel", "ParleyError", "Result", "Task", "Turn", "Unavailable", "Unreachable",
     "Unsuitable", "Verification", "Worker", "connect", "until",
 }  # fmt: skip
 METHODS = {
-    parley.Client: {"submit", "debate", "debates", "watch", "serve", "url"},
+    parley.Client: {"submit", "debate", "debates", "watch", "serve", "asks", "url"},
     parley.Debate: {"events", "facts", "result", "verify", "cancel", "export", "id", "panel"},
-    parley.Panel: {"from_file", "persona", "seat", "resolved"},
+    parley.Panel: {"from_file", "persona", "seat", "human", "resolved"},
 }
 
 

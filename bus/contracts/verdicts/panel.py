@@ -138,9 +138,8 @@ class VerdictPanel(ManagedPanel):
             min((limit for limit in limits if limit is not None), default=None)
             for limits in zip(*given, strict=True)
         )
-        return Budget.model_validate(
-            {"calls": calls, "tokens": tokens, "cost": cost, "seconds": seconds}
-        )
+        limits = {"calls": calls, "tokens": tokens, "cost": cost, "seconds": seconds}
+        return Budget.model_validate({**own.model_dump(), **limits})
 
     def _limits(self) -> Iterator[Limits]:
         params = self.params

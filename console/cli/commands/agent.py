@@ -67,11 +67,11 @@ def seats_of(who: Sequence[str], panels_dir: Path | None) -> Seats:
             mistakes.append(str(error))
             continue
         warn(warnings)
-        if persona and persona not in content.everybody:
+        if persona in content.people:
+            mistakes.append(f"{name}: a person sits there: parley sit {name}")
+        elif persona and persona not in content.everybody:
             mistakes.append(f"{panel}: {name_unknown('persona', persona, content.everybody)}")
-        seats |= dict.fromkeys(
-            (panel, one) for one in ([persona] if persona else content.everybody)
-        )
+        seats |= dict.fromkeys((panel, one) for one in ([persona] if persona else content.agents))
     if mistakes:
         raise BadInput("\n".join(mistakes))
     return list(seats)

@@ -99,7 +99,7 @@ def accounts(
 
 
 def rosters_of(settings: Settings, names: Sequence[str] | None = None) -> Rosters:
-    """Everybody who can be asked on each panel."""
+    """Every persona of each panel that an agent speaks for."""
     if names:
         paths = [panel_path(name, settings.panels) for name in names]
     else:
@@ -108,7 +108,7 @@ def rosters_of(settings: Settings, names: Sequence[str] | None = None) -> Roster
     for path in paths:
         content, warnings = read_panel(path)
         warn(warnings)
-        rosters[content.name] = content.everybody
+        rosters[content.name] = content.agents
     return rosters
 
 

@@ -1,6 +1,6 @@
 import sys
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -59,7 +59,8 @@ from parley.console.runtime.submit import (
     submit_all,
 )
 from parley.console.runtime.system import run_async
-from parley.console.terminal.views import Silence, view_for
+from parley.console.terminal.asking import people_here
+from parley.console.terminal.views import Lines, Silence, View, view_for
 from parley.console.transcript.costs import tell_total
 from parley.coordinator.core.results import result_of
 from parley.coordinator.core.state import DebateState
@@ -179,18 +180,32 @@ async def run_here(
             check_rules(choice, wanted.panel, settings.panels)
         else:
             wanted = await for_those_seated(journal, wanted)
-        return await submit_and_follow(journal, wanted, as_json=as_json)
+        return await submit_and_follow(journal, wanted, as_json=as_json, here=host.is_ours)
 
 
 async def submit_and_follow(
-    journal: Journal, wanted: Plan, *, as_json: bool
+    journal: Journal, wanted: Plan, *, as_json: bool, here: bool = False
 ) -> dict[DebateRef, DebateState]:
-    """The final states; what happens on the way is shown unless JSON is wanted."""
+    """
+    The final states; what happens on the way is shown unless JSON is wanted. Where the agents are
+    `here`, so are the people: they are asked at this terminal.
+    """
     start = await journal.bus.last_sequence() + 1
     await submit_all(journal, wanted)
+    asks_people = here and any(one.people for one in wanted.panels)
     several = len(wanted.refs) > 1
-    with nullcontext(Silence()) if as_json else view_for(several=several) as view:
+    async with AsyncExitStack() as stack:
+        view = stack.enter_context(_view(several=several, as_json=as_json, lines=asks_people))
+        if asks_people:
+            view = await stack.enter_async_context(people_here(journal, wanted.refs, view))
         return await follow_to_the_end(journal, wanted.refs, view, start=start)
+
+
+def _view(*, several: bool, as_json: bool, lines: bool) -> AbstractContextManager[View]:
+    """A board that is drawn again and again leaves no room for questions."""
+    if as_json:
+        return nullcontext(Silence())
+    return nullcontext(Lines(named=several)) if lines else view_for(several=several)
 
 
 def tell_results(wanted: Plan, states: Mapping[DebateRef, DebateState], *, as_json: bool) -> int:

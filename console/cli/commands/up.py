@@ -73,7 +73,7 @@ def _everybody(panels_dir: Path | None) -> Seats:
     for path in panel_paths(panels_dir).values():
         content, warnings = read_panel(path)
         warn(warnings)
-        seats += [(content.name, persona) for persona in content.everybody]
+        seats += [(content.name, persona) for persona in content.agents]
     return seats
 
 

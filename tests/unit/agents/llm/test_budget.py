@@ -1,5 +1,6 @@
 """A budget ends a debate from the log alone, with the best verdict so far, on every panel."""
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -8,8 +9,15 @@ import pytest
 from parley.agents.forensic.labels import Verdict
 from parley.agents.script import Script, recite
 from parley.bus.codec import encode
-from parley.bus.contracts.base import Usage
-from parley.bus.contracts.budget import Allowance, BatchBudget, Budget
+from parley.bus.contracts.base import MOST, NOTHING_USED, Usage
+from parley.bus.contracts.budget import (
+    USUAL_ASK_CALLS,
+    USUAL_ASK_TOKENS,
+    Allowance,
+    BatchBudget,
+    Budget,
+    Most,
+)
 from parley.bus.contracts.facts import (
     Asked,
     Content,
@@ -20,6 +28,7 @@ from parley.bus.contracts.facts import (
     RequestByReference,
     Status,
     Submitted,
+    Terminated,
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput, Panel, PanelBase
@@ -119,7 +128,8 @@ PanelT = TypeVar("PanelT", bound=PanelBase)
 
 
 def limited(chosen: PanelT) -> PanelT:
-    return chosen.model_copy(update={"budget": BOUND})
+    """By what it shares with others: only there can anybody be refused at any moment."""
+    return chosen.model_copy(update={"batch": BatchBudget(name="month", budget=BOUND)})
 
 
 def cut_short(chosen: Panel, say: Callable[[Step, str], Content], turns: int) -> DebateState:
@@ -236,9 +246,14 @@ def test_a_deliberation_keeps_its_last_conclusion(turns):
 def test_every_ask_says_what_it_is_charged_to(chosen, lines):
     batch = BatchBudget(name="b1", budget=Budget(cost=1.0))
     state = cut_short(chosen.model_copy(update={"batch": batch}), reciting(lines), 100)
-    assert {step.ask.budget for step in state.steps} == {
-        Allowance(debate=BOUND, batch=batch, personas=state.running_panel.everybody)
-    }
+    told = [step.ask.budget for step in state.steps]
+    everybody = state.running_panel.everybody
+    for step, said in zip(state.steps, told, strict=True):
+        assert said is not None
+        assert (said.debate, said.batch, said.personas) == (BOUND, batch, everybody)
+        # No turn claims anything here, so that only what is open counts: one call of three.
+        now = [int(name in step.ask.personas) for name in everybody]
+        assert [one.model_calls for one in said.claims] == now
     free = cut_short(chosen.model_copy(update={"budget": None}), reciting(lines), 100)
     assert {step.ask.budget for step in free.steps} == {None}
     assert b"budget" not in encode(free.steps[0].ask)
@@ -259,6 +274,93 @@ def test_nobody_ends_a_debate_by_a_budget_that_it_does_not_have():
     assert state.closed.status is Status.COMPLETED
 
 
+LIMITS: dict[str, dict[str, Any]] = {
+    "calls": {"budget_calls": 50},
+    "tokens": {"budget_tokens": 10_000},
+    "cost": {"budget_cost": 13.0},
+    "seconds": {"budget_seconds": 90.0},
+}
+EVERYTHING = Usage(model_calls=MOST, input_tokens=MOST, output_tokens=MOST, cost=MOST)
+
+
+LIE = ("opening", "noise")
+
+
+def lied_to(claim: dict[str, Any], **params: Any) -> DebateState:
+    """Noise claims so much in its opening; everybody else tells what they used."""
+    facts: list[Fact] = [Submitted(panel=panel(**params), input=DebateInput(text="a photograph"))]
+    state = apply(DebateState(), facts[0])
+    while state.closed is None:
+        due, step = decide(state), state.open_step
+        said = [due] if due is not None else turns(STALEMATE, step, 3.0) if step else []
+        for fact in said:
+            lies = isinstance(fact, TurnTaken) and (fact.step, fact.persona) == LIE
+            facts.append(fact.model_copy(update=claim) if lies else fact)
+            state = apply(state, facts[-1])
+    assert audit(facts).holds
+    return state
+
+
+@pytest.mark.parametrize("limit", LIMITS.values(), ids=LIMITS)
+@pytest.mark.parametrize(
+    "claim",
+    [{"usage": EVERYTHING}, {"content": REFUSED}, {"seconds": 1e9}],
+    ids=["usage", "refusal", "seconds"],
+)
+def test_no_single_claim_ends_a_debate(claim, limit):
+    """The limits are above what everybody uses in truth, and half of them is."""
+    state = lied_to(claim, **limit)
+    assert state.terminated is not None
+    assert state.terminated.reason != TerminationReason.BUDGET_EXHAUSTED
+    assert state.closed is not None
+    assert state.closed.status is Status.COMPLETED
+
+
+def test_what_is_counted_of_a_claim_is_recorded():
+    state = lied_to({"usage": EVERYTHING}, budget_calls=400, budget_tokens=10**6, budget_cost=100)
+    told = state.steps[1].ask.budget
+    assert told is not None
+    counted = dict(zip(told.personas, told.claims, strict=True))
+    assert counted["frequency"].model_calls == COST.model_calls + USUAL_ASK_CALLS
+    assert counted["noise"].model_calls == 2 * USUAL_ASK_CALLS
+    assert counted["noise"].tokens == 2 * USUAL_ASK_TOKENS
+    assert counted["noise"].cost == 100
+    assert told.waited_s == 3.0
+
+
+def test_a_refusal_that_the_log_allows_for_ends_the_debate():
+    """Three used two calls each, and the last one had none left."""
+    facts: list[Fact] = [Submitted(panel=panel(budget_calls=6), input=DebateInput(text=TEXT))]
+    state = apply(DebateState(), facts[0])
+    while state.open_step is None:
+        due = decide(state)
+        assert due is not None
+        facts.append(due)
+        state = apply(state, due)
+    *spoken, last = turns(STALEMATE, state.open_step, 3.0)
+    assert isinstance(last, TurnTaken)
+    refused_one = last.model_copy(update={"content": REFUSED, "usage": NOTHING_USED})
+    for fact in (*spoken, refused_one):
+        state = apply(state, fact)
+    due = decide(state)
+    assert isinstance(due, Terminated)
+    assert due.reason == TerminationReason.BUDGET_EXHAUSTED
+
+
+@pytest.mark.parametrize(
+    ("budget", "calls", "tokens", "cost"),
+    [
+        (Budget(calls=1, tokens=1, cost=1.0), 1, 1, 0.5),
+        (Budget(calls=20, tokens=3000, cost=1.0), 10, 1500, 0.5),
+        (Budget(calls=10**6, tokens=10**9, cost=1.0), USUAL_ASK_CALLS, USUAL_ASK_TOKENS, 0.5),
+        (Budget(calls=20, tokens=3000, cost=1.0, ask_calls=3, ask_tokens=9, ask_cost=2), 3, 9, 2),
+        (Budget(seconds=3), math.inf, math.inf, math.inf),
+    ],
+)
+def test_what_one_ask_may_use(budget, calls, tokens, cost):
+    assert budget.of_an_ask == Most(calls, tokens, cost)
+
+
 def test_no_turn_takes_longer_than_its_step_waits():
     limit = panel().deadline_s * 3
     result = play(STALEMATE, seconds=1e9, budget_seconds=limit)
@@ -269,7 +371,8 @@ def test_no_turn_takes_longer_than_its_step_waits():
 
 
 def test_a_log_that_does_not_say_who_draws_on_a_budget_still_holds():
-    facts: list[Fact] = [Submitted(panel=limited(panel()), input=DebateInput(text=TEXT))]
+    bound = panel().model_copy(update={"budget": BOUND})
+    facts: list[Fact] = [Submitted(panel=bound, input=DebateInput(text=TEXT))]
     state = apply(DebateState(), facts[0])
     while state.open_step is None:
         due = decide(state)

@@ -5,8 +5,9 @@ from contextlib import AbstractAsyncContextManager
 import anyio
 import pytest
 
-from parley.agents.llm.budget_arithmetic import Account
-from parley.agents.llm.budget_ledger import BudgetLedger, SharedBudget, Spent
+from parley.agents.llm.budget_arithmetic import Account, Charge
+from parley.agents.llm.budget_ledger import BudgetLedger, SharedBudget
+from parley.agents.llm.meter import Spent
 from parley.bus.contracts.base import Usage
 from parley.bus.contracts.budget import Allowance, BatchBudget, Budget
 from parley.bus.memory import open_memory_server
@@ -133,6 +134,8 @@ async def test_the_account_of_a_persona_that_is_not_seated_counts_for_nothing():
     """Whoever is on the panel may write there; only the debate's own personas are believed."""
     limits = Budget(calls=2, tokens=1000, cost=1.0, seconds=60)
     budget = Allowance(debate=limits, personas=("noise", "spatial"))
+    # An ask of a log that does not say how much of a claim counts.
+    assert not budget.claims
     async with a_server() as server:
         register = server.client().register(PURSE)
         key = "forensic.debate.d1.semantic"
@@ -146,6 +149,44 @@ async def test_the_account_of_a_persona_that_is_not_seated_counts_for_nothing():
         await register.replace(key, FALSE.model_dump_json().encode(), Guard(key, 0))
         with pytest.raises(Spent):
             await BudgetLedger(server.client()).meter(one).reserve(NONE, CALL, 60)
+
+
+def claims(limits: Budget) -> Allowance:
+    """Both are asked for the first time."""
+    most = limits.of_an_ask.all
+    return Allowance(debate=limits, personas=("noise", "spatial"), claims=(most, most))
+
+
+HELD = Account(began_ns=0, attempts={"d1.opening#x": Charge(held=FALSE.spent, until_ns=2**62)})
+
+
+@pytest.mark.parametrize("claimed", [FALSE, HELD], ids=["used", "held"])
+async def test_a_seated_persona_claims_no_more_than_its_ask_can_have_used(claimed: Account):
+    limits = Budget(calls=4, tokens=1000, cost=1.0, seconds=600)
+    one = task(ref=DebateRef("forensic", "d1"), budget=claims(limits), deadline_s=60.0)
+    async with a_server() as server:
+        register = server.client().register(PURSE)
+        key = "forensic.debate.d1.spatial"
+        await register.replace(key, claimed.model_dump_json().encode(), Guard(key, 0))
+        meter = BudgetLedger(server.client()).meter(one)
+        for calls in range(2):
+            with anyio.fail_after(5):
+                await meter.reserve(ONE if calls else NONE, CALL, 60)
+            await meter.settle(Usage(model_calls=calls + 1, input_tokens=60, output_tokens=10))
+
+
+async def test_one_ask_keeps_to_what_it_may_use_of_a_budget():
+    one = task(ref=DebateRef("forensic", "d1"), budget=claims(Budget(calls=4)), attempt=2)
+    async with a_server() as server:
+        first = BudgetLedger(server.client()).meter(one)
+        await first.reserve(NONE, CALL, 60)
+        await first.settle(ONE)
+        second = BudgetLedger(server.client()).meter(one)
+        assert await second.used_before() == ONE
+        await second.reserve(NONE, CALL, 60)
+        await second.settle(ONE)
+        with pytest.raises(Spent, match="one ask"):
+            await second.reserve(ONE, CALL, 60)
 
 
 @pytest.mark.parametrize("cost", ["1.7e308", "1e999", "NaN"])
