@@ -250,7 +250,7 @@ VECTORS = (
         "L3",
         (deliberating(5, 0.1, forcing="TRULY_SATURATED"),),
         (STOP,),
-        rationale={"decision_sensitivity": None, "axes_remaining_estimate": 0},
+        rationale={"decision_sensitivity": "high", "axes_remaining_estimate": 0},
         details={
             "rule": "truly_saturated",
             "d_min": 5,

@@ -140,6 +140,10 @@ class ContentBase(Contract):
 
     kind: str
 
+    def points(self) -> tuple[str, ...]:
+        """What it argues, piece by piece: the words by which it adds to what was said before."""
+        return ()
+
 
 class BlobRef(Contract):
     """A blob in the object store, named by its content."""

@@ -2,14 +2,18 @@
 The termination declaration: what a node says after every iteration, whether it goes on or stops.
 
 The outer fields are the brief's schema; everything needed to recompute the decision by hand
-stands in `details`.
+stands in `details`. `node` is who declares: the debate, or one of its steps. Of the debate's own
+declarations exactly one terminates.
 """
 
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from parley.bus.contracts.base import Contract, Figure, Figures, Real, Whole, Word
+from parley.bus.contracts.base import Contract, Figure, Figures, Real, Token, Whole, Word
+
+# The node that a debate is as a whole; every other node is one of its steps.
+DEBATE = "debate"
 
 
 class TerminationStatus(Word):
@@ -21,6 +25,8 @@ class TerminationType(Word):
     ANSWER_CONVERGENCE = "answer_convergence"
     VERIFICATION_PASS = "verification_pass"
     DECISION_SUFFICIENCY = "decision_sufficiency"
+    # No rule earned the stop: a cap of iterations, a budget, a cancellation, a missing answer.
+    OPERATIONAL = "operational"
 
 
 class Sensitivity(Word):
@@ -29,7 +35,13 @@ class Sensitivity(Word):
     HIGH = "high"
 
 
+# How a node works: it judges once, closes in on an answer, or opens up new ones.
+Mode = Literal["validate", "converge", "diverge"]
+
+
 class TerminationRationale(Contract):
+    """All five are computed and written; None only in logs of earlier rules."""
+
     orthogonality_score: Real | None = None
     semantic_expansion_delta: Real | None = None
     decision_sensitivity: Sensitivity | None = None
@@ -70,7 +82,10 @@ class DeclarationDetails(Contract):
     basis: tuple[Whole, ...] = ()
     regime: str
     theta: str | None = None
+    mode: Mode | None = None
     iteration: Whole
+    # How far the conclusion moved; `semantic_expansion_delta` says how far coverage grew.
+    delta_sem: Real | None = None
     delta_coverage: Real | None = None
     confidence: Real | None = None
     d_current: Whole | None = None
@@ -94,17 +109,26 @@ class DeclarationDetails(Contract):
             "coverage_or_stability",
             "sensitivity",
             "consensus",
+            "answer",
         ],
         ...,
     ] = ()
 
 
 class TerminationDeclaration(Contract):
+    node: Token = DEBATE
     termination_status: TerminationStatus
     termination_type: TerminationType
     termination_rationale: TerminationRationale
     justification: Annotated[str, StringConstraints(min_length=1)]
     details: DeclarationDetails
+
+    @property
+    def conclusion_moved(self) -> float | None:
+        """Logs of the first rules, which name no mode, have it in the rationale."""
+        if self.details.mode is None:
+            return self.termination_rationale.semantic_expansion_delta
+        return self.details.delta_sem
 
     @property
     def terminates(self) -> bool:

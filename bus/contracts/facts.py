@@ -88,8 +88,14 @@ class FactBase(Contract):
     version: Literal[1] = 1
 
 
+def _is_empty(value: object) -> bool:
+    return not value
+
+
 class ControlBase(FactBase):
     decided_at: Annotated[Whole, Field(ge=1)]
+    # By the steps that ended since the control fact before.
+    declared: Annotated[tuple[TerminationDeclaration, ...], Field(exclude_if=_is_empty)] = ()
 
 
 class Submitted(FactBase):
@@ -105,10 +111,6 @@ class CancelRequested(FactBase):
 
 def _is_nothing(usage: Usage) -> bool:
     return usage is NOTHING_USED or usage == NOTHING_USED
-
-
-def _is_empty(value: object) -> bool:
-    return not value
 
 
 class TurnTaken(FactBase):

@@ -74,7 +74,7 @@ def _measured(now: DeliberationResult) -> Iterator[str]:
         reached = bar(min(1.0, last.d_current / max(1, last.d_min)))
         yield f"D {reached} {last.d_current} of D_min {last.d_min}"
     if now.regime is Regime.CONVERGENT and now.declarations:
-        changes = [one.termination_rationale.semantic_expansion_delta for one in now.declarations]
+        changes = [one.conclusion_moved for one in now.declarations]
         sure = [one.details.confidence for one in now.declarations]
         yield f"change {sparkline(changes)}  confidence {sparkline(sure)}"
     for one in sorted(now.candidates, key=lambda one: -one.score):

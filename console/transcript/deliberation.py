@@ -153,7 +153,7 @@ def _figures(declaration: TerminationDeclaration) -> str:
         shown.append(f"D {details.d_current} of {details.d_min}")
         shown.append(f"orthogonality {_number(rationale.orthogonality_score)}")
     elif details.theta is not None:
-        shown.append(f"change {_number(rationale.semantic_expansion_delta)}")
+        shown.append(f"change {_number(declaration.conclusion_moved)}")
         shown.append(f"confidence {_number(details.confidence)}")
     return "".join(f"{one}; " for one in shown)
 

@@ -14,6 +14,7 @@ from enum import StrEnum
 from parley.bus.contracts.facts import Abstained, AbstainReason, Closed, ControlFact, Opened, Status
 from parley.coordinator.core.budget import with_allowance
 from parley.coordinator.core.deadlines import overdue_in
+from parley.coordinator.core.nodes import with_declared_step
 from parley.coordinator.core.protocol import PROTOCOLS, Protocol
 from parley.coordinator.core.state import DebateState, Phase
 
@@ -28,15 +29,16 @@ def decide(state: DebateState, protocols: Mapping[str, Protocol] = PROTOCOLS) ->
         return Opened(decided_at=state.facts, rules=protocols[state.running_panel.protocol].rules)
     protocol = protocols[state.running_panel.protocol]
     if state.cancelled_at is not None and state.terminated is None:
-        return protocol.cancel(state)
+        return with_declared_step(protocol.cancel(state), state, protocol)
     if state.cancelled_at is not None and protocol.stop is not None:
-        return protocol.stop(state)
+        return with_declared_step(protocol.stop(state), state, protocol)
     if overdue is not None:
         step, persona = overdue
         return Abstained(
             decided_at=state.facts, step=step, persona=persona, reason=AbstainReason.DEADLINE
         )
-    return with_allowance(protocol.advance(state), state)
+    fact = with_allowance(protocol.advance(state), state)
+    return with_declared_step(fact, state, protocol)
 
 
 class Impasse(StrEnum):

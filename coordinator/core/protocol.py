@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from parley.bus.contracts.base import Contract
+from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.contracts.facts import Closed, ControlFact, Terminated, TurnTaken
 from parley.bus.contracts.panel import PanelBase
 from parley.bus.plugins import Plugins
 from parley.bus.subjects import DebateRef
-from parley.coordinator.core.state import DebateState
+from parley.coordinator.core.state import DebateState, Step
 
 # (aspect, polarity) and the like: the parts of an answer that are right or wrong one by one.
 Parts = frozenset[tuple[str, str]]
@@ -70,6 +71,9 @@ class Protocol:
     course: Callable[[DebateState], Course]
     extent: Callable[[PanelBase], Extent]
     stop: Callable[[DebateState], Closed] | None = None
+    # What a step that ended declares as a node of its own, None where the debate speaks for it;
+    # without this function it does so for every step.
+    declare: Callable[[DebateState, Step], TerminationDeclaration | None] | None = None
     # Why a turn counts as failed though its content is well-formed; None if it counts.
     refusal: Callable[[PanelBase, TurnTaken], str | None] = accept_everything
     # What this program lacks to decide debates of the panel as they were recorded, one line each.

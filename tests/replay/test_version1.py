@@ -76,7 +76,7 @@ def test_verify_says_which_version_decided(path: Path, capfd: Capture) -> None:
     assert code == 4
     (line,) = out.splitlines()
     assert "not verified: decided by version 1 of the rules of" in line
-    assert line.endswith("this program verifies version 2")
+    assert line.endswith("this program verifies version 3")
     told = json.loads(called(capfd, "verify", path, "--json")[1])
     assert (told["holds"], told["discrepancies"]) == (False, [])
     assert told["unverified"].startswith("decided by version 1")

@@ -9,6 +9,7 @@ with the fields of the other generation empty.
 from typing import Annotated, Literal
 
 from pydantic import Field
+from typing_extensions import override
 
 from parley.bus.contracts.absa.memory import AdvisoryBundle
 from parley.bus.contracts.absa.sentiment import (
@@ -92,6 +93,15 @@ class DebateTurn(DebateTurnV1, DebateTurnV2):
     def author(self) -> str:
         return self.agent or self.speaker
 
+    @override
+    def points(self) -> tuple[str, ...]:
+        edits = [
+            f"{one.op} {one.target.key} {one.target.polarity or ''} {one.value or ''}"
+            f" {one.evidence or ''}"
+            for one in self.proposed_edits
+        ]
+        return (self.message, *self.key_points, *edits)
+
 
 class SentimentTuple(Contract):
     """`polarity` as it was written; the rules canonicalise it."""
@@ -132,6 +142,11 @@ class DebateSummary(DebateSummaryV1, DebateSummaryV2):
 
     kind: Literal["debate_summary"] = "debate_summary"
     rationale: Text = ""
+
+    @override
+    def points(self) -> tuple[str, ...]:
+        tuples = [f"{one.key} {one.polarity or ''}" for one in self.final_tuples]
+        return (self.consensus or "", self.rationale, *tuples)
 
 
 class DebateRound(Contract):

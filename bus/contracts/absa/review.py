@@ -3,6 +3,7 @@
 from typing import Literal
 
 from pydantic import Field
+from typing_extensions import override
 
 from parley.bus.contracts.absa.debate import DebateSummary, ProposedEdit
 from parley.bus.contracts.absa.memory import AdvisoryBundle
@@ -116,6 +117,10 @@ class AteReview(ContentBase):
     kind: Literal["ate_review"] = "ate_review"
     aspect_review: tuple[AspectReviewItem, ...] = ()
 
+    @override
+    def points(self) -> tuple[str, ...]:
+        return tuple(f"{one.action} {one.term} {one.reason}" for one in self.aspect_review)
+
 
 class SentimentReviewItem(Contract):
     """`action`: maintain, flip_polarity, drop|remove, add; others change nothing."""
@@ -130,6 +135,10 @@ class SentimentReviewItem(Contract):
 class AtsaReview(ContentBase):
     kind: Literal["atsa_review"] = "atsa_review"
     sentiment_review: tuple[SentimentReviewItem, ...] = ()
+
+    @override
+    def points(self) -> tuple[str, ...]:
+        return tuple(f"{one.action} {one.aspect_ref} {one.reason}" for one in self.sentiment_review)
 
 
 class CorrectionLogEntry(Contract):

@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from pydantic import StringConstraints
+from typing_extensions import override
 
 from parley.bus.contracts.base import ContentBase, Contract, Share, Text, Whole, Word
 
@@ -60,6 +61,10 @@ class AteOutput(ContentBase):
     kind: Literal["ate"] = "ate"
     aspects: tuple[AspectItem, ...] = ()
 
+    @override
+    def points(self) -> tuple[str, ...]:
+        return tuple(f"{one.term} {one.rationale}" for one in self.aspects)
+
 
 class AspectSentiment(Contract):
     """`polarity` None means nobody said one; it is never read as neutral."""
@@ -86,6 +91,10 @@ class AtsaOutput(ContentBase):
 
     kind: Literal["atsa"] = "atsa"
     aspect_sentiments: tuple[AspectSentiment, ...] = ()
+
+    @override
+    def points(self) -> tuple[str, ...]:
+        return tuple(f"{one.key} {one.polarity or ''}" for one in self.aspect_sentiments)
 
 
 class Severity(Word):
@@ -116,6 +125,15 @@ class ValidatorOutput(ContentBase):
     consistency_score: Share = 0.0
     correction_proposals: tuple[CorrectionProposal, ...] = ()
 
+    @override
+    def points(self) -> tuple[str, ...]:
+        risks = [f"{one.type} {one.description}" for one in self.structural_risks]
+        proposed = [
+            f"{one.proposal_type} {one.target_aspect} {one.rationale}"
+            for one in self.correction_proposals
+        ]
+        return (*risks, *proposed)
+
 
 class FinalValidation(Contract):
     resolved_risks: tuple[str, ...] = ()
@@ -126,3 +144,7 @@ class FinalValidation(Contract):
 class FinalValidationOutput(ContentBase):
     kind: Literal["final_validation"] = "final_validation"
     final_validation: FinalValidation = FinalValidation()
+
+    @override
+    def points(self) -> tuple[str, ...]:
+        return (*self.final_validation.resolved_risks, *self.final_validation.remaining_risks)

@@ -10,6 +10,7 @@ import json
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from typing_extensions import override
 
 from parley.bus.contracts.base import ContentBase, Contract, RequestBase, Text, Token, Whole, Word
 from parley.bus.contracts.declaration import RejectedCandidate, Sensitivity
@@ -72,6 +73,10 @@ class Deliberation(ContentBase):
     axes: Names = ()
     candidates: Annotated[tuple[Proposal, ...], Field(max_length=50)] = ()
 
+    @override
+    def points(self) -> tuple[str, ...]:
+        return (self.message, *self.arguments)
+
 
 class Score(Contract):
     """`reason` says why it falls behind, should it not be selected."""
@@ -84,6 +89,10 @@ class Score(Contract):
 class Scores(ContentBase):
     kind: Literal["scores"] = "scores"
     scores: Annotated[tuple[Score, ...], Field(max_length=1000)] = ()
+
+    @override
+    def points(self) -> tuple[str, ...]:
+        return tuple(one.reason for one in self.scores)
 
 
 class RaisedAxis(Contract):
@@ -111,6 +120,10 @@ class AxesJudgement(ContentBase):
     unexplored: Names = ()
     axes_remaining_estimate: ClampedCount | None = None
 
+    @override
+    def points(self) -> tuple[str, ...]:
+        return tuple(f"{one.name} {one.difference}" for one in self.axes or ())
+
 
 class Perspective(ContentBase):
     """The answer to perspective forcing: one new axis, or that there is none left."""
@@ -119,6 +132,10 @@ class Perspective(ContentBase):
     axis: Text | None = None
     truly_saturated: bool = False
     reason: Text = ""
+
+    @override
+    def points(self) -> tuple[str, ...]:
+        return (f"{self.axis or ''} {self.reason}",)
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
@@ -135,6 +152,10 @@ class SensitivityJudgement(ContentBase):
     axis: Text | None = None
     reason: Text = ""
 
+    @override
+    def points(self) -> tuple[str, ...]:
+        return (f"{self.axis or ''} {self.reason}",)
+
 
 class Dissent(Contract):
     agent: Token
@@ -150,6 +171,10 @@ class Summary(ContentBase):
     confidence: Clamped | None = None
     rationale: Text = ""
     dissent: tuple[Dissent, ...] = ()
+
+    @override
+    def points(self) -> tuple[str, ...]:
+        return (self.conclusion, self.rationale)
 
 
 class Spoken(Contract):

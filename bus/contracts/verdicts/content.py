@@ -89,6 +89,10 @@ class Statement(ContentBase):
     evidence: Evidence = {}
     arguments: tuple[Text, ...] = ()
 
+    @override
+    def points(self) -> tuple[str, ...]:
+        return self.arguments or (self.reasoning,)
+
 
 class Reply(ContentBase):
     """A turn in a round. No new verdict means the old one stands, whatever the flag says."""
@@ -102,6 +106,10 @@ class Reply(ContentBase):
     reasoning: Text = ""
     evidence: Evidence | None = None
     arguments: tuple[Text, ...] | None = None
+
+    @override
+    def points(self) -> tuple[str, ...]:
+        return self.arguments or (self.reasoning or self.content,)
 
 
 class Region(Contract):

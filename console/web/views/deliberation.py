@@ -199,7 +199,7 @@ def _iterations(result: DeliberationResult) -> tuple[Judged, ...]:
                 orthogonality=record.orthogonality_score if record else None,
                 d_current=record.d_current if record else None,
                 d_min=record.d_min if record else None,
-                change=rationale.semantic_expansion_delta,
+                change=declared.conclusion_moved,
                 confidence=details.confidence,
                 sensitivity=rationale.decision_sensitivity,
                 forced=clean(details.forced_perspective) if details.forced_perspective else None,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, islice, pairwise
 
 from pydantic import JsonValue
 
@@ -12,6 +12,7 @@ from parley.bus.contracts.absa.sentiment import Polarity
 from parley.bus.contracts.declaration import (
     Check,
     DeclarationDetails,
+    Sensitivity,
     TerminationDeclaration,
     TerminationRationale,
     TerminationStatus,
@@ -19,12 +20,16 @@ from parley.bus.contracts.declaration import (
 )
 from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.coordinator.core.checks import check
+from parley.coordinator.core.novelty import NOTHING_NEW, Novelty
 from parley.coordinator.core.tolerance import above
 from parley.coordinator.protocols.absa.history import HeardTurn
 from parley.coordinator.protocols.absa.rules.implied import Implied, implied_tuples, pairs
 from parley.coordinator.protocols.absa.rules.mapping import AspectIndex
 
 REGIME = "absa"
+# Pairs of moves that are looked at to find out how sensitive the outcome is.
+MOST_OUTCOMES = 200
+Standing = Mapping[str, Implied]
 CAPPED = frozenset({TerminationReason.MAX_ROUNDS_REACHED, TerminationReason.NO_PROGRESS})
 
 
@@ -49,16 +54,21 @@ class _Evaluation:
     checks: tuple[Check, ...]
 
 
-def declare_round(
+def declare_round(  # noqa: PLR0913  one argument for each thing it rests on
     heard: Sequence[HeardTurn],
     index: AspectIndex,
     params: AbsaParams,
     *,
     round_number: int,
     basis: tuple[int, ...],
+    novelty: Novelty = NOTHING_NEW,
 ) -> Declared:
-    """After `round_number`, on all turns heard up to it. `basis`: ordinals of the facts it rests on."""
-    evaluation = _evaluate(heard, index, params, round_number)
+    """
+    After `round_number`, on all turns heard up to it. `basis`: ordinals of the facts it rests on;
+    `novelty`: what the round's words add.
+    """
+    standings = _standings(heard, index, params, round_number)
+    evaluation = _evaluate(standings, params, round_number)
     stops = evaluation.reason is not None and (params.early_stop or round_number >= params.rounds)
     reason = evaluation.reason if stops else None
     converged = reason in {None, TerminationReason.CONSENSUS_REACHED}
@@ -70,8 +80,11 @@ def declare_round(
             else TerminationType.DECISION_SUFFICIENCY
         ),
         termination_rationale=TerminationRationale(
-            semantic_expansion_delta=evaluation.changed_share,
-            axes_explored=tuple(dict.fromkeys(turn.key for turn in heard)),
+            orthogonality_score=novelty.orthogonality,
+            semantic_expansion_delta=novelty.expansion,
+            decision_sensitivity=_sensitivity(standings, params, round_number),
+            axes_explored=tuple(standings[-1]),
+            axes_remaining_estimate=len(set(params.order) - set(standings[-1])),
         ),
         justification=_justification(evaluation, params, stops=stops),
         details=DeclarationDetails(
@@ -82,6 +95,7 @@ def declare_round(
             basis=basis,
             regime=REGIME,
             iteration=round_number,
+            delta_sem=evaluation.changed_share,
             forced_by_cap=reason in CAPPED,
             unmet=()
             if evaluation.reason is TerminationReason.CONSENSUS_REACHED
@@ -92,13 +106,26 @@ def declare_round(
 
 
 def declare_stopped(
-    reason: TerminationReason, *, round_number: int, basis: tuple[int, ...]
+    reason: TerminationReason,
+    params: AbsaParams,
+    heard: Sequence[HeardTurn],
+    *,
+    round_number: int,
+    basis: tuple[int, ...],
 ) -> TerminationDeclaration:
     """For an end that no rule of the debate brought about: budget, cancellation."""
+    speakers = tuple(dict.fromkeys(turn.key for turn in heard))
     return TerminationDeclaration(
         termination_status=TerminationStatus.TERMINATE,
-        termination_type=TerminationType.DECISION_SUFFICIENCY,
-        termination_rationale=TerminationRationale(),
+        termination_type=TerminationType.OPERATIONAL,
+        termination_rationale=TerminationRationale(
+            orthogonality_score=0.0,
+            semantic_expansion_delta=0.0,
+            # Who stops a debate from outside does not say what would have come of it.
+            decision_sensitivity=Sensitivity.HIGH,
+            axes_explored=speakers,
+            axes_remaining_estimate=len(set(params.order) - set(speakers)),
+        ),
         justification=f"Stopped from outside by {reason.value} after round {round_number}.",
         details=DeclarationDetails(
             rule=reason.value,
@@ -146,14 +173,67 @@ def deadlocked_aspects(held: Mapping[str, Implied], threshold: float) -> tuple[s
     )
 
 
-def _evaluate(
+def _standings(
     heard: Sequence[HeardTurn], index: AspectIndex, params: AbsaParams, round_number: int
-) -> _Evaluation:
+) -> list[Standing]:
+    """What each persona implies before the first round, and after each."""
     personas = tuple(dict.fromkeys(turn.key for turn in heard))
-    standings = [
+    return [
         {key: _standing(heard, key, upto, index, params) for key in personas}
         for upto in range(round_number + 1)
     ]
+
+
+def _sensitivity(
+    standings: Sequence[Standing], params: AbsaParams, round_number: int
+) -> Sensitivity:
+    """
+    Each persona is moved to each other polarity at its own confidence: high where that changes
+    whether the debate goes on or what most of them imply, medium where two such moves do.
+    """
+
+    def outcome(latest: Standing) -> object:
+        found = _evaluate([*standings[:-1], latest], params, round_number)
+        stops = found.reason is not None and (params.early_stop or round_number >= params.rounds)
+        return stops, leading_polarities(latest)
+
+    stands, latest = outcome(standings[-1]), standings[-1]
+    moves = [
+        (key, moved)
+        for key, implied in latest.items()
+        for polarity in Polarity
+        if (moved := _moved(implied, polarity)) != implied
+    ]
+    if not latest or any(outcome({**latest, key: moved}) != stands for key, moved in moves):
+        return Sensitivity.HIGH
+    pairs_of_moves = islice(combinations(moves, 2), MOST_OUTCOMES)
+    changed = any(
+        outcome({**latest, one[0]: one[1], other[0]: other[1]}) != stands
+        for one, other in pairs_of_moves
+        if one[0] != other[0]
+    )
+    return Sensitivity.MEDIUM if changed else Sensitivity.LOW
+
+
+def _moved(implied: Implied, polarity: Polarity) -> Implied:
+    return tuple(item._replace(polarity=polarity) for item in implied)
+
+
+def leading_polarities(held: Mapping[str, Implied]) -> dict[str, Polarity]:
+    """What most personas imply of each aspect; of equals the first by name."""
+    votes: dict[str, dict[Polarity, int]] = {}
+    for implied in held.values():
+        for aspect, polarity in pairs(implied):
+            counted = votes.setdefault(aspect, {})
+            counted[polarity] = counted.get(polarity, 0) + 1
+    return {
+        aspect: max(sorted(counted), key=lambda polarity: counted[polarity])
+        for aspect, counted in votes.items()
+    }
+
+
+def _evaluate(standings: Sequence[Standing], params: AbsaParams, round_number: int) -> _Evaluation:
+    personas = tuple(standings[-1])
     changes = [
         sum(pairs(after[key]) != pairs(before[key]) for key in personas)
         for before, after in pairwise(standings)

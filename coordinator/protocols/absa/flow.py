@@ -29,6 +29,7 @@ from parley.bus.contracts.facts import Asked, Closed, ControlFact, Status, Termi
 from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.coordinator.core.budget import exhausted
 from parley.coordinator.core.flow import ask
+from parley.coordinator.core.novelty import novelty_of
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.absa.declare import declare_round, declare_stopped, judge_outcome
 from parley.coordinator.protocols.absa.history import HeardTurn
@@ -68,12 +69,7 @@ POLARITY_CONTRACT_VIOLATION = "polarity_contract_violation"
 def advance(state: DebateState) -> ControlFact:
     reading = Reading(state)
     if state.terminated is None:
-        debating = bool(state.steps) and is_turn(state.steps[-1])
-        due = None if debating else _stage1(reading)
-        broke = exhausted(state)
-        if due is not None:
-            return _closed(state, Status.FAILED, BUDGET_EXHAUSTED.value) if broke else due
-        return _out_of_budget(state) if broke and reading.panel.params.debates else _debate(reading)
+        return _stage1_or_debate(reading)
     if state.terminated.reason == CANCELLED:
         return stop(state)
     if state.finding(Overridden) is None:
@@ -88,22 +84,33 @@ def advance(state: DebateState) -> ControlFact:
     )
 
 
+def _stage1_or_debate(reading: Reading) -> ControlFact:
+    state = reading.state
+    debating = bool(state.steps) and is_turn(state.steps[-1])
+    due = None if debating else _stage1(reading)
+    broke = exhausted(state)
+    if due is not None:
+        return _closed(state, Status.FAILED, BUDGET_EXHAUSTED.value) if broke else due
+    if broke and reading.panel.params.debates:
+        return _stopped(reading, BUDGET_EXHAUSTED, _basis(state))
+    return _debate(reading)
+
+
 def cancel(state: DebateState) -> Terminated:
     assert state.cancelled_at is not None
-    rounds = _rounds_over(state)
-    declaration = declare_stopped(CANCELLED, round_number=rounds, basis=(state.cancelled_at,))
-    return Terminated(decided_at=state.facts, reason=CANCELLED, declaration=declaration)
+    return _stopped(Reading(state), CANCELLED, (state.cancelled_at,))
 
 
 def stop(state: DebateState) -> Closed:
     return _closed(state, Status.CANCELLED, CANCELLED.value)
 
 
-def _out_of_budget(state: DebateState) -> Terminated:
-    """What Stage 1 found stands."""
-    rounds = _rounds_over(state)
-    declaration = declare_stopped(BUDGET_EXHAUSTED, round_number=rounds, basis=_basis(state))
-    return Terminated(decided_at=state.facts, reason=BUDGET_EXHAUSTED, declaration=declaration)
+def _stopped(reading: Reading, reason: TerminationReason, basis: tuple[int, ...]) -> Terminated:
+    """From outside the debate: what Stage 1 found stands, if it is done."""
+    state, params = reading.state, reading.panel.params
+    rounds = sum(is_turn(step) for step in state.steps) // max(1, len(params.order))
+    declaration = declare_stopped(reason, params, reading.heard, round_number=rounds, basis=basis)
+    return Terminated(decided_at=state.facts, reason=reason, declaration=declaration)
 
 
 def _stage1(reading: Reading) -> ControlFact | None:
@@ -138,9 +145,7 @@ def _stage1(reading: Reading) -> ControlFact | None:
 def _debate(reading: Reading) -> ControlFact:
     state, params = reading.state, reading.panel.params
     if not params.debates:
-        off = TerminationReason.DEBATE_DISABLED
-        declaration = declare_stopped(off, round_number=0, basis=_basis(state))
-        return Terminated(decided_at=state.facts, reason=off, declaration=declaration)
+        return _stopped(reading, TerminationReason.DEBATE_DISABLED, _basis(state))
     order = params.order
     taken = sum(is_turn(step) for step in state.steps)
     finished, place = divmod(taken, len(order)) if order else (params.rounds, 0)
@@ -153,6 +158,7 @@ def _debate(reading: Reading) -> ControlFact:
         params,
         round_number=finished,
         basis=_basis(state),
+        novelty=novelty_of(state.steps, latest=len(order)),
     )
     if declared.reason is not None:
         return Terminated(
@@ -290,8 +296,3 @@ def _closed(state: DebateState, status: Status, reason: str, detail: str | None 
 
 def _basis(state: DebateState) -> tuple[int, ...]:
     return tuple(heard.ordinal for step in state.steps for heard in step.heard)
-
-
-def _rounds_over(state: DebateState) -> int:
-    order = Reading(state).panel.params.order
-    return sum(is_turn(step) for step in state.steps) // max(1, len(order))

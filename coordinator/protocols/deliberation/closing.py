@@ -5,6 +5,7 @@ from collections import Counter
 from parley.bus.contracts.declaration import (
     DeclarationDetails,
     RejectedCandidate,
+    Sensitivity,
     TerminationDeclaration,
     TerminationRationale,
     TerminationStatus,
@@ -44,12 +45,17 @@ def declare_operational(
     """For an end that no rule of the regime brought about: cancellation, lost quorum."""
     state, last = progress.state, progress.declaration
     tracks_axes = params.theta.tracks_axes
+    stood = last.termination_rationale if last else None
     return TerminationDeclaration(
         termination_status=TerminationStatus.TERMINATE,
-        termination_type=TerminationType.DECISION_SUFFICIENCY,
+        termination_type=TerminationType.OPERATIONAL,
         termination_rationale=TerminationRationale(
+            orthogonality_score=stood.orthogonality_score if stood else 0.0,
+            semantic_expansion_delta=stood.semantic_expansion_delta if stood else 0.0,
+            # Who stops a deliberation from outside does not say what would have come of it.
+            decision_sensitivity=Sensitivity.HIGH,
             axes_explored=state.axes if tracks_axes else (),
-            axes_remaining_estimate=max(0, params.d_min - state.dimension) if tracks_axes else None,
+            axes_remaining_estimate=max(0, params.d_min - state.dimension) if tracks_axes else 0,
         ),
         justification=(
             f"terminate by {reason.value}: stopped from outside after "

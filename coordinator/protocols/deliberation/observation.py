@@ -16,13 +16,10 @@ from parley.bus.contracts.deliberation.regimes import (
     Iteration,
     RegimeParams,
 )
+from parley.coordinator.core.novelty import coverage_change, keywords
 from parley.coordinator.core.tolerance import below
 from parley.coordinator.protocols.deliberation.axes import is_new, judge_axes, orthogonality_of
-from parley.coordinator.protocols.deliberation.proxies import (
-    conclusion_change,
-    coverage_change,
-    keywords,
-)
+from parley.coordinator.protocols.deliberation.proxies import conclusion_change
 from parley.coordinator.protocols.deliberation.similarity import Similarity
 
 

@@ -1,12 +1,20 @@
 """Deliberations as a protocol."""
 
+from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.contracts.deliberation.content import DeliberationDecision
 from parley.bus.contracts.deliberation.panel import DeliberationPanel
 from parley.bus.contracts.facts import Decided
 from parley.bus.contracts.panel import PanelBase
+from parley.coordinator.core.nodes import declare_judge, declare_stage
 from parley.coordinator.core.protocol import Answer, Course, Extent, Protocol
-from parley.coordinator.core.state import DebateState
-from parley.coordinator.protocols.deliberation.flow import advance, cancel, panel_of
+from parley.coordinator.core.state import DebateState, Step
+from parley.coordinator.protocols.deliberation.flow import (
+    JUDGE,
+    JUDGE_AGAIN,
+    advance,
+    cancel,
+    panel_of,
+)
 from parley.coordinator.protocols.deliberation.progress import StepKind, progress_of
 from parley.coordinator.protocols.deliberation.result import result_of
 
@@ -32,9 +40,15 @@ def extent_of(panel: PanelBase) -> Extent:
     return Extent(iterations * len(StepKind) + JUDGEMENTS, iterations, len(panel.debaters))
 
 
+def declare_step(state: DebateState, step: Step) -> TerminationDeclaration:
+    judges = step.name in (JUDGE, JUDGE_AGAIN)
+    return declare_judge(state, step) if judges else declare_stage(state, step)
+
+
 PROTOCOL = Protocol(
     name="deliberation",
-    rules=2,
+    rules=3,
+    declare=declare_step,
     advance=advance,
     cancel=cancel,
     result=result_of,

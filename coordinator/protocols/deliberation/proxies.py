@@ -1,34 +1,16 @@
 """
-Coverage and stability measured on words, where no embedding is at hand.
+Stability measured on words, where no embedding is at hand; coverage is `core.novelty`.
 
-Both changes are shares: 1 is all new, 0 nothing new. The first iteration is all new by definition.
+A change is a share: 1 is all new, 0 nothing new. The first iteration is all new by definition.
 """
 
-import re
-import unicodedata
 from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
 
 from pydantic import JsonValue
 
 from parley.bus.contracts.deliberation.regimes import STABLE, Conclusion
+from parley.coordinator.core.novelty import words
 from parley.coordinator.protocols.deliberation.similarity import jaccard
-
-_WORD = re.compile(r"[^\W_]+")
-_KEYWORD_LENGTH = 2
-
-
-def words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(unicodedata.normalize("NFKC", text).lower()))
-
-
-def keywords(text: str) -> frozenset[str]:
-    return frozenset(word for word in words(text) if len(word) >= _KEYWORD_LENGTH)
-
-
-def coverage_change(now: AbstractSet[str], before: AbstractSet[str]) -> float:
-    """Share of the iteration's keywords that no earlier iteration used."""
-    return len(now - before) / max(1, len(now))
 
 
 def conclusion_change(before: Conclusion, now: Conclusion) -> float:

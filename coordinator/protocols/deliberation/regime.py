@@ -13,9 +13,12 @@ from typing import NamedTuple, assert_never
 
 from parley.bus.contracts.declaration import (
     DeclarationDetails,
+    Mode,
+    Sensitivity,
     TerminationDeclaration,
     TerminationRationale,
     TerminationStatus,
+    TerminationType,
 )
 from parley.bus.contracts.deliberation.regimes import (
     AxesRecord,
@@ -122,16 +125,17 @@ def _declare(
         checks = (*checks, cap)
     regime = params.theta.regime
     tracks_axes = params.theta.tracks_axes
-    remaining = max(0, outcome.d_min - outcome.d_current) if tracks_axes else None
+    remaining = max(0, outcome.d_min - outcome.d_current) if tracks_axes else 0
     if seen.axes_remaining_estimate is not None:
         remaining = seen.axes_remaining_estimate
     return TerminationDeclaration(
         termination_status=TerminationStatus.TERMINATE if stops else TerminationStatus.CONTINUE,
-        termination_type=params.theta.termination_type,
+        termination_type=(TerminationType.OPERATIONAL if capped else params.theta.termination_type),
         termination_rationale=TerminationRationale(
-            orthogonality_score=seen.orthogonality if tracks_axes else None,
-            semantic_expansion_delta=seen.delta_sem,
-            decision_sensitivity=decision.sensitivity,
+            orthogonality_score=_orthogonality(seen),
+            semantic_expansion_delta=_expansion(seen),
+            # What was not asked is not known to be low.
+            decision_sensitivity=decision.sensitivity or Sensitivity.HIGH,
             axes_explored=outcome.axes if tracks_axes else (),
             axes_remaining_estimate=remaining,
         ),
@@ -144,7 +148,9 @@ def _declare(
             basis=basis,
             regime=regime,
             theta=params.theta,
+            mode=_mode(params.theta, decision),
             iteration=seen.iteration,
+            delta_sem=seen.delta_sem,
             delta_coverage=seen.delta_coverage,
             confidence=seen.confidence,
             d_current=outcome.d_current if tracks_axes else None,
@@ -157,6 +163,29 @@ def _declare(
             unmet=decision.unmet,
         ),
     )
+
+
+def _orthogonality(seen: Observation) -> float:
+    """Of the axes; where nobody named any, of the words."""
+    return _expansion(seen) if seen.orthogonality is None else seen.orthogonality
+
+
+def _expansion(seen: Observation) -> float:
+    """The growth of coverage; where nobody said a word that can be read, of the axes."""
+    if seen.delta_coverage is not None:
+        return seen.delta_coverage
+    return len(seen.new_axes) / max(1, len(seen.axes))
+
+
+def _mode(theta: Theta, decision: Decision) -> Mode:
+    """L2 opens up until it has candidates enough, then closes in."""
+    if theta is Theta.L0:
+        return "validate"
+    if theta is Theta.L1:
+        return "converge"
+    if theta is Theta.L2 and "min_candidates" not in decision.unmet:
+        return "converge"
+    return "diverge"
 
 
 def _record(seen: Observation, outcome: _Outcome, params: RegimeParams) -> tuple[AxesRecord, ...]:

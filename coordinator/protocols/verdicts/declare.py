@@ -1,12 +1,14 @@
 """What the coordinator says after every round of a debate of verdicts, going on or stopping."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from parley.bus.contracts.declaration import (
     Check,
     DeclarationDetails,
+    Sensitivity,
     TerminationDeclaration,
     TerminationRationale,
     TerminationStatus,
@@ -14,6 +16,7 @@ from parley.bus.contracts.declaration import (
 )
 from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.coordinator.core.checks import in_words, shown
+from parley.coordinator.core.novelty import NOTHING_NEW, Novelty
 from parley.coordinator.protocols.verdicts.termination import Evaluation
 
 REGIME = "verdicts"
@@ -21,10 +24,17 @@ AGREED = frozenset({TerminationReason.CONSENSUS_REACHED, TerminationReason.UNANI
 CAPPED = frozenset({TerminationReason.MAX_ROUNDS_REACHED, TerminationReason.NO_PROGRESS})
 
 
+class Heard(NamedTuple):
+    """What the round's words add, the evidence domains heard so far, and how many are missing."""
+
+    axes: tuple[str, ...]
+    missing: int = 0
+    novelty: Novelty = NOTHING_NEW
+
+
 def declare(
-    evaluation: Evaluation, *, basis: tuple[int, ...], axes: tuple[str, ...]
+    evaluation: Evaluation, heard: Heard, sensitivity: Sensitivity, *, basis: tuple[int, ...] = ()
 ) -> TerminationDeclaration:
-    """`axes` names the evidence domains heard so far."""
     reason = evaluation.reason
     consensual = reason is None or reason in AGREED
     return TerminationDeclaration(
@@ -36,9 +46,7 @@ def declare(
             if consensual
             else TerminationType.DECISION_SUFFICIENCY
         ),
-        termination_rationale=TerminationRationale(
-            semantic_expansion_delta=evaluation.changed_share, axes_explored=axes
-        ),
+        termination_rationale=_rationale(heard, sensitivity),
         justification=_justification(evaluation),
         details=DeclarationDetails(
             rule=evaluation.rule,
@@ -48,6 +56,7 @@ def declare(
             basis=basis,
             regime=REGIME,
             iteration=evaluation.round,
+            delta_sem=evaluation.changed_share,
             forced_by_cap=reason in CAPPED,
             unmet=() if reason in AGREED else ("consensus",),
         ),
@@ -56,10 +65,10 @@ def declare(
 
 def declare_operational(  # noqa: PLR0913  one argument for each thing it states
     reason: TerminationReason,
+    heard: Heard,
     *,
     iteration: int,
     basis: tuple[int, ...],
-    axes: tuple[str, ...],
     disagreement: float,
     thresholds: Mapping[str, JsonValue] = {},
     values: Mapping[str, JsonValue] = {},
@@ -68,8 +77,9 @@ def declare_operational(  # noqa: PLR0913  one argument for each thing it states
     """For an end that no rule of the debate brought about: budget, cancellation, lost quorum."""
     return TerminationDeclaration(
         termination_status=TerminationStatus.TERMINATE,
-        termination_type=TerminationType.DECISION_SUFFICIENCY,
-        termination_rationale=TerminationRationale(axes_explored=axes),
+        termination_type=TerminationType.OPERATIONAL,
+        # Who stops a debate from outside does not say what would have come of it.
+        termination_rationale=_rationale(heard, Sensitivity.HIGH),
         justification=(
             f"Stopped from outside by {reason.value} after {_moment(iteration)}; "
             f"disagreement then was {shown(disagreement)}."
@@ -85,6 +95,16 @@ def declare_operational(  # noqa: PLR0913  one argument for each thing it states
             forced_by_cap=True,
             unmet=("consensus",),
         ),
+    )
+
+
+def _rationale(heard: Heard, sensitivity: Sensitivity) -> TerminationRationale:
+    return TerminationRationale(
+        orthogonality_score=heard.novelty.orthogonality,
+        semantic_expansion_delta=heard.novelty.expansion,
+        decision_sensitivity=sensitivity,
+        axes_explored=heard.axes,
+        axes_remaining_estimate=heard.missing,
     )
 
 

@@ -42,10 +42,15 @@ class Figures(NamedTuple):
         return min([confidence for _, _, confidence in self.history[-1]], default=0.0)
 
 
-def figures_of(history: History, spent: Spent | None = None) -> Figures:
-    """An agent that speaks for the first time in a round has not changed a verdict."""
+def figures_of(
+    history: History, spent: Spent | None = None, earlier: Sequence[float] | None = None
+) -> Figures:
+    """`earlier` are the shares before the last round, where they are known."""
     positions = history[-1]
-    shares = [_changed_share(before, after) for before, after in pairwise(history)]
+    if earlier is None or len(history) == 1:
+        shares = shares_of(history)
+    else:
+        shares = [*earlier, _changed_share(history[-2], positions)]
     groups = by_verdict(positions)
     majority = max(groups, key=lambda verdict: len(groups[verdict]), default=None)
     return Figures(
@@ -60,6 +65,11 @@ def figures_of(history: History, spent: Spent | None = None) -> Figures:
         changed_in_debate=any(shares),
         spent=spent,
     )
+
+
+def shares_of(history: History) -> list[float]:
+    """An agent that speaks for the first time in a round has not changed a verdict."""
+    return [_changed_share(before, after) for before, after in pairwise(history)]
 
 
 def _changed_share(before: Sequence[Position], after: Sequence[Position]) -> float:

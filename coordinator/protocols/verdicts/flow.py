@@ -12,11 +12,11 @@ declaration rides in the fact it leads to: the next round's ask, or `terminated`
 from parley.bus.contracts.declaration import Check, TerminationDeclaration
 from parley.bus.contracts.facts import Closed, ControlFact, Decided, Status, Terminated
 from parley.bus.contracts.verdicts.content import OpeningRequest, RoundRequest, TerminationReason
-from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.contracts.verdicts.visibility import shuffled
 from parley.coordinator.core.budget import limits_of, refused, spent_all, spent_in
 from parley.coordinator.core.checks import check
 from parley.coordinator.core.flow import STATUS_OF, ask
+from parley.coordinator.core.novelty import novelty_of
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.core.tolerance import at_least
 from parley.coordinator.protocols.verdicts.afterwards import decide_afterwards
@@ -29,8 +29,9 @@ from parley.coordinator.protocols.verdicts.board import (
 )
 from parley.coordinator.protocols.verdicts.brief import brief_of
 from parley.coordinator.protocols.verdicts.challenges import challenges
-from parley.coordinator.protocols.verdicts.declare import declare, declare_operational
+from parley.coordinator.protocols.verdicts.declare import Heard, declare, declare_operational
 from parley.coordinator.protocols.verdicts.disagreement import disagreement
+from parley.coordinator.protocols.verdicts.sensitivity import sensitivity_of
 from parley.coordinator.protocols.verdicts.termination import evaluate, stops_of
 
 
@@ -73,7 +74,10 @@ def _next_round_or_end(state: DebateState) -> ControlFact:
     if out_of_budget or (evaluation.reason is None and spent_all(state)):
         return _out_of_budget(state, board)
     declaration = declare(
-        evaluation, basis=board.basis(evaluation.unchanged_streak), axes=_axes(panel, board)
+        evaluation,
+        _heard(state, board),
+        sensitivity_of(panel, board.history, spent),
+        basis=board.basis(evaluation.unchanged_streak),
     )
     if evaluation.reason is not None:
         return _stopped(state, evaluation.reason, declaration)
@@ -87,9 +91,9 @@ def _out_of_budget(state: DebateState, board: Board) -> Terminated:
     limits, spent = limits_of(panel), spent_in(state)._asdict()
     declaration = declare_operational(
         reason,
+        _heard(state, board),
         iteration=max(0, board.round),
         basis=board.basis(len(board.heard)),
-        axes=_axes(panel, board),
         disagreement=disagreement([position.verdict for position in board.positions]),
         thresholds=limits,
         values=spent,
@@ -143,9 +147,9 @@ def _operational(
 ) -> TerminationDeclaration:
     return declare_operational(
         reason,
+        _heard(state, board),
         iteration=max(0, board.round),
         basis=basis,
-        axes=_axes(panel_of(state), board),
         disagreement=disagreement([position.verdict for position in board.positions]),
         checks=checks,
     )
@@ -159,9 +163,14 @@ def _closed(state: DebateState, reason: TerminationReason) -> Closed:
     return Closed(decided_at=state.facts, status=status, reason=reason.value)
 
 
-def _axes(panel: VerdictPanel, board: Board) -> tuple[str, ...]:
+def _heard(state: DebateState, board: Board) -> Heard:
+    personas = panel_of(state).personas
     present = {position.agent for position in board.positions}
-    return tuple([one.speciality or one.name for one in panel.personas if one.name in present])
+    return Heard(
+        axes=tuple([one.speciality or one.name for one in personas if one.name in present]),
+        missing=len(personas) - len(present),
+        novelty=novelty_of(state.steps),
+    )
 
 
 def reason_of(terminated: Terminated) -> TerminationReason:

@@ -1,15 +1,19 @@
 """Debates of verdicts as a protocol."""
 
+from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.contracts.facts import Decided, TurnTaken
 from parley.bus.contracts.panel import PanelBase
 from parley.bus.contracts.verdicts.content import ManagerDecision
 from parley.bus.contracts.verdicts.own_rules import OWN_DECIDE_RULES, OWN_STOP_RULES
 from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.contracts.verdicts.rules import AllOf, Judge, OwnDecide, OwnStop
+from parley.coordinator.core.nodes import declare_judge, declare_stage
 from parley.coordinator.core.protocol import Answer, Course, Extent, Protocol
-from parley.coordinator.core.state import DebateState
+from parley.coordinator.core.state import DebateState, Step
 from parley.coordinator.protocols.verdicts.board import (
+    AFTERWARDS,
     EPILOGUE,
+    RULING,
     board_of,
     foreign_verdict,
     panel_of,
@@ -51,6 +55,13 @@ def refusal(panel: PanelBase, turn: TurnTaken) -> str | None:
     return f"the verdict {foreign!r} is none of the panel's: {', '.join(panel.verdicts)}"
 
 
+def declare_step(state: DebateState, step: Step) -> TerminationDeclaration | None:
+    """The debate itself declares after the opening and every round."""
+    if step.name not in AFTERWARDS:
+        return None
+    return declare_judge(state, step) if step.name == RULING else declare_stage(state, step)
+
+
 def lacks(panel: PanelBase) -> tuple[str, ...]:
     """Rules of somebody's own that are not installed here, or not as they were recorded."""
     assert isinstance(panel, VerdictPanel)
@@ -74,12 +85,13 @@ def lacks(panel: PanelBase) -> tuple[str, ...]:
 
 PROTOCOL = Protocol(
     name="verdicts",
-    rules=2,
+    rules=3,
     advance=advance,
     cancel=cancel,
     result=result_of,
     course=course_of,
     extent=extent_of,
+    declare=declare_step,
     refusal=refusal,
     lacks=lacks,
     epilogue=EPILOGUE,

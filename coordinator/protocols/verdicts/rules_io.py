@@ -33,10 +33,11 @@ from parley.coordinator.protocols.verdicts.cobra import (
     cobra,
 )
 from parley.coordinator.protocols.verdicts.decide import Case, spread_of
-from parley.coordinator.protocols.verdicts.declare import declare
+from parley.coordinator.protocols.verdicts.declare import Heard, declare
 from parley.coordinator.protocols.verdicts.disagreement import disagreements
 from parley.coordinator.protocols.verdicts.manager import decide_verdict
 from parley.coordinator.protocols.verdicts.position import Position
+from parley.coordinator.protocols.verdicts.sensitivity import sensitivity_of
 from parley.coordinator.protocols.verdicts.termination import compile_stops, evaluate
 from parley.coordinator.protocols.verdicts.trust import resolve_trust
 
@@ -201,7 +202,9 @@ def answer_terminate_verdicts(given: TerminateVerdictsIn, ground: Ground) -> Ter
         disagreement_history=disagreements(history),
         unchanged_streak=evaluation.unchanged_streak,
         declaration=declare(
-            evaluation, basis=(), axes=tuple(position.agent for position in history[-1])
+            evaluation,
+            Heard(tuple(position.agent for position in history[-1])),
+            sensitivity_of(ground.panel.model_copy(update={"params": params}), history),
         ),
     )
 

@@ -152,6 +152,14 @@ def evaluate(history: History, stops: Stops, spent: Spent | None = None) -> Eval
     )
 
 
+def ending_of(figures: Figures, stops: Stops) -> "_Compiled | None":
+    """The first rule that holds."""
+    for one in stops.rules if figures.round else stops.at_opening:
+        if one.ask(figures)[0]:
+            return one
+    return None
+
+
 def _compiled(rule: StopRule, rounds: int) -> _Compiled:
     first = rule.rules[0] if isinstance(rule, AllOf) else rule
     reason = REASONS[first.rule]

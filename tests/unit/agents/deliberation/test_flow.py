@@ -121,7 +121,7 @@ def test_a_missing_facilitator_is_asked_once_more_then_nothing_is_known():
     facts, state = play(CHOSEN, without("axes-1", "axes-1-again"))
     assert asked(facts)[:4] == ["think-1", "axes-1", "axes-1-again", "think-2"]
     first = result_of(REF, state).declarations[0]
-    assert first.termination_rationale.orthogonality_score is None
+    assert first.details.values["orthogonality"] is None
     assert first.details.unmet == ("dimension", "orthogonality")
 
 

@@ -63,9 +63,11 @@ def test_the_library_is_deliberated_to_an_explained_result():
         ("image of the town", 8, ("analyst",)),
     ]
     assert list(result.orthogonality_history) == [1, 1, 1, 1, 1, 0, 0, 1, 0, 0]
-    sensitivities = [one.termination_rationale.decision_sensitivity for one in result.declarations]
-    assert [place for place, one in enumerate(sensitivities, 1) if one] == [7, 10]
-    assert (sensitivities[6], sensitivities[9]) == (Sensitivity.MEDIUM, Sensitivity.LOW)
+    compared = [[one.name for one in each.details.checks] for each in result.declarations]
+    asked = [place for place, names in enumerate(compared, 1) if "decision_sensitivity" in names]
+    assert asked == [7, 10]
+    found = [one.termination_rationale.decision_sensitivity for one in result.declarations]
+    assert (found[6], found[9]) == (Sensitivity.MEDIUM, Sensitivity.LOW)
     for words in ("scores 0.55 by 8 criteria", "yearly cost +0.07", "Not weighed: energy use"):
         assert words in result.rationale
     assert "no model was asked" in result.rationale

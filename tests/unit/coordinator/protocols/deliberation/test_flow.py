@@ -72,7 +72,7 @@ def test_an_answer_nobody_needed_is_not_used() -> None:
     )
     declared = run(unasked).declarations[0]
     assert not declared.terminates
-    assert declared.termination_rationale.decision_sensitivity is None
+    assert declared.termination_rationale.decision_sensitivity is Sensitivity.HIGH
     assert declared.details.d_min_lowered is None
 
 
@@ -211,8 +211,8 @@ def test_converging_regimes_know_no_axes() -> None:
     declared = ended.declarations[0]
     assert ended.records == ()
     assert declared.termination_rationale.axes_explored == ()
-    assert declared.termination_rationale.orthogonality_score is None
-    assert declared.termination_rationale.axes_remaining_estimate is None
+    assert declared.termination_rationale.orthogonality_score == 0.5
+    assert declared.termination_rationale.axes_remaining_estimate == 0
     assert (declared.details.d_current, declared.details.d_min) == (None, None)
 
 

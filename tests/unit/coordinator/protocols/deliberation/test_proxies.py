@@ -2,11 +2,8 @@ import pytest
 from pydantic import JsonValue
 
 from parley.bus.contracts.deliberation.regimes import Iteration, RegimeOverrides, Theta
-from parley.coordinator.protocols.deliberation.proxies import (
-    conclusion_change,
-    coverage_change,
-    keywords,
-)
+from parley.coordinator.core.novelty import coverage_change, keywords
+from parley.coordinator.protocols.deliberation.proxies import conclusion_change
 from parley.coordinator.protocols.deliberation.run import run_regime
 
 
@@ -50,10 +47,7 @@ def test_conclusions_change_by_structure(
 
 def deltas(*iterations: dict[str, JsonValue]) -> list[tuple[float | None, float | None]]:
     run = run_regime(Theta.L3, RegimeOverrides(), map(Iteration.model_validate, iterations))
-    return [
-        (each.details.delta_coverage, each.termination_rationale.semantic_expansion_delta)
-        for each in run.declarations
-    ]
+    return [(each.details.delta_coverage, each.details.delta_sem) for each in run.declarations]
 
 
 def test_the_run_measures_against_everything_said_before() -> None:

@@ -39,7 +39,8 @@ def test_stops_where_stated(vector: Vector) -> None:
 @every_vector
 def test_the_last_declaration_says_why(vector: Vector) -> None:
     last = filtered(vector)["declarations"][-1]
-    assert last["termination_type"] == TERMINATION_TYPES[vector.theta]
+    earned = "operational" if last["details"]["forced_by_cap"] else TERMINATION_TYPES[vector.theta]
+    assert last["termination_type"] == earned
     rationale, details = last["termination_rationale"], last["details"]
     assert {key: rationale[key] for key in vector.rationale} == vector.rationale
     assert {key: details[key] for key in vector.details} == vector.details
@@ -72,7 +73,7 @@ def test_an_overridden_saturation_has_to_be_shown_anew(name: str) -> None:
     assert declared[1]["details"]["values"]["saturation_streak"] == 2
     assert declared[1]["details"]["unmet"] == ["sensitivity"]
     asked = [each["termination_rationale"]["decision_sensitivity"] for each in declared]
-    assert asked == [None, vector.iterations[0]["sensitivity"], None, "low"]
+    assert asked == ["high", vector.iterations[0]["sensitivity"], "high", "low"]
 
 
 def test_instability_keeps_the_streak() -> None:

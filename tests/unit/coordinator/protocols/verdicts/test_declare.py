@@ -1,12 +1,15 @@
 import pytest
 
 from parley.bus.contracts.declaration import (
+    Sensitivity,
     TerminationDeclaration,
+    TerminationRationale,
     TerminationStatus,
     TerminationType,
 )
 from parley.bus.contracts.verdicts.content import TerminationReason
-from parley.coordinator.protocols.verdicts.declare import declare, declare_operational
+from parley.coordinator.core.novelty import Novelty
+from parley.coordinator.protocols.verdicts.declare import Heard, declare, declare_operational
 from parley.coordinator.protocols.verdicts.termination import evaluate, stops_of
 from tests.vectors_a import VECTORS, Vector
 
@@ -50,7 +53,7 @@ def redo(declaration: TerminationDeclaration) -> str:
 def test_every_declaration_of_a_debate_can_be_redone_from_its_numbers(vector: Vector) -> None:
     for played in range(vector.rounds + 1):
         evaluation = evaluate(vector.history[: played + 1], stops_of(vector.panel))
-        declaration = declare(evaluation, basis=(1, 2), axes=("pixels",))
+        declaration = declare(evaluation, Heard(("pixels",)), Sensitivity.LOW, basis=(1, 2))
         assert declaration.details.rule == redo(declaration)
         assert declaration.details.rule in declaration.justification
         assert declaration.details.iteration == played
@@ -62,7 +65,10 @@ def test_every_declaration_of_a_debate_can_be_redone_from_its_numbers(vector: Ve
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.id)
 def test_the_last_declaration_terminates(vector: Vector) -> None:
     declaration = declare(
-        evaluate(vector.history, stops_of(vector.panel)), basis=(4, 7), axes=("grid",)
+        evaluate(vector.history, stops_of(vector.panel)),
+        Heard(("grid",)),
+        Sensitivity.LOW,
+        basis=(4, 7),
     )
     assert declaration.terminates
     assert declaration.termination_type is TYPES[vector.reason]
@@ -79,15 +85,23 @@ def test_the_last_declaration_terminates(vector: Vector) -> None:
 def test_going_on_is_declared_too() -> None:
     scenario = VECTORS[3]
     declaration = declare(
-        evaluate(scenario.history[:2], stops_of(scenario.panel)), basis=(), axes=()
+        evaluate(scenario.history[:2], stops_of(scenario.panel)),
+        Heard((), 1, Novelty(0.5, 0.4)),
+        Sensitivity.MEDIUM,
     )
     assert declaration.termination_status is TerminationStatus.CONTINUE
     assert declaration.termination_type is TerminationType.ANSWER_CONVERGENCE
     assert declaration.details.unmet == ("consensus",)
     assert declaration.details.rule == "continue"
     assert (declaration.details.regime, declaration.details.theta) == ("verdicts", None)
-    assert declaration.termination_rationale.semantic_expansion_delta == 0.25
-    assert declaration.termination_rationale.decision_sensitivity is None
+    assert declaration.details.delta_sem == 0.25
+    assert declaration.termination_rationale == TerminationRationale(
+        orthogonality_score=0.5,
+        semantic_expansion_delta=0.4,
+        decision_sensitivity=Sensitivity.MEDIUM,
+        axes_explored=(),
+        axes_remaining_estimate=1,
+    )
     assert declaration.justification == (
         "Decision after round 1: continue. No rule ends the debate: "
         "disagreement 0.667 is not below 0.3, majority share 0.5 is not above 0.5, "
@@ -100,7 +114,9 @@ def test_going_on_is_declared_too() -> None:
 
 def test_a_deadlock_names_the_groups() -> None:
     scenario = VECTORS[2]
-    declaration = declare(evaluate(scenario.history, stops_of(scenario.panel)), basis=(), axes=())
+    declaration = declare(
+        evaluate(scenario.history, stops_of(scenario.panel)), Heard(()), Sensitivity.LOW
+    )
     assert declaration.justification == (
         "Stopped by high_confidence_deadlock after round 1: "
         "mean confidence of ai generated 0.92 is above 0.85, "
@@ -118,10 +134,10 @@ def test_a_deadlock_names_the_groups() -> None:
 )
 def test_an_end_from_outside(reason: TerminationReason) -> None:
     declaration = declare_operational(
-        reason, iteration=2, basis=(9,), axes=("grid",), disagreement=2 / 3
+        reason, Heard(("grid",)), iteration=2, basis=(9,), disagreement=2 / 3
     )
     assert declaration.terminates
-    assert declaration.termination_type is TerminationType.DECISION_SUFFICIENCY
+    assert declaration.termination_type is TerminationType.OPERATIONAL
     assert declaration.details.forced_by_cap
     assert declaration.details.unmet == ("consensus",)
     assert declaration.details.rule == reason.value

@@ -2,13 +2,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parley.agents.forensic.labels import Verdict
+from parley.bus.contracts.declaration import Sensitivity
 from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.bus.contracts.verdicts.panel import VerdictParams, briefs_list
 from parley.bus.contracts.verdicts.rules import REASONS
 from parley.coordinator.protocols.verdicts.challenges import challenges
 from parley.coordinator.protocols.verdicts.cobra import CobraAlgorithm, CobraResponse, cobra
 from parley.coordinator.protocols.verdicts.decide import Case
-from parley.coordinator.protocols.verdicts.declare import declare
+from parley.coordinator.protocols.verdicts.declare import Heard, declare
 from parley.coordinator.protocols.verdicts.disagreement import disagreement, disagreements
 from parley.coordinator.protocols.verdicts.manager import decide_verdict, majority_vote
 from parley.coordinator.protocols.verdicts.position import Position
@@ -68,7 +69,7 @@ def test_evaluation_always_ends_at_the_cap_with_exactly_one_reason(
 @given(histories, params)
 def test_every_evaluation_can_be_declared(history: list[Room], params: VerdictParams) -> None:
     evaluation = evaluate(history, stops(params))
-    declaration = declare(evaluation, basis=(), axes=())
+    declaration = declare(evaluation, Heard(()), Sensitivity.LOW)
     assert declaration.terminates is evaluation.terminate
     assert evaluation.rule in declaration.justification
 

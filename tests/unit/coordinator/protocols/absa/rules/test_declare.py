@@ -139,7 +139,7 @@ def test_consensus() -> None:
     assert declared.details.basis == (3, 4)
     assert declared.details.unmet == ()
     assert not declared.details.forced_by_cap
-    assert declared.termination_rationale.semantic_expansion_delta == 1.0
+    assert declared.details.delta_sem == 1.0
     assert declared.termination_rationale.axes_explored == ("epm", "tan", "cj")
     assert "consensus_reached" in declared.justification
 
@@ -232,9 +232,11 @@ def test_early_stop_can_be_switched() -> None:
 
 
 def test_a_stop_from_outside() -> None:
-    declared = declare_stopped(TerminationReason.CANCELLED, round_number=1, basis=(0,))
+    declared = declare_stopped(
+        TerminationReason.CANCELLED, AbsaParams(), (), round_number=1, basis=(0,)
+    )
     assert declared.terminates
-    assert declared.termination_type is TerminationType.DECISION_SUFFICIENCY
+    assert declared.termination_type is TerminationType.OPERATIONAL
     assert declared.details.forced_by_cap
     assert declared.details.unmet == ("consensus",)
     assert "cancelled" in declared.justification
