@@ -46,6 +46,7 @@ class Commands(LazyGroup):
             "watch": Lazy(f"{_AT}.watch", "Follow debates as they happen."),
             "sit": Lazy(f"{_AT}.sit", "Take a person's seat: see what waits for you, and answer."),
             "cancel": Lazy(f"{_AT}.cancel", "Cancel a debate."),
+            "rerun": Lazy(f"{_AT}.rerun", "Debate the same question again, on the same panel."),
         },
         "Check it": {
             "replay": Lazy(f"{_AT}.replay", "Fold a debate's log again, fact by fact."),

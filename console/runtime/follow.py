@@ -19,6 +19,10 @@ from parley.console.transcript.text import is_token
 from parley.coordinator.core.reducer import fold, take
 from parley.coordinator.core.state import DebateState
 
+# Of an id that is not given whole; a new id ends in four digits of chance.
+SHORTEST_ID = 4
+ALIKE_SHOWN = 5
+
 
 class Audience:
     """The states of the debates seen so far."""
@@ -114,14 +118,32 @@ async def follow_to_the_end(
 
 
 async def find(journal: Journal, name: str) -> DebateRef:
-    """The debate by its id, or by `panel/id` where an id stands in several panels."""
+    """
+    The debate by its id, by `panel/id` where an id stands in several panels, or by the beginning
+    or the end of its id where no other debate's is like it.
+    """
     refs = sorted(await journal.find(*named(name)))
+    if not refs and len(named(name).id) >= SHORTEST_ID:
+        refs = await _alike(journal, named(name))
+        if len(refs) > 1:
+            some = ", ".join(map(str, refs[:ALIKE_SHOWN])) + (
+                ", …" if len(refs) > ALIKE_SHOWN else ""
+            )
+            raise BadInput(f"{name!r} may be any of {len(refs)} debates: {some}")
     if not refs:
         await _refuse_foreign(journal, named(name))
         raise NotFound(f"no debate {name!r} on this server (parley list shows them)")
     if len(refs) > 1:
         raise BadInput(f"{name!r} stands in several panels: {', '.join(map(str, refs))}")
     return refs[0]
+
+
+async def _alike(journal: Journal, wanted: DebateRef) -> list[DebateRef]:
+    return sorted(
+        ref
+        for ref in await journal.find(wanted.panel)
+        if ref.id.startswith(wanted.id) or ref.id.endswith(wanted.id)
+    )
 
 
 async def _refuse_foreign(journal: Journal, ref: DebateRef) -> None:
