@@ -107,7 +107,7 @@ def _entries(
     for fact in facts:
         subject = journal.subjects.of(ref, fact)
         again = f".{seen[subject]}" if seen[subject] else ""
-        is_waited_for = open_step is not None and open_step.ask is fact
+        is_waited_for = open_step is not None and any(one is fact for one in open_step.asked)
         mark = (IMPORTED,) if isinstance(fact, Asked) and not is_waited_for else ()
         yield Entry(
             subject=subject,
