@@ -64,7 +64,7 @@ async def web_server(journal: Journal, settings: Settings, port: int) -> AsyncIt
     tokens = tokens_of(settings.web)
     listener = listen_at(host, port)
     hub = Hub(journal)
-    app = make_app(hub, tokens, settings.panels)
+    app = make_app(hub, tokens, settings)
     house = House(places(), settings.web.connections_per_address, settings.web.proxies)
     config = uvicorn.Config(
         app,
