@@ -1,5 +1,6 @@
 """The command `parley`. What each command does stands in its own module, imported when called."""
 
+import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -66,3 +67,7 @@ def call(arguments: Sequence[str]) -> int:
     return _ending.run(
         lambda: command.main(args=arguments, prog_name="parley", standalone_mode=False)
     )
+
+
+def main() -> None:
+    sys.exit(call(sys.argv[1:]))

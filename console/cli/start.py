@@ -9,6 +9,6 @@ def main() -> None:
 
         print(overview())
         return
-    from parley.console.cli.main import call  # noqa: PLC0415
+    from parley.console.cli.main import main as run  # noqa: PLC0415
 
-    sys.exit(call(sys.argv[1:]))
+    run()
