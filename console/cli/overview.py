@@ -40,6 +40,9 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
         ),
         "coordinator": Lazy(f"{_AT}.coordinator", "Run a coordinator."),
         "agent": Lazy(f"{_AT}.agent", "Run agents: one process for one or more personas."),
+        "notify": Lazy(
+            f"{_AT}.notify", "Tell of people who are awaited, and of debates that closed."
+        ),
         "serve": Lazy(f"{_AT}.serve", "Serve the web page and the HTTP interface."),
     },
     "Use it": {
@@ -64,6 +67,7 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
     "Operate it": {
         "infra": Lazy(f"{_AT}.infra", "Make what Parley needs on a NATS server."),
         "doctor": Lazy(f"{_AT}.doctor", "Look for whatever is wrong with a running system."),
+        "archive": Lazy(f"{_AT}.archive", "Closed debates that left the log: status, run, verify."),
         "dlq": Lazy(f"{_AT}.dlq", "Dead letters: list, show, redrive, drop."),
     },
     "Set it up": {

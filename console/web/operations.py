@@ -2,6 +2,7 @@
 
 from parley.agents.deliberation.question import Question
 from parley.configs.settings import Settings
+from parley.console.listing.rows import Row
 from parley.console.transcript.asked import AskShown
 from parley.console.web.access import Tokens
 from parley.console.web.actions_api import (
@@ -13,7 +14,6 @@ from parley.console.web.actions_api import (
     SignIn,
 )
 from parley.console.web.debate_channel import PartialEvent
-from parley.console.web.debate_index import Row
 from parley.console.web.events_api import Following
 from parley.console.web.files import Files, MapList
 from parley.console.web.hub import Hub

@@ -17,6 +17,7 @@ GROUPS = {
     "new": ("panel",),
     "prompts": ("show",),
     "infra": ("plan", "apply", "accounts"),
+    "archive": ("status", "run", "verify"),
     "dlq": ("list", "show", "redrive", "drop"),
 }
 
