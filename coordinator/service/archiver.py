@@ -24,6 +24,7 @@ from parley.bus.metrics import Metric, Metrics
 from parley.bus.port import Record
 from parley.bus.subjects import PURSE, DebateRef, debate_purse
 from parley.coordinator.core.summary import blobs_in, summary_of
+from parley.coordinator.service.notifications import told_through
 from parley.coordinator.service.quarantine import Quarantine
 
 ARCHIVED = "its debate is closed and archived"
@@ -101,8 +102,11 @@ class Archiver:
             if record.sequence > through:
                 self._quarantine.put(record, ARCHIVED, take_out=True)
 
-    async def archive(self, ref: DebateRef) -> bool:
-        """One debate, now; False if it is not closed, or not for us to archive. Raises BusError."""
+    async def archive(self, ref: DebateRef, told: float | None = None) -> bool:
+        """
+        One debate, now; False if it is not closed, or not for us to archive. Raises BusError, also
+        while a notification of it may be undelivered: `told` is how far they have been taken.
+        """
         bus, subjects = self._journal.bus, self._journal.subjects
         records = await bus.read(subjects.debate(ref))
         logged, undecodable = self._decoded(records)
@@ -111,6 +115,10 @@ class Archiver:
         summary = summary_of(logged, bus.stream_of(subjects.debate(ref)))
         if summary is None:
             return False
+        if told is None:
+            told = await told_through(bus)
+        if records[-1].sequence > told:
+            raise Unavailable(f"{ref} has a notification that is not delivered yet")
         facts = [one.fact for one in logged]
         budgets = await self._budgets(ref, logged)
         stored = await self._journal.archive.put(
@@ -160,13 +168,13 @@ class Archiver:
             batch = self._take(most)
             if not batch:
                 continue
-            held = await self.under_redrive()
+            held, told = await self.under_redrive(), await self._told_through()
             async with anyio.create_task_group() as tasks:
                 for ref in batch:
-                    if held is None or ref in held:
+                    if held is None or told is None or ref in held:
                         self._later(ref, RETRY_S)
                     else:
-                        tasks.start_soon(self._archive, ref)
+                        tasks.start_soon(self._archive, ref, told)
 
     def _take(self, most: int) -> list[DebateRef]:
         """What is due by now, as far as it is ours."""
@@ -179,10 +187,18 @@ class Archiver:
                 self._known.discard(ref)
         return taken
 
-    async def _archive(self, ref: DebateRef) -> None:
+    async def _told_through(self) -> float | None:
+        """None while the server does not say."""
+        try:
+            return await told_through(self._journal.bus)
+        except BusError as error:
+            log.info("archived_later", reason=str(error))
+            return None
+
+    async def _archive(self, ref: DebateRef, told: float) -> None:
         try:
             async with self._at_once:
-                await self.archive(ref)
+                await self.archive(ref, told)
         except Unavailable as error:
             log.info("archived_later", debate=str(ref), reason=str(error))
             self._later(ref, RETRY_S)
