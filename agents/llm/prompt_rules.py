@@ -29,7 +29,7 @@ _FORM = re.compile(r"^\{.*\}$", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{[A-Za-z][A-Za-z0-9_]*\}")
 _HANGUL = re.compile(r"[가-힣]")
 # Names of fields and labels may follow each other with commas; four words in a row are a sentence.
-_ENGLISH = re.compile(r"[A-Za-z][a-z']+(?: [A-Za-z][a-z']+){3,}")
+_ENGLISH = re.compile(r"\b[A-Za-z][a-z']*(?: [A-Za-z][a-z']*){3,}")
 # What the panel says about itself, and what is chosen rather than said.
 _OURS = frozenset(
     {"brief", "persona", "personas", "kind", "protocol", "language_code", "agent", "speaker"}

@@ -63,7 +63,8 @@ def _item(item: dict[str, JsonValue], text: str) -> dict[str, JsonValue]:
             shown |= _reads(key, value, item, text)
         elif key not in _UNSEEN and not _repeats(key, value, item):
             slim = _slim(value, text)
-            if slim is not False and slim not in ("", [], {}):
+            # An item that quotes the whole text quotes nothing.
+            if slim is not False and slim not in ("", [], {}, text):
                 shown[key] = slim
     return shown
 
