@@ -90,6 +90,7 @@ def test_the_table_in_three_forms() -> None:
     assert latex.count(r"\\") == 3
 
 
+@pytest.mark.timeout(400)
 def test_a_batch_with_seeds_over_a_real_server(tmp_path: Path) -> None:
     text = "피부톤은 맑아졌는데 가격은 비싸요"
     (tmp_path / "data.jsonl").write_text(json.dumps({"id": "a", "text": text}) + "\n")
@@ -114,5 +115,3 @@ def test_a_batch_with_seeds_over_a_real_server(tmp_path: Path) -> None:
     assert row["f1"] == {"mean": 0.5, "std": 0.0}
     again = parley("report", "out", "--gold", "gold.jsonl", "--table", "tex", cwd=tmp_path)
     assert again.out.strip() == (tmp_path / "out" / "table.tex").read_text().strip()
-    refused = parley("report", "out", "--table", "doc", cwd=tmp_path)
-    assert refused.code == 2
