@@ -396,6 +396,8 @@ class Extent(NamedTuple):
     size_bytes: int
     first: int
     last: int
+    # Of this very archive: another one of the same name has another.
+    identity: str = ""
 
 
 class Archive(Protocol):

@@ -100,11 +100,15 @@ async def follow_to_the_end(
     """The final states, once all of these debates are closed."""
     audience = Audience(journal, view)
     waiting = set(refs)
+    reached: dict[DebateRef, int] = {}
 
     async def see(record: Record) -> bool:
         address = journal.subjects.parse(record.subject)
         if address is None or address[0] not in waiting:
             return False
+        if record.sequence <= reached.get(address[0], 0):
+            return False
+        reached[address[0]] = record.sequence
         await audience.see(record)
         if audience.states.get(address[0], DebateState()).closed is not None:
             waiting.discard(address[0])
@@ -113,7 +117,9 @@ async def follow_to_the_end(
     panel, debate = (refs[0].panel, refs[0].id) if len(refs) == 1 else ("*", "*")
     alone = refs[0] if len(refs) == 1 else None
     async with overhearing(journal, alone, view.overhear):
-        await follow(journal, journal.subjects.facts(panel, debate), start=start, see=see)
+        await follow(
+            journal, journal.subjects.facts(panel, debate), start=start, see=see, refs=waiting
+        )
     return audience.states
 
 

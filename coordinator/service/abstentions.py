@@ -47,7 +47,7 @@ async def abstain_for(
 def _abstention(tracked: TrackedDebate, ask: Asked, persona: str) -> Abstained | None:
     """None unless the debate still waits for the persona's answer to this very ask."""
     state = tracked.state
-    if state is None or state.open_step is None or state.open_step.ask != ask:
+    if state is None or state.open_step is None or ask not in state.open_step.asked:
         return None
     if persona not in state.open_step.waiting_for:
         return None

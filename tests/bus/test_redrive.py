@@ -244,7 +244,8 @@ async def test_what_a_reader_cannot_use_is_kept_and_cannot_be_redriven(world: Op
         assert (dead.dead.sequence, dead.dead.queue, dead.ref) == (sequence, "", REF)
         assert dead.dead.reason.startswith("TurnTaken: ")
         assert await redrive(journal, dead) is Fate.NO_ASK
-        assert await letter(journal, dead.dead.number) == dead
+        # The record itself may be taken out of the log meanwhile.
+        assert (await letter(journal, dead.dead.number)).dead == dead.dead
         await bus.forget_dead(dead.dead.number)
         with pytest.raises(NotFound, match="parley dlq list"):
             await letter(journal, dead.dead.number)

@@ -37,10 +37,22 @@ async def test_a_debate_from_its_beginning_to_its_end(log: OpenLog):
             assert ordinals(events) == list(range(len(FACTS)))
             assert [one.name for one in events[-2:]] == ["fact", "end"]
             first = events[0]
-            assert first.id == first.data["sequence"] == 1
+            assert (first.id, first.data["ordinal"], first.data["sequence"]) == (0, 0, 1)
             assert (first.data["id"], first.data["panel"]) == ("one", "forensic")
             assert first.data["fact"]["type"] == "submitted"
             assert first.data["lines"][0].startswith("panel forensic")
+
+
+async def test_a_number_of_the_log_is_still_understood(log: OpenLog):
+    """Events of one debate used to be numbered by it."""
+    async with log() as journal:
+        await write(journal, DebateRef("forensic", "earlier"), FACTS)
+        await write(journal, ONE, FACTS)
+        async with site(journal) as client:
+            everything = await client.collect("/debates/one/events")
+            sequence = everything[7].data["sequence"]
+            rest = await client.collect("/debates/one/events", Last_Event_ID=str(sequence))
+            assert rest == everything[8:]
 
 
 @pytest.mark.parametrize("way", ["header", "query"])

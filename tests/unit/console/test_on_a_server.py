@@ -140,7 +140,7 @@ def test_an_import_into_another_server(
     other = Up(tmp_path)
     try:
         there = ("--nats", other.url)
-        assert "17 facts written" in parley("import", file, *there).out
+        assert "17 facts archived" in parley("import", file, *there).out
         assert parley("import", file, *there).out == "forensic/moves: is there already\n"
         shown = parley("show", "moves", "--json", *there).out
         assert shown == ask("show", "moves", "--json").out
