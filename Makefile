@@ -16,7 +16,7 @@ $(VENV)/bin/python:
 
 # What the program needs to run, and what its developers need on top.
 $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(INSTALL) --editable '.[forensic,korean,model,web]'
+	$(INSTALL) --editable '.[all]'
 	@touch $@
 
 # The tests bring a protocol of their own, which Parley knows by its entry points alone.

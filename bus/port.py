@@ -93,6 +93,8 @@ class Queue:
     filters: tuple[str, ...]
     ack_wait_s: float = 5.0
     max_deliver: int = 5
+    # Only what is stored after it was made.
+    from_now: bool = False
 
 
 class Delivery(Protocol):
@@ -334,6 +336,13 @@ class Queues(Protocol):
         """How many records the queue has not handed out yet."""
         ...
 
+    async def settled_through(self, queue: str) -> float | None:
+        """
+        The sequence up to which all records of the queue are acknowledged or given up; infinite
+        where none waits, None where there is no such queue.
+        """
+        ...
+
     async def undeliverable(self, on: Callable[[str, int], None]) -> None:
         """(queue, sequence) of every record whose deliveries are used up; best effort."""
         ...
@@ -396,6 +405,8 @@ class Extent(NamedTuple):
     size_bytes: int
     first: int
     last: int
+    # Of this very archive: another one of the same name has another.
+    identity: str = ""
 
 
 class Archive(Protocol):

@@ -55,6 +55,14 @@ def _monitoring_address(url: str) -> str:
     return http_address(url, like="http://host:8222")
 
 
+def _webhook_address(url: str) -> str:
+    return http_address(url, like="https://example.org/hook")
+
+
+def _page_address(url: str) -> str:
+    return http_address(url, like="https://parley.example.org")
+
+
 def _known_networks(text: str) -> str:
     networks(text)
     return text
@@ -79,6 +87,8 @@ def _secret_file(path: Path) -> Path:
 
 ServerUrl = Annotated[str, AfterValidator(_server_address)]
 MonitorUrl = Annotated[str, AfterValidator(_monitoring_address)]
+WebhookUrl = Annotated[str, AfterValidator(_webhook_address)]
+PageUrl = Annotated[str, AfterValidator(_page_address)]
 Networks = Annotated[str, AfterValidator(_known_networks)]
 ExistingFile = Annotated[Path, AfterValidator(_existing_file)]
 SecretFile = Annotated[Path, AfterValidator(_secret_file)]
@@ -200,6 +210,9 @@ class ArchiveSettings(Block):
     after: Annotated[float, Field(ge=0)] = 60.0
     # Debates that one coordinator archives a second at most, so that live ones do not feel it.
     per_second: Annotated[float, Field(gt=0)] = 100.0
+    # The directory in which the page and `parley list` keep the list of a large archive, so that it is
+    # not made anew each time; None: `.cache/parley` in the home directory.
+    index: Path | None = None
 
 
 class HealthSettings(Block):
@@ -222,10 +235,33 @@ class WebSettings(Block):
     read_token: WebToken | None = Field(default=None, repr=False)
     # Lets its bearer act as well: submit, cancel, redrive.
     operator_token: WebToken | None = Field(default=None, repr=False)
+    # Where people reach the page, for links that are sent: https://parley.example.org.
+    url: PageUrl | None = None
     # Open at once from one address; whoever has more loses the one that was idle for longest.
     connections_per_address: Annotated[int, Field(ge=1, le=3000)] = 250
     # Through these come many people: not counted by address, and believed where they name the scheme.
     proxies: Networks = "127.0.0.0/8,::1"
+
+
+class PeopleSettings(Block):
+    """People who sit on panels."""
+
+    # Signs the links that open the form of one ask; the page and whoever makes links share it. None:
+    # a key that is made when the first link is, in .parley/link.key.
+    link_key: WebToken | None = Field(default=None, repr=False)
+
+
+class NotifySettings(Block):
+    """Who is told that a person is awaited, or that a debate has closed: by `parley notify`, `up`."""
+
+    # An address that takes JSON by POST; anything but a 2xx is tried again.
+    webhook: WebhookUrl | None = Field(default=None, repr=False)
+    # Signs what the webhook is told: HMAC-SHA256 in the header Parley-Signature.
+    key: WebToken | None = Field(default=None, repr=False)
+    # A program and its arguments; it gets the JSON on stdin, anything but exit code 0 is tried again.
+    command: tuple[str, ...] = ()
+    # What is told.
+    events: tuple[Literal["awaited", "closed"], ...] = ("awaited", "closed")
 
 
 class LogSettings(Block):
@@ -256,6 +292,8 @@ class Settings(BaseSettings):
     archive: ArchiveSettings = ArchiveSettings()
     health: HealthSettings = HealthSettings()
     web: WebSettings = WebSettings()
+    people: PeopleSettings = PeopleSettings()
+    notify: NotifySettings = NotifySettings()
     log: LogSettings = LogSettings()
     model: ModelSettings = ModelSettings()
     # The directory of the user's own panels, beside the ones that come with Parley.

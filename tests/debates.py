@@ -105,9 +105,9 @@ def play_on(
             continue
         step = state.open_step
         assert step is not None
-        request = step.ask.request
-        assert not isinstance(request, RequestByReference)
         for persona in step.waiting_for:
+            request = step.request_to(persona)
+            assert not isinstance(request, RequestByReference)
             content = recite(script, request, persona)
             turn = TurnTaken(step=step.name, persona=persona, content=content)
             facts.append(turn)

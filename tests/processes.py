@@ -25,7 +25,7 @@ from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
 from tests.bus.worlds import NatsServer
 
-READY_WITHIN_S = 30.0
+READY_WITHIN_S = 120.0
 
 
 @dataclass
@@ -157,11 +157,11 @@ async def until_recorded(journal: Journal, ref: DebateRef, tail: str, within_s: 
         tasks.cancel_scope.cancel()
 
 
-async def outcome(journal: Journal, ref: DebateRef, within_s: float = 30.0) -> VerdictResult:
+async def outcome(journal: Journal, ref: DebateRef, within_s: float = 90.0) -> VerdictResult:
     return result_of(ref, await closed_state(journal, ref, within_s))
 
 
-async def closed_state(journal: Journal, ref: DebateRef, within_s: float = 30.0) -> DebateState:
+async def closed_state(journal: Journal, ref: DebateRef, within_s: float = 90.0) -> DebateState:
     """The state of a debate once it is closed; every decision in its log is recomputed."""
     await until_recorded(journal, ref, "ctl.closed", within_s)
     logged, undecodable = await journal.read(ref)

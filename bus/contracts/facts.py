@@ -168,12 +168,14 @@ class AskedPerson(Contract):
 
 
 class Asked(Ask, ControlBase):
-    """Opens a step."""
+    """Opens a step, or asks one more persona of it (`together`)."""
 
     model_config = ConfigDict(extra="forbid")
 
     # Those of the personas that are people.
     people: Annotated[dict[Token, AskedPerson], Field(exclude_if=_is_empty)] = {}
+    # Everybody whom the step asks, where each has an ask of their own with what they may see.
+    together: Annotated[tuple[Token, ...], Field(exclude_if=_is_empty)] = ()
     declaration: TerminationDeclaration | None = None
 
 

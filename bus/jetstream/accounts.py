@@ -8,7 +8,8 @@ their own that reaches CORE through the services below and nothing else:
 
     CORE                the streams; coordinators and operators, and viewers that only listen
     CLIENTS             submit, cancel, upload, read the log and the archive, listen
-    WEB                 the same, and see who is there, what waits and what was given up
+    WEB                 the same, see who is there, what waits and what was given up, and speak for
+                        people: a person has no account, the page writes their turns
     {panel}-{persona}   pull from its own queue, acknowledge there, speak its own turns, read blobs,
                         see whether a step or a debate of its panel is over, answer NATS micro, say partial text, keep its own account of the panel's
                         budgets and read the others', keep its own model's answers
@@ -63,6 +64,7 @@ _OWNER_ONLY = 0o600
 _SEED = re.compile("SU[A-Z2-7]{56}")
 _PUBLIC_KEY = re.compile("U[A-Z2-7]{55}")
 _NO_KEYS: Mapping[str, str] = MappingProxyType({})
+_NO_PEOPLE: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +123,13 @@ class Accounts:
 
 
 def accounts(
-    panels: Mapping[str, Sequence[str]], layout: Layout, keys: Mapping[str, str] = _NO_KEYS
+    panels: Mapping[str, Sequence[str]],
+    layout: Layout,
+    keys: Mapping[str, str] = _NO_KEYS,
+    people: Mapping[str, Sequence[str]] = _NO_PEOPLE,
 ) -> Accounts:
     """
-    Accounts for the personas of these panels.
+    Accounts for the personas of these panels; `people` are those of them that are people.
 
     `keys` holds what is known already, by login: a seed, or only the public key of one that is
     kept elsewhere. Every other login gets a new key pair.
@@ -138,7 +143,7 @@ def accounts(
         viewer=_login(VIEWER, keys),
         guests=(
             _clients(layout, _login(SUBMITTER, keys)),
-            _web(layout, _login(WEB, keys)),
+            _web(layout, _login(WEB, keys), people),
             *(
                 _persona(panel, persona, layout, _login(account_of(panel, persona), keys))
                 for panel in panels
@@ -231,9 +236,9 @@ def _clients(layout: Layout, login: Login) -> Guest:
     )
 
 
-def _web(layout: Layout, login: Login) -> Guest:
+def _web(layout: Layout, login: Login, people: Mapping[str, Sequence[str]]) -> Guest:
     """It may not redrive: that is an ask, and whoever writes asks decides what is debated."""
-    client = _clients(layout, login)
+    client, subjects = _clients(layout, login), Subjects(layout.prefix)
     return replace(
         client,
         account=WEB_PAGE,
@@ -243,6 +248,11 @@ def _web(layout: Layout, login: Login) -> Guest:
             Service(f"$JS.API.STREAM.INFO.{layout.dead}"),
             Service(f"$JS.API.CONSUMER.LIST.{layout.stream}"),
             Service(_ROLL_CALL, streamed=True),
+            *(
+                Service(subjects.at(DebateRef(panel, "*"), f"turn.*.{person}"))
+                for panel in people
+                for person in people[panel]
+            ),
         ),
     )
 

@@ -90,9 +90,11 @@ async def read_log(settings: Settings, debate: str) -> Log:
 async def log_of(journal: Journal, ref: DebateRef) -> Log:
     logged, undecodable = await journal.read(ref)
     _report(undecodable)
+    archived = await journal.archive.get(ref)
     return Log(
         ref,
         tuple(Recorded(one.fact, one.time_ns) for one in logged),
+        archived.broken if archived is not None else (),
         left_out=tuple(
             f"record {one.record.sequence} on {one.record.subject}: {one.reason}"
             for one in undecodable
@@ -125,10 +127,12 @@ async def every_log(journal: Journal, panel: str = "*") -> list[Log]:
     recorded: dict[DebateRef, list[Recorded]] = {}
     for one in logged:
         recorded.setdefault(one.ref, []).append(Recorded(one.fact, one.time_ns))
-    return [
+    kept = dict.fromkeys(one.ref for one in await journal.archive.contents())
+    archived = [await log_of(journal, ref) for ref in kept if panel in ("*", ref.panel)]
+    return archived + [
         Log(ref, tuple(facts))
         for ref, facts in recorded.items()
-        if any(isinstance(one.fact, Submitted) for one in facts)
+        if ref not in kept and any(isinstance(one.fact, Submitted) for one in facts)
     ]
 
 

@@ -1,7 +1,7 @@
 """
 What a batch of sentences takes from a line, and leaves behind beside what every batch does:
 
-    scorecards.jsonl                  mapping, overrides and the integrity check of each
+    scorecards.jsonl                  mapping, overrides, memory, integrity, and the whole record
     traces.jsonl                      who said what, and what the coordinator declared
     override_gate_debug.jsonl         the gate's decisions, aspect by aspect
     override_gate_debug_summary.json  the same, counted
@@ -42,6 +42,7 @@ from parley.console.batch.files import (
     whole_lines,
 )
 from parley.console.batch.kind import BatchKind, Row
+from parley.console.batch.scorecards import Scorecard, SentenceLine, scorecard_of
 from parley.console.inputs.absa import as_sample
 from parley.console.runtime.inputs import Material
 from parley.coordinator.core.accounting import declarations_of
@@ -52,21 +53,18 @@ from parley.coordinator.protocols.absa.output.gate_debug import (
 )
 from parley.coordinator.protocols.absa.output.integrity import (
     RecordView,
-    S3Result,
     check_record,
     check_run,
 )
 from parley.coordinator.protocols.absa.output.metrics import (
     AdoptionMetrics,
     DebateMetrics,
-    DebateScorecard,
     Warned,
     adoption_metrics,
     debate_metrics,
-    scorecard,
     warnings,
 )
-from parley.coordinator.protocols.absa.result import AbsaUnfinished, RunSummary, result_of
+from parley.coordinator.protocols.absa.result import AbsaUnfinished, result_of
 
 SCORECARDS, TRACES = "scorecards.jsonl", "traces.jsonl"
 GATE, GATE_SUMMARY = "override_gate_debug.jsonl", "override_gate_debug_summary.json"
@@ -102,23 +100,11 @@ def suit(panel: Panel, item: str, row: Row, text: str, language: str | None) -> 
     return as_sample(panel, text, row.language_code or language, identity)
 
 
-class Scorecard(Contract):
-    text_id: str
-    debate: DebateScorecard
-    integrity: S3Result
-
-
 class Trace(Contract):
     text_id: str
     debate_id: str
     declarations: tuple[TerminationDeclaration, ...]
     process_trace: tuple[TraceEntry, ...]
-
-
-class SentenceLine(FinalOutput):
-    """`run` is None in what was written elsewhere."""
-
-    run: RunSummary | None = None
 
 
 class SentenceFigures(Figures):
@@ -147,7 +133,8 @@ class SentenceFiles(BatchFiles):
             return False
         text_id = record.meta.text_id
         view = _view(record)
-        card = Scorecard(text_id=text_id, debate=scorecard(record), integrity=check_record(view))
+        whole = SentenceLine.model_validate(record.model_dump(by_alias=True))
+        card = scorecard_of(whole, check_record(view), state.input.text, self.directory.name)
         trace = Trace(
             text_id=text_id,
             debate_id=ref.id,
@@ -212,7 +199,11 @@ class SentenceFiles(BatchFiles):
         path = self.directory / GATE_SUMMARY
         path.write_text(summary.model_dump_json(indent=2) + "\n", encoding="utf-8")
         found = self.figures(_panel.warning_limits)
-        return found, [f"{w.level} {w.metric} {w.value:.2f}: {w.tip}" for w in found.warnings]
+        told = [f"{w.level} {w.metric} {w.value:.2f}: {w.tip}" for w in found.warnings]
+        if _panel.params.polarity_repair:
+            kept, gone = summary.override_hint_repair_total, summary.override_hint_invalid_total
+            told.append(f"polarity words: {kept} repaired, {gone} invalid")
+        return found, told
 
     @override
     def about(self, panel: Panel) -> dict[str, JsonValue]:

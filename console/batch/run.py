@@ -171,9 +171,11 @@ def _conclude(wanted: Batch, variant: Variant, tally: Metrics) -> Figures:
     speed = round(tally.ran / tally.seconds, 1) if tally.seconds else None
     manifest = {
         "parley": __version__,
+        "run_id": variant.directory.name,
         "variant": variant.name,
         "input": wanted.path.name,
         "input_sha256": _digest(wanted.path),
+        "dataset": {"processing_count": len(wanted.data.items)},
         **files.about(variant.panel),
         "bad_lines": list(wanted.data.problems),
         "failures": [one.model_dump(mode="json") for one in tally.failures],

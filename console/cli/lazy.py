@@ -1,7 +1,6 @@
 """Commands that are imported when they are called, so that `parley --help` needs none of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -11,18 +10,11 @@ from typing_extensions import override
 
 from parley.bus.errors import BadInput
 from parley.configs.names import name_unknown
-
-
-@dataclass(frozen=True, slots=True)
-class Lazy:
-    """A command: the module that holds its `app`, and the line that stands for it in the help."""
-
-    module: str
-    summary: str
+from parley.console.cli.overview import Lazy
 
 
 class LazyGroup(TyperGroup):
-    """`sections` are the headings of the help; every command also takes the group's own options."""
+    """Every command also takes the group's own options."""
 
     sections: ClassVar[Mapping[str, Mapping[str, Lazy]]] = {}
     shared: ClassVar[tuple[str, ...]] = ()
@@ -51,9 +43,3 @@ class LazyGroup(TyperGroup):
         else:
             for one in inner.values():
                 self._share_options(one)
-
-    @override
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        for heading, commands in self.sections.items():
-            with formatter.section(heading):
-                formatter.write_dl([(name, lazy.summary) for name, lazy in commands.items()])

@@ -1,78 +1,29 @@
 """The command `parley`. What each command does stands in its own module, imported when called."""
 
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 from typer.main import get_command
+from typing_extensions import override
 
 from parley import __version__
 from parley.console.cli.exits import Ending
-from parley.console.cli.lazy import Lazy, LazyGroup
+from parley.console.cli.lazy import LazyGroup
 from parley.console.cli.options import example
+from parley.console.cli.overview import ABOUT, EXAMPLES, SECTIONS, VERBOSE, VERSION, overview
 
-_AT = "parley.console.cli.commands"
 _ending = Ending()
 
 
 class Commands(LazyGroup):
     shared = ("verbose",)
-    sections: ClassVar[Mapping[str, Mapping[str, Lazy]]] = {
-        "Try it": {
-            "demo": Lazy(
-                f"{_AT}.demo", "Watch debates on a private server, from start to verdict."
-            ),
-            "simulate": Lazy(f"{_AT}.simulate", "Play a scripted debate through the real rules."),
-            "run": Lazy(f"{_AT}.run", "Run debates and print their results."),
-            "batch": Lazy(
-                f"{_AT}.batch", "Run a data set through a panel, and compare variants of the panel."
-            ),
-            "eval": Lazy(f"{_AT}.eval_absa", "Measure the aspect-sentiment pipeline on MAMS."),
-        },
-        "Run it": {
-            "up": Lazy(
-                f"{_AT}.up",
-                "Run everything on this machine: server, coordinator, agents, web page.",
-            ),
-            "coordinator": Lazy(f"{_AT}.coordinator", "Run a coordinator."),
-            "agent": Lazy(f"{_AT}.agent", "Run agents: one process for one or more personas."),
-            "serve": Lazy(f"{_AT}.serve", "Serve the web page and the HTTP interface."),
-        },
-        "Use it": {
-            "submit": Lazy(f"{_AT}.submit", "Submit a debate to a running system."),
-            "list": Lazy(f"{_AT}.list_", "List debates."),
-            "show": Lazy(f"{_AT}.show", "Show a debate as it stands."),
-            "watch": Lazy(f"{_AT}.watch", "Follow debates as they happen."),
-            "sit": Lazy(f"{_AT}.sit", "Take a person's seat: see what waits for you, and answer."),
-            "cancel": Lazy(f"{_AT}.cancel", "Cancel a debate."),
-        },
-        "Check it": {
-            "replay": Lazy(f"{_AT}.replay", "Fold a debate's log again, fact by fact."),
-            "verify": Lazy(f"{_AT}.verify", "Recompute every decision of a debate from its log."),
-            "export": Lazy(f"{_AT}.export", "Write debates to a file."),
-            "import": Lazy(f"{_AT}.import_", "Read exported debates into a server."),
-            "report": Lazy(f"{_AT}.report", "Report on debates: one page, Markdown or JSON."),
-            "backtest": Lazy(
-                f"{_AT}.backtest", "Decide recorded debates anew under other parameters."
-            ),
-            "memory": Lazy(f"{_AT}.memory", "What past debates about aspects left behind."),
-            "rules": Lazy(f"{_AT}.rules", "Apply one rule to JSON Lines: stdin in, stdout out."),
-        },
-        "Operate it": {
-            "infra": Lazy(f"{_AT}.infra", "Make what Parley needs on a NATS server."),
-            "doctor": Lazy(f"{_AT}.doctor", "Look for whatever is wrong with a running system."),
-            "dlq": Lazy(f"{_AT}.dlq", "Dead letters: list, show, redrive, drop."),
-        },
-        "Set it up": {
-            "panels": Lazy(f"{_AT}.panels", "List the panels, or show one."),
-            "new": Lazy(f"{_AT}.new", "Write a panel of your own to start from."),
-            "config": Lazy(f"{_AT}.config", "Show and check settings, panels and scripts."),
-            "prompts": Lazy(f"{_AT}.prompts", "Show what language models are told."),
-            "models": Lazy(f"{_AT}.models", "Run a small language model on this machine."),
-            "schema": Lazy(f"{_AT}.schema", "Print the schema of everything on the bus."),
-        },
-    }
+    sections = SECTIONS
+
+    @override
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(overview() + "\n")
 
 
 app = typer.Typer(cls=Commands, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -86,7 +37,8 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback(
     invoke_without_command=True,
-    epilog=example("parley demo", "parley simulate debate.yaml", "parley up"),
+    help=ABOUT,
+    epilog=example(*EXAMPLES),
 )
 def parley(
     context: typer.Context,
@@ -94,21 +46,18 @@ def parley(
         bool,
         typer.Option(
             "--verbose",
-            help="Show tracebacks with errors.",
+            help=VERBOSE,
             callback=_ending.be_verbose,
             expose_value=False,
         ),
     ] = False,
     version: Annotated[  # noqa: ARG001 - its callback takes it
         bool,
-        typer.Option(
-            "--version", help="Print the version.", callback=_print_version, is_eager=True
-        ),
+        typer.Option("--version", help=VERSION, callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Debates between agents as durable event streams on NATS."""
     if context.invoked_subcommand is None:
-        print(context.get_help())
+        print(overview())
 
 
 def call(arguments: Sequence[str]) -> int:

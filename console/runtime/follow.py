@@ -19,6 +19,10 @@ from parley.console.transcript.text import is_token
 from parley.coordinator.core.reducer import fold, take
 from parley.coordinator.core.state import DebateState
 
+# Of an id that is not given whole; a new id ends in four digits of chance.
+SHORTEST_ID = 4
+ALIKE_SHOWN = 5
+
 
 class Audience:
     """The states of the debates seen so far."""
@@ -96,11 +100,15 @@ async def follow_to_the_end(
     """The final states, once all of these debates are closed."""
     audience = Audience(journal, view)
     waiting = set(refs)
+    reached: dict[DebateRef, int] = {}
 
     async def see(record: Record) -> bool:
         address = journal.subjects.parse(record.subject)
         if address is None or address[0] not in waiting:
             return False
+        if record.sequence <= reached.get(address[0], 0):
+            return False
+        reached[address[0]] = record.sequence
         await audience.see(record)
         if audience.states.get(address[0], DebateState()).closed is not None:
             waiting.discard(address[0])
@@ -109,19 +117,39 @@ async def follow_to_the_end(
     panel, debate = (refs[0].panel, refs[0].id) if len(refs) == 1 else ("*", "*")
     alone = refs[0] if len(refs) == 1 else None
     async with overhearing(journal, alone, view.overhear):
-        await follow(journal, journal.subjects.facts(panel, debate), start=start, see=see)
+        await follow(
+            journal, journal.subjects.facts(panel, debate), start=start, see=see, refs=waiting
+        )
     return audience.states
 
 
 async def find(journal: Journal, name: str) -> DebateRef:
-    """The debate by its id, or by `panel/id` where an id stands in several panels."""
+    """
+    The debate by its id, by `panel/id` where an id stands in several panels, or by the beginning
+    or the end of its id where no other debate's is like it.
+    """
     refs = sorted(await journal.find(*named(name)))
+    if not refs and len(named(name).id) >= SHORTEST_ID:
+        refs = await _alike(journal, named(name))
+        if len(refs) > 1:
+            some = ", ".join(map(str, refs[:ALIKE_SHOWN])) + (
+                ", …" if len(refs) > ALIKE_SHOWN else ""
+            )
+            raise BadInput(f"{name!r} may be any of {len(refs)} debates: {some}")
     if not refs:
         await _refuse_foreign(journal, named(name))
         raise NotFound(f"no debate {name!r} on this server (parley list shows them)")
     if len(refs) > 1:
         raise BadInput(f"{name!r} stands in several panels: {', '.join(map(str, refs))}")
     return refs[0]
+
+
+async def _alike(journal: Journal, wanted: DebateRef) -> list[DebateRef]:
+    return sorted(
+        ref
+        for ref in await journal.find(wanted.panel)
+        if ref.id.startswith(wanted.id) or ref.id.endswith(wanted.id)
+    )
 
 
 async def _refuse_foreign(journal: Journal, ref: DebateRef) -> None:

@@ -89,9 +89,8 @@ def _run(
 
 
 def _spoken(step: Step, speak: Speak) -> Iterator[Said]:
-    request = _request(step)
     for name in step.unheard:
-        yield TurnTaken(step=step.name, persona=name, content=speak(name, request))
+        yield TurnTaken(step=step.name, persona=name, content=speak(name, _request(step, name)))
 
 
 def _scripted(step: Step, script: Script) -> Iterator[Said]:
@@ -114,7 +113,7 @@ def _scripted(step: Step, script: Script) -> Iterator[Said]:
 
 
 def _line(script: Script, step: Step, persona: str) -> Cue:
-    return script.cue(step.name, _request(step), persona) or Cue()
+    return script.cue(step.name, _request(step, persona), persona) or Cue()
 
 
 def _speaks_in_time(line: Cue, step: Step) -> bool:
@@ -122,14 +121,14 @@ def _speaks_in_time(line: Cue, step: Step) -> bool:
 
 
 def _content(script: Script, step: Step, persona: str) -> Content:
-    request = _request(step)
+    request = _request(step, persona)
     try:
         return script.recite(step.name, request, persona)
     except BrainFailure as failure:
         return Failure(reason=failure.reason, detail=str(failure))
 
 
-def _request(step: Step) -> Request:
-    request = step.ask.request
+def _request(step: Step, persona: str) -> Request:
+    request = step.request_to(persona)
     assert not isinstance(request, RequestByReference), "only the bus puts requests elsewhere"
     return request

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator
 
+from parley.bus.contracts.panel import Panel
 from parley.configs.panels import resolve
 from parley.configs.settings import Settings
 from parley.coordinator.core.protocol import longest_s
@@ -12,6 +13,12 @@ from parley.submission import DAY_S, outlived, refuse
 def refuse_short_log(settings: Settings, panels: Iterable[str]) -> None:
     """Raises BadInput where the first facts of a debate could be gone before its last is written."""
     refuse(too_short(settings, panels))
+
+
+def refuse_long_debates(settings: Settings, panels: Iterable[Panel]) -> None:
+    """Raises BadInput before a server is looked for, as far as the settings tell."""
+    kept_s = (settings.retention.log_days or 0.0) * DAY_S
+    refuse(line for panel in panels for line in outlived(kept_s, panel))
 
 
 def too_short(settings: Settings, panels: Iterable[str]) -> Iterator[str]:

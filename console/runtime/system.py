@@ -7,16 +7,19 @@ Nothing else in Parley knows which bus it runs on or where its options come from
 import gc
 import math
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 import anyio
 
 from parley import connection
+from parley.bus.archive import Listed
 from parley.bus.journal import Journal
 from parley.bus.port import Record
+from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings
 from parley.console.cli.exits import warn
 from parley.coordinator.service.membership import BEAT_S
@@ -35,6 +38,13 @@ def tune() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
+
+
+def list_folder(settings: Settings) -> Path | None:
+    """Where the list of a large archive is kept; nowhere for a server that goes with the process."""
+    if not settings.names_a_server:
+        return None
+    return settings.archive.index or Path.home() / ".cache" / "parley"
 
 
 def run_async(main: Callable[[], Awaitable[Outcome]]) -> Outcome:
@@ -67,11 +77,13 @@ async def follow(
     *,
     start: int | None,
     see: Callable[[Record], Awaitable[bool]],
+    refs: Collection[DebateRef] = (),
 ) -> None:
     """
     Hand every record to `see`, in order, until it answers that this was the last one.
 
-    Without a start only what can be heard from now on, of the only filter.
+    Without a start only what can be heard from now on, of the only filter. Of `refs` the records
+    come once more when they are archived, for whoever was cut off while their debates ended.
     """
     send, receive = anyio.create_memory_object_stream[Sequence[Record]](math.inf)
     async with send, receive, anyio.create_task_group() as tasks:
@@ -80,8 +92,33 @@ async def follow(
             tasks.start_soon(partial(journal.bus.hear, only, on=send.send_nowait))
         else:
             tasks.start_soon(partial(journal.bus.tail, filters, start=start, on=send.send_nowait))
+            if refs:
+                tasks.start_soon(_follow_archive, journal, refs, send.send_nowait)
         async for records in receive:
             for record in records:
                 if await see(record):
                     tasks.cancel_scope.cancel()
                     return
+
+
+async def _follow_archive(
+    journal: Journal, refs: Collection[DebateRef], on: Callable[[Sequence[Record]], None]
+) -> None:
+    """Those that are archived already, then those that will be."""
+    last = (await journal.bus.archive.extent()).last
+    send, receive = anyio.create_memory_object_stream[DebateRef](math.inf)
+
+    def note(listed: Sequence[Listed], _reached: int) -> None:
+        for one in listed:
+            if one.ref in refs:
+                send.send_nowait(one.ref)
+
+    async with send, receive, anyio.create_task_group() as tasks:
+        tasks.start_soon(partial(journal.archive.follow, start=last + 1, on=note))
+        for ref in tuple(refs):
+            if await journal.bus.archive.holds([journal.subjects.archive(ref)]):
+                send.send_nowait(ref)
+        async for ref in receive:
+            archived = await journal.archive.get(ref)
+            if archived is not None and ref in refs:
+                on(archived.records)

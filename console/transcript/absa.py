@@ -241,6 +241,7 @@ PRESENTATION = Presentation(
     labels=_labels,
     answer="moderated",
     outcome=_outcome,
+    tones=TONES,
     names=_names,
     languages=("ko", "en"),
     ending=_ending,

@@ -27,7 +27,7 @@ from parley.console.transcript.form import (
     plain_content,
     plain_fields,
 )
-from parley.console.transcript.items import Label, Outcome, Told
+from parley.console.transcript.items import Label, Outcome, Told, Tone
 from parley.coordinator.core.reducer import Walked
 from parley.coordinator.core.state import DebateState
 
@@ -84,6 +84,8 @@ class Presentation:
     # The type of the finding that answers what was asked; None: the last that says anything.
     answer: str | None = None
     outcome: Callable[[Finding], Outcome | None] = plain.outcome
+    # Colours of answers that are none of a panel's labels.
+    tones: Mapping[str, Tone] = field(default_factory=dict)
     # By which the debated input is known to people: for gold labels, and across variants.
     names: Callable[[PanelBase], tuple[str, ...]] = plain.names
     # Those it can be told to expect; it finds out by itself otherwise.

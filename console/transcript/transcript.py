@@ -99,6 +99,8 @@ def _kind(walked: Walked, fact: Fact) -> Kind:
         if not counts(walked, fact):
             return "late"
         return "failed" if isinstance(fact.content, Failure) else "turn"
+    if isinstance(fact, Asked) and walked.before.open_step is not None:
+        return "note"
     if isinstance(fact, Finding):
         told = presentation_of(walked.after.running_panel.protocol)
         return "decided" if told.answer == fact.type else "finding"
@@ -123,7 +125,8 @@ def _told(walked: Walked, fact: Fact) -> Told:
     told = presentation_of(walked.after.running_panel.protocol)
     match fact:
         case Asked():
-            return told.ask(fact, walked.after)
+            more = Told(f"asked too: {', '.join(fact.personas)}")
+            return more if walked.before.open_step is not None else told.ask(fact, walked.after)
         case TurnTaken(content=Failure() as said):
             return Told(f"cannot answer ({said.reason.value})", said.detail)
         case TurnTaken():

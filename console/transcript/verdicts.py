@@ -279,7 +279,7 @@ def so_far(state: DebateState) -> DebateState:
     if not step.contributions:
         return state._replace(steps=state.steps[:-1])
     heard = tuple(one.said.persona for one in step.heard)
-    ask = step.ask.model_copy(update={"personas": heard})
+    ask = step.ask.model_copy(update={"personas": heard, "together": ()})
     return state._replace(steps=(*state.steps[:-1], step._replace(ask=ask)))
 
 

@@ -3,7 +3,6 @@
 import json
 from functools import cache
 from importlib import resources
-from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -14,6 +13,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from parley.bus.errors import ParleyError
+from parley.configs.settings import Settings
 from parley.console.web import problems
 from parley.console.web.access import Tokens
 from parley.console.web.hub import Hub
@@ -25,8 +25,8 @@ from parley.console.web.problems import Refusal
 STATIC = str(resources.files("parley.console.web") / "static")
 
 
-def make_app(hub: Hub, tokens: Tokens, panels_dir: Path | None = None) -> ASGIApp:
-    operations = operations_of(hub, tokens, panels_dir)
+def make_app(hub: Hub, tokens: Tokens, settings: Settings) -> ASGIApp:
+    operations = operations_of(hub, tokens, settings)
 
     @cache
     def described() -> bytes:
@@ -38,6 +38,7 @@ def make_app(hub: Hub, tokens: Tokens, panels_dir: Path | None = None) -> ASGIAp
     app = Starlette(
         routes=[
             Route("/", _page),
+            Route("/sit", _seat),
             Mount("/static", StaticFiles(directory=STATIC)),
             Route("/openapi.json", describe),
             *(Route(one.path, one.endpoint, methods=[one.method]) for one in operations),
@@ -54,3 +55,8 @@ def make_app(hub: Hub, tokens: Tokens, panels_dir: Path | None = None) -> ASGIAp
 
 async def _page(_request: Request) -> FileResponse:
     return FileResponse(f"{STATIC}/index.html", headers={"Cache-Control": "no-cache"})
+
+
+async def _seat(_request: Request) -> FileResponse:
+    """The form that a link opens; the link stands behind the #, where only the browser reads it."""
+    return FileResponse(f"{STATIC}/seat.html", headers={"Cache-Control": "no-cache"})

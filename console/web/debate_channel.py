@@ -33,11 +33,13 @@ class PartialEvent(Contract):
 class Channel:
     def __init__(self, journal: Journal, ref: DebateRef) -> None:
         self.ref = ref
-        self.strip = Timeline()
+        self.strip = Timeline(floor=-1)
         self.viewers = 0
         self._journal = journal
         self._teller = FactPresenter()
         self._last = 0
+        # (sequence in the log, ordinal in the debate) of every fact that was told.
+        self._places: list[tuple[int, int]] = []
         self._opening = anyio.Lock()
         # What arrives while the log is read.
         self._early: list[Record] | None = []
@@ -58,7 +60,7 @@ class Channel:
         async with self._opening:
             if self._early is None:
                 return
-            for record in await self._journal.bus.read(self._journal.subjects.debate(self.ref)):
+            for record in await self._journal.records(self.ref):
                 self._tell(record)
                 # A long debate must not make the others wait.
                 await checkpoint()
@@ -90,7 +92,12 @@ class Channel:
         self.strip.wake()
 
     async def frames(self, after: int) -> AsyncGenerator[bytes]:
-        """Every fact behind `after`, in order, each once; ends with the debate."""
+        """
+        Every fact behind the ordinal `after`, in order, each once; ends with the debate.
+
+        Events used to be numbered by their sequences in the log: one of those is still understood.
+        """
+        after = self._ordinal_at(after)
         place = self.strip.place_after(after)
         said = 0
         beats = self.strip.beats
@@ -124,5 +131,13 @@ class Channel:
             return
         if isinstance(logged.fact, TurnTaken):
             self._partials.pop((logged.fact.step, logged.fact.persona), None)
-        data = event("fact", event_json(self.ref, told), record.sequence)
-        self.strip.append(Frame(record.sequence, self.ref, data))
+        ordinal = told.item.ordinal
+        self._places.append((record.sequence, ordinal))
+        data = event("fact", event_json(self.ref, told), ordinal)
+        self.strip.append(Frame(ordinal, self.ref, data))
+
+    def _ordinal_at(self, after: int) -> int:
+        if not self._places or after <= self._places[-1][1]:
+            return after
+        known = [ordinal for sequence, ordinal in self._places if sequence <= after]
+        return known[-1] if known else after

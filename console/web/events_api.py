@@ -22,7 +22,8 @@ class Following:
 
     async def one_debate(self, request: Request) -> EventStream:
         query = query_of(request, EventsQuery)
-        after = resume_point(request, query) or 0
+        resumed = resume_point(request, query)
+        after = -1 if resumed is None else resumed
         ref = await debate_of(self._hub, request, query)
         self._hub.audience.check_room()
         held = AsyncExitStack()

@@ -1,7 +1,8 @@
 """
 What the web knows of the log: one reader for the whole process, and everybody who watches.
 
-The reader starts at the log's beginning, which rebuilds the list of debates, and then goes on.
+The reader starts at the log's beginning, which rebuilds the list of debates, and then goes on;
+what is archived is listed beside it.
 Whatever it reads goes to the list, to the debates that somebody watches, and to those who watch
 all of them.
 """
@@ -20,10 +21,11 @@ from parley.bus.journal import Journal, Logged
 from parley.bus.metrics import Metrics
 from parley.bus.port import Link, Presence, Record
 from parley.bus.subjects import DebateRef
+from parley.console.listing.archived import ArchivedDebates
+from parley.console.listing.debates import DebateList
+from parley.console.listing.rows import Entry, Row
 from parley.console.runtime.follow import partial_of
 from parley.console.web.debate_channel import Channel
-from parley.console.web.debate_index import Entry, Row
-from parley.console.web.debate_list import Rows
 from parley.console.web.feed import Wire
 from parley.console.web.sse import HEARTBEAT_S, Audience
 from parley.console.web.transcript_api import placed
@@ -37,9 +39,10 @@ log = structlog.get_logger()
 
 
 class Hub:
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, debates: DebateList | None = None) -> None:
         self.journal = journal
-        self.rows = Rows()
+        self.debates = debates or DebateList(journal, ArchivedDebates())
+        self.rows = self.debates.hot
         self.wire = Wire(journal)
         # Set once the list of debates is complete.
         self.rebuilt = anyio.Event()
@@ -57,6 +60,7 @@ class Hub:
         self._target = await bus.last_sequence()
         filters = (*subjects.facts(), subjects.redrives())
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self.debates.follow)
             tasks.start_soon(self._report_rebuild)
             tasks.start_soon(self.wire.run)
             tasks.start_soon(self.audience.look_after)
@@ -118,11 +122,11 @@ class Hub:
 
         self.rows.listeners.append(note)
         try:
-            row = self.rows.row(ref)
+            row = await self.debates.row(ref)
             if row is None:
                 with anyio.move_on_after(LISTED_WITHIN_S):
                     await seen.wait()
-                row = self.rows.row(ref)
+                row = await self.debates.row(ref)
         finally:
             self.rows.listeners.remove(note)
         if row is None:
@@ -177,8 +181,12 @@ class Hub:
             with anyio.move_on_after(QUIET_S):
                 await self._caught_up.wait()
             quiet = before == self._heard() and self.journal.bus.link.up
+        await self.debates.ready.wait()
         self.rebuilt_in_s = round(time.monotonic() - started, 3)
         log.info(
-            "debates_listed", debates=len(self.rows), records=self._read, seconds=self.rebuilt_in_s
+            "debates_listed",
+            debates=await self.debates.count(),
+            records=self._read,
+            seconds=self.rebuilt_in_s,
         )
         self.rebuilt.set()

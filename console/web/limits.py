@@ -10,12 +10,19 @@ from parley.console.web.problems import Refusal, on_refusal
 
 TOO_LARGE, BAD_REQUEST, UNAVAILABLE = 413, 400, 503
 PROBES = frozenset({"/healthz", "/readyz"})
-OPEN = PROBES | {"/", "/session", "/openapi.json"}
+# By their own link, which opens one ask and nothing else.
+LINKED = frozenset({"/sit", "/seat", "/seat/image"})
+OPEN = PROBES | LINKED | {"/", "/session", "/openapi.json"}
 # The largest image, and a little for the fields around it.
 LARGEST_UPLOAD_BYTES = 20_000_000 + 256 * 1024
 LARGEST_BODY_BYTES = 1 << 20
 LARGEST_SIGN_IN_BYTES = 4096
-_LARGEST = {"/debates": LARGEST_UPLOAD_BYTES, "/session": LARGEST_SIGN_IN_BYTES}
+LARGEST_ANSWER_BYTES = 256 * 1024
+_LARGEST = {
+    "/debates": LARGEST_UPLOAD_BYTES,
+    "/session": LARGEST_SIGN_IN_BYTES,
+    "/seat": LARGEST_ANSWER_BYTES,
+}
 READ_OFF_BYTES = 99_999_999
 READ_OFF_S = 10.0
 

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import anyio
 
 from parley.bus.subjects import DebateRef
-from parley.console.web.debate_index import Entry
-from parley.console.web.debate_list import Rows
+from parley.console.listing.hot import Rows
+from parley.console.listing.rows import Entry
 from parley.console.web.sse import HEARTBEAT, HEARTBEAT_S, event
 
 # Rows change faster than anybody reads: each is sent as it stands after this time.

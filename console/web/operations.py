@@ -1,8 +1,9 @@
 """Every way to ask, in one table: the routes and their description are made from it."""
 
-from pathlib import Path
-
 from parley.agents.deliberation.question import Question
+from parley.configs.settings import Settings
+from parley.console.listing.rows import Row
+from parley.console.transcript.asked import AskShown
 from parley.console.web.access import Tokens
 from parley.console.web.actions_api import (
     Cancellation,
@@ -13,7 +14,6 @@ from parley.console.web.actions_api import (
     SignIn,
 )
 from parley.console.web.debate_channel import PartialEvent
-from parley.console.web.debate_index import Row
 from parley.console.web.events_api import Following
 from parley.console.web.files import Files, MapList
 from parley.console.web.hub import Hub
@@ -28,6 +28,14 @@ from parley.console.web.request_parsing import (
     MomentQuery,
     OneDebate,
 )
+from parley.console.web.seat_api import (
+    AskList,
+    AsksQuery,
+    LinkAnswer,
+    SeatAnswer,
+    Sitting,
+    Spoken,
+)
 from parley.console.web.submit_api import Submission, Submitting
 from parley.console.web.transcript_api import FactEvent
 
@@ -35,7 +43,8 @@ STREAM = "text/event-stream"
 _FACTS = (("fact", FactEvent), ("partial", PartialEvent))
 
 
-def operations_of(hub: Hub, tokens: Tokens, panels_dir: Path | None) -> list[Operation]:
+def operations_of(hub: Hub, tokens: Tokens, settings: Settings) -> list[Operation]:
+    panels_dir, sitting = settings.panels, Sitting(hub, settings)
     roll = PresenceBoard(hub.journal)
     reading, following, files = Reading(hub), Following(hub), Files(hub)
     operating = Operating(hub, roll, tokens, panels_dir)
@@ -98,6 +107,28 @@ def operations_of(hub: Hub, tokens: Tokens, panels_dir: Path | None) -> list[Ope
         Operation(
             "GET", "/debates/{id}/maps/{name}.png", files.map, "One picture of the evidence.",
             "image/png", query=OneDebate, problems=(401, 404, 503),
+        ),
+        Operation(
+            "GET", "/asks", sitting.waiting, "The asks that wait for people.",
+            AskList, query=AsksQuery, problems=(400, 401, 503),
+        ),
+        Operation(
+            "POST", "/asks", sitting.answer, "Answer for a person.",
+            Spoken, body=SeatAnswer, status=201,
+            problems=(400, 401, 403, 404, 409, 415, 422, 503),
+        ),
+        Operation(
+            "GET", "/seat", sitting.open_link, "The ask that a link opens (header Parley-Link).",
+            AskShown, problems=(400, 403, 404, 409, 410, 503), is_open=True,
+        ),
+        Operation(
+            "POST", "/seat", sitting.answer_link, "Answer it.",
+            Spoken, body=LinkAnswer, status=201,
+            problems=(400, 403, 404, 409, 410, 413, 415, 422, 503), is_open=True,
+        ),
+        Operation(
+            "GET", "/seat/image", sitting.image, "The image that it is about.",
+            "image/*", problems=(403, 404, 409, 410, 503), is_open=True,
         ),
         Operation(
             "GET", "/agents", operating.agents, "Who is there, what waits, what was given up.",

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from parley.bus.contracts.base import Contract
 from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
-from parley.console.web.debate_index import Row, Wanted
+from parley.console.listing.rows import Row, Wanted
 from parley.console.web.hub import Hub
 from parley.console.web.problems import Refusal
 from parley.console.web.request_parsing import (
@@ -21,6 +21,7 @@ from parley.console.web.request_parsing import (
     answer,
     answer_of,
     debate_of,
+    place_of,
     query_of,
 )
 from parley.console.web.shared_answers import Answers
@@ -66,16 +67,16 @@ class Reading:
         self._shown = Answers()
 
     async def health(self, _request: Request) -> Response:
-        return answer(self._health())
+        return answer(await self._health())
 
     async def readiness(self, _request: Request) -> Response:
-        health = self._health()
+        health = await self._health()
         return answer(health, 200 if health.status == "ok" else 503)
 
-    def _health(self) -> Health:
+    async def _health(self) -> Health:
         return Health(
             status=self._status(),
-            debates=len(self._hub.rows),
+            debates=await self._hub.debates.count(),
             rebuilt_in_s=self._hub.rebuilt_in_s,
             viewers=len(self._hub.audience),
         )
@@ -89,9 +90,9 @@ class Reading:
         query = query_of(request, ListQuery)
         await self._hub.up_to_date()
         wanted = Wanted(query.panel, query.state, query.reason, query.text)
-        before = int(query.before) if query.before is not None else None
-        page = self._hub.rows.page(wanted, query.limit, before)
-        following = str(page.following) if page.following is not None else None
+        before = place_of(query.before) if query.before is not None else None
+        page = await self._hub.debates.page(wanted, query.limit, before)
+        following = ".".join(map(str, page.following)) if page.following is not None else None
         return answer(
             DebateList.model_construct(debates=tuple(page.rows), total=page.total, next=following)
         )

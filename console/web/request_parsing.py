@@ -13,9 +13,9 @@ from starlette.responses import Response
 from parley.bus.contracts.base import Contract, Token
 from parley.bus.errors import BadInput, NotFound
 from parley.bus.subjects import DebateRef
+from parley.console.listing.rows import Key, State
 from parley.console.runtime.follow import find
 from parley.console.transcript.text import is_token
-from parley.console.web.debate_index import State
 from parley.console.web.hub import Hub
 from parley.console.web.problems import Refusal, mistakes_in
 
@@ -32,6 +32,8 @@ _DIGITS = re.compile(r"[0-9]{1,19}")
 
 Sequence = Annotated[int, Field(ge=0, le=LARGEST_SEQUENCE)]
 Cursor = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,19}$")]
+# Where a page of the list ends: when the debate was submitted, its id, its panel.
+Place = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,19}(\.[A-Za-z0-9_-]{1,64}){2}$")]
 
 
 class Nothing(Contract):
@@ -56,7 +58,7 @@ class ListQuery(OneDebate):
     reason: Annotated[str, Field(max_length=100)] | None = None
     text: Annotated[str, Field(max_length=200)] = ""
     limit: Annotated[int, Field(ge=1, le=500)] = 100
-    before: Cursor | None = None
+    before: Place | None = None
 
 
 class MomentQuery(OneDebate):
@@ -70,7 +72,8 @@ class FactsQuery(OneDebate):
 
 
 class EventsQuery(OneDebate):
-    # A sequence of the log; the header Last-Event-ID wins over it.
+    # The id of the last event known: of one debate the fact's ordinal in it, of all of them its
+    # sequence in the log. The header Last-Event-ID wins over it.
     after: Sequence | None = None
 
 
@@ -116,6 +119,11 @@ def resume_point(request: Request, query: EventsQuery) -> int | None:
     return number_of(given, "Last-Event-ID")
 
 
+def place_of(cursor: str) -> Key:
+    at, name, panel = cursor.split(".")
+    return Key(min(int(at), LARGEST_SEQUENCE), name, panel)
+
+
 def number_of(given: str, what: str) -> int:
     if not _DIGITS.fullmatch(given) or int(given) > LARGEST_SEQUENCE:
         raise Refusal(
@@ -131,7 +139,7 @@ async def debate_of(hub: Hub, request: Request, query: OneDebate) -> DebateRef:
         raise NotFound("no such debate: an id is letters, digits, - and _")
     if query.panel is not None:
         name = f"{query.panel}/{name}"
-    known = hub.rows.find(name) if query.panel is None else []
+    known = await hub.debates.find(name) if query.panel is None else []
     if len(known) == 1:
         return known[0]
     try:

@@ -14,6 +14,8 @@ from typing_extensions import override
 from parley.bus.errors import BadInput
 from parley.bus.journal import Journal
 from parley.configs.settings import Settings, WebSettings
+from parley.console.listing.debates import open_list
+from parley.console.runtime.system import list_folder
 from parley.console.web.access import Tokens, is_loopback
 from parley.console.web.app import make_app
 from parley.console.web.connections import LARGEST_HEAD_BYTES, House, connections_of, places
@@ -63,8 +65,18 @@ async def web_server(journal: Journal, settings: Settings, port: int) -> AsyncIt
     host = settings.web.host
     tokens = tokens_of(settings.web)
     listener = listen_at(host, port)
-    hub = Hub(journal)
-    app = make_app(hub, tokens, settings.panels)
+    async with open_list(journal, list_folder(settings)) as debates:
+        hub = Hub(journal, debates)
+        async with _served(hub, tokens, settings, listener) as url:
+            yield Page(url, hub)
+
+
+@asynccontextmanager
+async def _served(
+    hub: Hub, tokens: Tokens, settings: Settings, listener: socket.socket
+) -> AsyncIterator[str]:
+    host = settings.web.host
+    app = make_app(hub, tokens, settings)
     house = House(places(), settings.web.connections_per_address, settings.web.proxies)
     config = uvicorn.Config(
         app,
@@ -94,7 +106,7 @@ async def web_server(journal: Journal, settings: Settings, port: int) -> AsyncIt
             url = f"http://{_shown(host)}:{listener.getsockname()[1]}"
             log.info("web_ready", url=url)
             try:
-                yield Page(url, hub)
+                yield url
             finally:
                 hub.audience.dismiss()
                 server.should_exit = True

@@ -199,8 +199,9 @@ def _with_answers(due: ControlFact, recorded: DebateState) -> Iterator[Fact] | N
             step = recorded.step(due.step)
             if step is None or not _was_answered(step):
                 return None
-            asked = carried_alike(due, step.ask)
-            return _replayed(asked, step) if _question(asked) == _question(step.ask) else None
+            put = next((one for one in step.asked if one.personas == due.personas), step.ask)
+            asked = carried_alike(due, put)
+            return _replayed(asked, step) if _question(asked) == _question(put) else None
         case Finding() if due.sought:
             past = recorded.finding(type(due))
             if past is None or _sought(past) != _sought(due):
@@ -220,8 +221,9 @@ def _replayed(asked: Asked, step: Step) -> Iterator[Fact]:
     for name in step.overdue:
         yield DeadlineFired(step=step.name, persona=name)
     fired = not step.fired
-    for number, heard in enumerate(step.heard, start=1):
-        if not fired and (isinstance(heard.said, Abstained) or number == len(step.heard)):
+    answers = [one for one in step.heard if one.said.persona in asked.personas]
+    for number, heard in enumerate(answers, start=1):
+        if not fired and (isinstance(heard.said, Abstained) or number == len(answers)):
             yield DeadlineFired(step=step.name)
             fired = True
         yield heard.said

@@ -38,6 +38,35 @@ def ask(
     )
 
 
+def ask_each(
+    state: DebateState,
+    step: str,
+    personas: tuple[str, ...],
+    request: Request,
+    declaration: TerminationDeclaration | None,
+) -> Asked:
+    """
+    The next ask of a step in which each persona is asked by itself, with what it may see.
+
+    The declaration rides in the first of them.
+    """
+    open_step = state.open_step
+    whole = ask(state, step, personas, request, declaration)
+    together = whole.personas if open_step is None else open_step.ask.together
+    name = together[0] if open_step is None else open_step.unasked[0]
+    people = state.running_panel.people
+    told = _asked(people, together) if people else {}
+    return whole.model_copy(
+        update={
+            "personas": (name,),
+            "together": together if len(together) > 1 else (),
+            "people": {name: told[name]} if name in told else {},
+            "request": request.for_persona(name),
+            "declaration": declaration if open_step is None else None,
+        }
+    )
+
+
 def _asked(people: Mapping[str, Persona], personas: tuple[str, ...]) -> dict[str, AskedPerson]:
     """A step that nobody would hold up waits for whomever it asks."""
     waits_for_all = all(one in people and not people[one].waits for one in personas)

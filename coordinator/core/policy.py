@@ -21,8 +21,10 @@ from parley.coordinator.core.state import DebateState, Phase
 
 def decide(state: DebateState, protocols: Mapping[str, Protocol] = PROTOCOLS) -> ControlFact | None:
     """The control fact that is due, or None while the debate waits for somebody (or is over)."""
-    overdue = overdue_in(state)
-    waits = state.open_step is not None and overdue is None and state.cancelled_at is None
+    open_step = state.open_step
+    asking = open_step is not None and bool(open_step.unasked)
+    overdue = None if asking else overdue_in(state)
+    waits = open_step is not None and not asking and overdue is None and state.cancelled_at is None
     if waits or state.phase in (Phase.UNKNOWN, Phase.CLOSED):
         return None
     if state.phase is Phase.SUBMITTED:

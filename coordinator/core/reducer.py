@@ -172,23 +172,49 @@ def _with_finding(state: DebateState, fact: Finding) -> DebateState:
 
 
 def _with_step(state: DebateState, ask: Asked) -> DebateState:
-    if state.open_step is not None:
-        raise ProtocolError(f"step {ask.step!r} opens while {state.open_step.name!r} is open")
+    open_step = state.open_step
+    if open_step is not None:
+        if not _is_one_more(open_step, ask):
+            raise ProtocolError(f"step {ask.step!r} opens while {open_step.name!r} is open")
+        return _with_one_more(state, open_step, ask)
     if state.step(ask.step) is not None:
         raise ProtocolError(f"step {ask.step!r} opens twice")
-    step = Step(ask, state.facts, carried=state.carried)
+    step = Step(ask, state.facts, carried=state.carried, asks=(ask,) if ask.together else ())
     if not ask.people and not state.carried:
         return _after(state, steps=(*state.steps, step))
-    unawaited = [
-        Outstanding(ask.step, name, person.deadline_s)
-        for name, person in ask.people.items()
-        if not person.waits
-    ]
     return _after(
         state,
         steps=(*state.steps, step),
         carried=(),
-        outstanding=(*state.outstanding, *unawaited),
+        outstanding=(*state.outstanding, *_unawaited(ask)),
+    )
+
+
+def _unawaited(ask: Asked) -> list[Outstanding]:
+    return [
+        Outstanding(ask.step, name, person.deadline_s)
+        for name, person in ask.people.items()
+        if not person.waits
+    ]
+
+
+def _is_one_more(step: Step, ask: Asked) -> bool:
+    same = (step.name, step.ask.together) == (ask.step, ask.together)
+    return same and bool(ask.personas) and set(ask.personas) <= set(step.unasked)
+
+
+def _with_one_more(state: DebateState, step: Step, ask: Asked) -> DebateState:
+    whole = step.ask.model_copy(
+        update={
+            "personas": (*step.ask.personas, *ask.personas),
+            "people": {**step.ask.people, **ask.people},
+        }
+    )
+    grown = step._replace(ask=whole, asks=(*step.asks, ask))
+    return _after(
+        state,
+        steps=(*state.steps[:-1], grown),
+        outstanding=(*state.outstanding, *_unawaited(ask)),
     )
 
 
@@ -205,11 +231,11 @@ def _with_heard(state: DebateState, said: TurnTaken | Abstained) -> DebateState:
     phase, facts, panel, input_, steps, *rest = state
     if not steps:
         return _unheard(state, said)
-    ask, ordinal, heard, fired, abandoned, overdue, carried = steps[-1]
+    ask, ordinal, heard, fired, abandoned, overdue, carried, asks = steps[-1]
     if ask.step != said.step or not steps[-1].awaits(said.persona):
         return _unheard(state, said)
     now = (*heard, Heard(facts, said))
-    step = Step(ask, ordinal, now, fired, abandoned, overdue, carried)
+    step = Step(ask, ordinal, now, fired, abandoned, overdue, carried, asks)
     if ask.people:
         rest = list(_answered(state, said)[5:])
     return DebateState._make((phase, facts + 1, panel, input_, (*steps[:-1], step), *rest))

@@ -14,7 +14,16 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
-from parley.bus.contracts.facts import Abstained, Asked, Closed, Finding, Terminated, TurnTaken
+from parley.bus.contracts.facts import (
+    Abstained,
+    Asked,
+    Closed,
+    Finding,
+    Request,
+    RequestByReference,
+    Terminated,
+    TurnTaken,
+)
 from parley.bus.contracts.panel import DebateInput, Panel
 
 FindingT = TypeVar("FindingT", bound=Finding)
@@ -48,6 +57,8 @@ class Outstanding(NamedTuple):
 
 
 class Step(NamedTuple):
+    """`ask` is its only ask, or of several the first, with everybody who was asked so far."""
+
     ask: Asked
     ordinal: int
     heard: tuple[Heard, ...] = ()
@@ -58,6 +69,23 @@ class Step(NamedTuple):
     overdue: tuple[str, ...] = ()
     # What was heard of people to whom an earlier ask was outstanding.
     carried: tuple[Heard, ...] = ()
+    # The asks as they were put, where each persona has one of its own.
+    asks: tuple[Asked, ...] = ()
+
+    @property
+    def asked(self) -> tuple[Asked, ...]:
+        return self.asks or (self.ask,)
+
+    @property
+    def unasked(self) -> tuple[str, ...]:
+        """Whose own asks are yet to be put."""
+        if not self.ask.together:
+            return ()
+        return tuple(one for one in self.ask.together if one not in self.ask.personas)
+
+    def request_to(self, persona: str) -> Request | RequestByReference:
+        own = (one.request for one in self.asks if persona in one.personas)
+        return next(own, self.ask.request)
 
     @property
     def name(self) -> str:
@@ -81,7 +109,11 @@ class Step(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        if self.abandoned or len(self.heard) == len(self.ask.personas):
+        if self.abandoned:
+            return True
+        if self.ask.together and len(self.ask.personas) < len(self.ask.together):
+            return False
+        if len(self.heard) == len(self.ask.personas):
             return True
         return bool(self.ask.people) and not self.waiting_for
 

@@ -30,6 +30,8 @@ async def abstain_for(
         log.warning("undeliverable", queue=queue, sequence=sequence, reason=str(error))
         return None
     ref, ask = logged.ref, logged.fact
+    if not queue.startswith(f"{ref.panel}-"):
+        return None
     tracked, persona = debates.get(ref), queue.removeprefix(f"{ref.panel}-")
     if tracked is None or not isinstance(ask, Asked):
         return None
@@ -47,7 +49,7 @@ async def abstain_for(
 def _abstention(tracked: TrackedDebate, ask: Asked, persona: str) -> Abstained | None:
     """None unless the debate still waits for the persona's answer to this very ask."""
     state = tracked.state
-    if state is None or state.open_step is None or state.open_step.ask != ask:
+    if state is None or state.open_step is None or ask not in state.open_step.asked:
         return None
     if persona not in state.open_step.waiting_for:
         return None

@@ -160,7 +160,7 @@ class Archiver:
             batch = self._take(most)
             if not batch:
                 continue
-            held = await self._under_redrive()
+            held = await self.under_redrive()
             async with anyio.create_task_group() as tasks:
                 for ref in batch:
                     if held is None or ref in held:
@@ -193,7 +193,7 @@ class Archiver:
             log.exception("not_archived", debate=str(ref))
         self._known.discard(ref)
 
-    async def _under_redrive(self) -> set[DebateRef] | None:
+    async def under_redrive(self) -> set[DebateRef] | None:
         """
         Debates whose personas are being asked once more: they stay until the time of that ask is
         over, and then its record goes. None while the server does not say.

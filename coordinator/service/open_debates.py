@@ -18,6 +18,11 @@ async def not_closed(journal: Journal) -> list[DebateRef]:
     return [ref for ref in submitted if ref not in closed]
 
 
+async def closed(journal: Journal) -> list[DebateRef]:
+    """Something stands on the subject of their closing."""
+    return list(await _refs(journal, journal.subjects.closings()))
+
+
 async def falsely_closed(journal: Journal) -> list[DebateRef]:
     """Where what stands on the subject of the closing is none. Reads the closings of all debates."""
     closed, false = set[DebateRef](), dict[DebateRef, None]()

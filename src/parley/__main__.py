@@ -1,3 +1,3 @@
-from parley.console.cli.main import main
+from parley.console.cli.start import main
 
 main()

@@ -410,7 +410,7 @@ def _false_claims(group: str, login: str, target: Target) -> Iterator[Attempt]:
             "seconds": {**turn, "step": step, "seconds": 10**9},
         }
         for what, claim in claims.items():
-            subject = f"{PREFIX}.forensic.{bait}.turn.{step}.{who}"
+            subject = f"{root_of('forensic', bait)}.turn.{step}.{who}"
             yield _sent(group, login, what, subject, json.dumps(claim).encode())
         ask = f"{bait}.{step}#x"
         accounts: dict[str, dict[str, Any]] = {

@@ -29,6 +29,7 @@ from tests.processes import Deployment, Role, deployment, open_journal, until_re
 IN_ONE_LOOP = pytest.mark.asyncio(loop_scope="session")
 READ_TOKEN = "a-token-for-those-who-look"
 OPERATOR_TOKEN = "a-token-for-those-who-act"
+LINK_KEY = "a-key-that-signs-links-to-asks"
 CHROMIUM = Path("/usr/bin/chromium-headless-shell")
 # Notes every violation of the page's policy where a test can read it.
 WATCH = """
@@ -65,14 +66,16 @@ def opened_stage(home: Path) -> Iterator[Stage]:
     port, guarded_port = _free_port(), _free_port()
     (home / "read").write_text(READ_TOKEN)
     (home / "operate").write_text(OPERATOR_TOKEN)
+    (home / "people.yaml").write_text(f"people: {{link_key: {LINK_KEY}}}\n")
+    people = ("--config", str(home / "people.yaml"))
     tokens = (
         "--read-token-file", str(home / "read"), "--operator-token-file", str(home / "operate"),
     )  # fmt: skip
     with deployment(home) as deployed:
         up = Role(("up", "--no-web"), deployed.nats.url, home / "up.log", "Parley is up")
-        serve = ("serve", "--port", str(port))
+        serve = ("serve", "--port", str(port), *people)
         web = Role(serve, deployed.nats.url, home / "web.log", "debates_listed")
-        asking = ("serve", "--port", str(guarded_port), *tokens)
+        asking = ("serve", "--port", str(guarded_port), *tokens, *people)
         guarded = Role(asking, deployed.nats.url, home / "guarded.log", "debates_listed")
         deployed.roles += [up, web, guarded]
         for role in deployed.roles:

@@ -79,7 +79,7 @@ async def at_work(*staff: Coordinator | Worker) -> AsyncIterator[None]:
 
 
 async def until_log(journal: Journal, reached: Callable[[DebateState], bool]) -> DebateState:
-    with anyio.fail_after(20):
+    with anyio.fail_after(30):
         while True:
             state = fold(one.fact for one in (await journal.read(REF))[0])
             if reached(state):
@@ -88,7 +88,7 @@ async def until_log(journal: Journal, reached: Callable[[DebateState], bool]) ->
 
 
 async def a_dead_letter(journal: Journal) -> Letter:
-    with anyio.fail_after(20):
+    with anyio.fail_after(30):
         while not (found := await letters(journal)):  # noqa: ASYNC110
             await anyio.sleep(0.02)
     (one,) = found
@@ -244,7 +244,8 @@ async def test_what_a_reader_cannot_use_is_kept_and_cannot_be_redriven(world: Op
         assert (dead.dead.sequence, dead.dead.queue, dead.ref) == (sequence, "", REF)
         assert dead.dead.reason.startswith("TurnTaken: ")
         assert await redrive(journal, dead) is Fate.NO_ASK
-        assert await letter(journal, dead.dead.number) == dead
+        # The record itself may be taken out of the log meanwhile.
+        assert (await letter(journal, dead.dead.number)).dead == dead.dead
         await bus.forget_dead(dead.dead.number)
         with pytest.raises(NotFound, match="parley dlq list"):
             await letter(journal, dead.dead.number)

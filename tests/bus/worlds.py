@@ -104,7 +104,7 @@ class NatsServer:
         self.process.wait()
 
 
-async def until(condition: Callable[[], bool], within_s: float = 8.0) -> None:
+async def until(condition: Callable[[], bool], within_s: float = 30.0) -> None:
     with anyio.fail_after(within_s):
         while not condition():  # noqa: ASYNC110 - the condition knows no event
             await anyio.sleep(0.005)

@@ -7,6 +7,7 @@ does not recompute; the inquest does that, with our own code.
 """
 
 import json
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from typing import Any
 import nats
 
 STREAM, EVERYTHING = "PARLEY", "debate.>"
+PARTITIONS = 64
 EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 EXPECTED_ON = f"{EXPECTED}-Subject"
 MESSAGE_ID = "Nats-Msg-Id"
@@ -50,12 +52,14 @@ class Place:
 
 
 def place_of(subject: str) -> Place | None:
-    """The only function that knows how a subject is spelled."""
+    """The only function that knows how a subject is spelled: debate, partition, panel, id, words."""
     prefix, *tokens = subject.split(".")
-    if prefix != "debate" or len(tokens) < 3:
+    if prefix != "debate" or len(tokens) < 4:
         return None
-    panel, debate, *words = tokens
-    return Place(f"{panel}/{debate}", f"{prefix}.{panel}.{debate}", tuple(words))
+    partition, panel, debate, *words = tokens
+    if partition != str(zlib.crc32(debate.encode()) % PARTITIONS):
+        return None
+    return Place(f"{panel}/{debate}", f"{prefix}.{partition}.{panel}.{debate}", tuple(words))
 
 
 async def read_all(*urls: str) -> list[Stored]:

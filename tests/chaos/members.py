@@ -15,7 +15,8 @@ from pathlib import Path
 
 import anyio
 
-READY_WITHIN_S = 60.0
+# Many processes import at once, perhaps beside other work.
+READY_WITHIN_S = 180.0
 UNREACHABLE = 3
 POLL_S = 0.05
 RESTART_PAUSE_S = 0.3

@@ -14,7 +14,7 @@ from tests.chaos import auditor
 from tests.chaos.auditor import EXPECTED, EXPECTED_ON, Stored, violations
 
 RECORDED = Path(__file__).parents[1] / "replay"
-ROOT = "debate.forensic.d1"
+ROOT = "debate.38.forensic.d1"
 Log = list[Stored]
 
 
@@ -154,6 +154,10 @@ PLANTED: dict[str, tuple[Callable[[], Log], str]] = {
     ),
     "no fact": (lambda: spoilt(TURN, data=b"[]"), "holds no fact"),
     "another fact": (lambda: spoilt(CLOSED, data=b'{"type":"opened"}'), "holds 'opened'"),
+    "another partition": (
+        lambda: spoilt(TURN, subject="debate.1.forensic.d1.turn.opening.noise"),
+        "no place in any debate",
+    ),
     "a strange subject": (lambda: spoilt(TURN, subject="debate.x"), "no place in any debate"),
 }
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-LONGEST_S = 220.0
+LONGEST_S = 520.0
 BLOWS = (
     "coordinator killed",
     "agent killed",
@@ -22,7 +22,7 @@ BLOWS = (
 )
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(560)
 def test_sixty_debates_under_fire() -> None:
     """In a process of its own: connections that are cut all the time leave litter behind."""
     with subprocess.Popen(

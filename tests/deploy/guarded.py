@@ -184,5 +184,5 @@ async def _all_written(core: Somebody) -> None:
     """A stream takes its messages in order: a write that it must refuse comes after all others."""
     impossible = {"Nats-Expected-Last-Sequence": "999999999"}
     for subject in (f"{LAYOUT.prefix}.0.barrier", f"$O.{LAYOUT.bucket}.M.barrier"):
-        answer = await core.client.request(subject, b"", timeout=2, headers=impossible)
+        answer = await core.client.request(subject, b"", timeout=20, headers=impossible)
         assert b"10071" in answer.data

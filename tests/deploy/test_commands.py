@@ -77,7 +77,7 @@ async def test_a_viewer_watches_what_begins_from_now_on(server: NatsServer, tmp_
         # The line comes before the subscription.
         await anyio.sleep(0.5)
         await parley(server, SUBMITTER, "submit", "forensic", "--brain", brain, "--id", "seen")
-        with anyio.fail_after(20):
+        with anyio.fail_after(30):
             assert "closed: completed" in await rest(story)
             lines = [json.loads(line) for line in (await rest(facts)).splitlines()]
     assert lines[0]["fact"]["type"] == "submitted"
@@ -88,7 +88,7 @@ async def test_a_viewer_watches_what_begins_from_now_on(server: NatsServer, tmp_
 async def first_line(process: Process) -> str:
     assert process.stderr is not None
     said = ""
-    with anyio.fail_after(20):
+    with anyio.fail_after(30):
         async for part in TextReceiveStream(process.stderr):
             said += part
             if "\n" in said:

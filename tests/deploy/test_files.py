@@ -42,7 +42,7 @@ EXTRAS = set(PROJECT["project"]["optional-dependencies"])
 KUBERNETES = DEPLOY / "kubernetes"
 MANIFESTS = sorted(path for path in KUBERNETES.rglob("*.yaml") if path.name != "kustomization.yaml")
 MODEL_DEADLINE_S = 180
-COUNTED_WITHIN_S = 5.0
+COUNTED_WITHIN_S = 30.0
 KEDA_FIELDS = {
     "natsServerMonitoringEndpoint",
     "account",

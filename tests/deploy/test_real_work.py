@@ -176,6 +176,6 @@ async def test_the_asks_of_a_replica_that_died_go_to_the_next(server: NatsServer
 
 
 async def _forgotten(core: Somebody, queue: str) -> None:
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         while (await core.api(f"CONSUMER.INFO.PARLEY.{queue}"))["num_waiting"] > 0:  # noqa: ASYNC110
             await anyio.sleep(0.01)

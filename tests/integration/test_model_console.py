@@ -283,13 +283,13 @@ async def test_watch_shows_words_while_they_are_spoken(nats, monkeypatch):
         on_a_terminal(*watch, "--json", "--partials", "--from-start") as lines,
     ):
         await journal.submit(DebateRef("none", "first"), submitted("none"))
-        await until(lambda: b"first" in lines, 20)
+        await until(lambda: b"first" in lines, 60)
         endpoint.gate = asyncio.Event()
         await journal.submit(DebateRef("forensic", "talk"), submitted())
         async with on_a_terminal(*watch, "talk") as screen:
-            await until(lambda: b"opening statements" in screen, 20)
+            await until(lambda: b"opening statements" in screen, 60)
             endpoint.gate.set()
-            await until(lambda: b"closed: completed" in screen, 30)
+            await until(lambda: b"closed: completed" in screen, 60)
         await until(lambda: lines.count(b'"closed"') > 0)
     said = [json.loads(one) for one in lines.decode().splitlines() if one.startswith("{")]
     of_talk = [one for one in said if one["debate_id"] == "talk"]
@@ -309,7 +309,7 @@ async def test_a_run_on_a_terminal_streams_unless_the_settings_say_otherwise(
     if setting is not None:
         monkeypatch.setenv("PARLEY_MODEL__STREAM", setting)
     async with on_a_terminal("run", "absa", "good food", "--brain", "model") as screen:
-        await until(lambda: len(endpoint.questions) > 0, 20)
+        await until(lambda: len(endpoint.questions) > 0, 60)
     assert [one.get("stream", False) for one in endpoint.questions[:1]] == [streams], screen
 
 

@@ -149,10 +149,10 @@ async def test_a_crash_in_the_middle_of_a_call_charges_nothing_twice(nats, monke
         async with anyio.create_task_group() as tasks:
             coordinator = Coordinator(journal, "c0")
             tasks.start_soon(coordinator.run)
-            await until(lambda: len(server.calls) == 1, 20)
+            await until(lambda: len(server.calls) == 1, 60)
             server.gate = gate
             await journal.submit(ref, Submitted(panel=on, input=DebateInput(text="a photo")))
-            await until(lambda: len(server.questions) == 1, 20)
+            await until(lambda: len(server.questions) == 1, 60)
             doomed.kill()
             gate.set()
             seat = ("forensic", "frequency")

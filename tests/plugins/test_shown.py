@@ -11,6 +11,7 @@ from parley.bus.contracts.panel import DebateInput
 from parley.bus.journal import Logged
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef, Subjects, tail_of
+from parley.console.listing.hot import Rows
 from parley.console.reports.debate_blocks import debate_blocks
 from parley.console.reports.document import Document
 from parley.console.reports.markdown import to_text
@@ -19,7 +20,6 @@ from parley.console.terminal.live import board
 from parley.console.transcript.presentation import PLAIN, PRESENTATIONS, answering, presentation_of
 from parley.console.transcript.transcript import transcript
 from parley.console.transcript.words import lines
-from parley.console.web.debate_list import Rows
 from parley.console.web.views import view_of
 from parley.coordinator.core.policy import decide
 from parley.coordinator.core.reducer import apply, fold

@@ -12,7 +12,7 @@ def entry_points(*, group: str) -> list[metadata.EntryPoint]:
 
 if __name__ == "__main__":
     metadata.entry_points = entry_points  # type: ignore[assignment]
-    from parley.console.cli.main import main
+    from parley.console.cli.start import main
 
     sys.argv[0] = "parley"
     main()

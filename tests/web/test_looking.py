@@ -159,7 +159,7 @@ async def test_every_reference_and_schema_of_the_description_holds(log: OpenLog)
     assert {one.removeprefix("#/components/schemas/") for one in references} <= set(known)
     operations = [one for path in described["paths"].values() for one in path.values()]
     ids = [one["operationId"] for one in operations]
-    assert len(set(ids)) == len(ids) == 20
+    assert len(set(ids)) == len(operations) > 20
     for path, methods in described["paths"].items():
         for one in methods.values():
             said = {each["name"] for each in one["parameters"] if each["in"] == "path"}

@@ -1,17 +1,23 @@
 """A row says what the real reducer says, from a fraction of the work."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from parley.bus.archive import Listed, Summary
 from parley.bus.codec import encode
 from parley.bus.contracts.absa.findings import Moderated
 from parley.bus.contracts.base import Usage
 from parley.bus.contracts.facts import Decided, Fact, TurnTaken
-from parley.bus.port import Record
+from parley.bus.journal import Journal
+from parley.bus.memory import open_memory_server
+from parley.bus.port import Extent, Record
 from parley.bus.subjects import DebateRef, Subjects, tail_of
-from parley.console.web.debate_index import Row, Wanted
-from parley.console.web.debate_list import Rows
+from parley.console.listing.archived import SMALL, ArchivedDebates, open_archived
+from parley.console.listing.debates import DebateList
+from parley.console.listing.hot import Rows
+from parley.console.listing.rows import Row, Wanted
 from parley.coordinator.core.accounting import usage_of
 from parley.coordinator.core.reducer import fold
 from tests.debates import STALEMATE, panel, play
@@ -92,41 +98,94 @@ def test_what_is_no_fact_changes_nothing():
     assert len(rows) == 1
 
 
-def test_pages_and_filters():
-    facts, _ = play(panel(), STALEMATE)
-    rows = Rows()
-    for number in range(250):
-        ref = DebateRef("forensic" if number % 2 else "other", f"d{number}")
-        feed(rows, ref, facts[0], 1000 + number)
-        if number % 10 == 0:
-            feed(rows, ref, facts[-1], 2000 + number)
-    seen: list[str] = []
-    before = None
-    while True:
-        page = rows.page(Wanted(panel="forensic"), 30, before)
-        assert page.total == 125
-        seen += [row.id for row in page.rows]
-        before = page.following
-        if before is None:
-            break
-    assert seen == [f"d{number}" for number in range(249, 0, -2)]
-    assert rows.page(Wanted(state="closed"), 5, None).total == 25
-    assert rows.page(Wanted(state="completed"), 5, None).total == 25
-    assert rows.page(Wanted(state="failed"), 5, None).total == 0
-    assert rows.page(Wanted(state="open"), 5, None).total == 225
-    assert [row.id for row in rows.page(Wanted(text=" D249"), 5, None).rows] == ["d249"]
-    assert rows.page(Wanted(text="PHOTOGRAPH"), 5, None).total == 250
-    assert rows.page(Wanted(reason="manager"), 5, None).total == 0
+async def archived(rows: Rows, table: ArchivedDebates) -> None:
+    """Every second closed debate leaves the log."""
+    listed = []
+    for place, (key, row) in enumerate(rows.page(Wanted(state="closed"), 100, None)[::2], start=1):
+        ref = DebateRef(row.panel, row.id)
+        summary = Summary(
+            protocol=row.protocol, topic=row.topic, status=row.status, submitted_ns=key.at
+        )
+        listed.append(Listed(place, ref, summary))
+        rows.forget(ref)
+    table.add(listed, len(listed))
 
 
-def test_a_cursor_holds_while_debates_come_and_go():
+@pytest.mark.parametrize("some_archived", [False, True])
+async def test_pages_and_filters(*, some_archived: bool):
     facts, _ = play(panel(), STALEMATE)
-    rows = Rows()
-    for number in range(10):
-        feed(rows, DebateRef("forensic", f"d{number}"), facts[0], 1 + number)
-    first = rows.page(Wanted(), 4, None)
-    feed(rows, DebateRef("forensic", "new"), facts[0], 50)
-    rows.forget(DebateRef("forensic", "d6"))
-    second = rows.page(Wanted(), 4, first.following)
+    async with open_memory_server() as server:
+        table = ArchivedDebates()
+        debates = DebateList(Journal(server.client(), Subjects()), table)
+        rows = debates.hot
+        for number in range(250):
+            ref = DebateRef("forensic" if number % 2 else "other", f"d{number}")
+            feed(rows, ref, facts[0], 1000 + number)
+            if number % 10 < 2:
+                feed(rows, ref, facts[-1], 2000 + number)
+        if some_archived:
+            await archived(rows, table)
+            assert (len(rows), table.count()) == (225, 25)
+        seen: list[str] = []
+        before = None
+        while True:
+            page = await debates.page(Wanted(panel="forensic"), 30, before)
+            assert page.total == 125
+            seen += [row.id for row in page.rows]
+            before = page.following
+            if before is None:
+                break
+        assert seen == [f"d{number}" for number in range(249, 0, -2)]
+
+        async def total(**wanted: Any) -> int:
+            return (await debates.page(Wanted(**wanted), 5)).total
+
+        assert await total(state="closed") == 50
+        assert await total(state="completed") == 50
+        assert await total(state="failed") == 0
+        assert await total(state="open") == 200
+        found = await debates.page(Wanted(text=" D241"), 5)
+        assert [row.id for row in found.rows] == ["d241"]
+        assert await total(text="PHOTOGRAPH") == 250
+        assert await total(reason="manager") == 0
+        assert await total(since_ns=1240 * 10**9) == 10
+        assert await debates.find("d240") == [("other", "d240")]
+        row = await debates.row(DebateRef("other", "d240"))
+        assert row is not None
+        assert (row.status, row.submitted_at) == ("completed", "1970-01-01T00:20:40.000Z")
+        assert await debates.count() == 250
+
+
+def test_a_table_outlives_its_process_and_forgets_with_the_archive(tmp_path: Path):
+    extent = Extent(SMALL + 1, 0, 1, SMALL + 1, "2026-11-18T00:00:00Z")
+    summary = Summary(protocol="verdicts", status="failed", submitted_ns=5)
+    listed = [Listed(n, DebateRef("p", f"d{n}"), summary) for n in (1, 2)]
+    first = open_archived(tmp_path, "PARLEY", extent)
+    first.add(listed, 2)
+    first.close()
+    again = open_archived(tmp_path, "PARLEY", extent)
+    assert (again.reached, again.count()) == (2, 2)
+    again.add(listed[1:], 2)
+    assert again.count() == 2
+    again.forget_before(2)
+    assert again.find("d1") == []
+    assert again.find("d2") == [("p", "d2")]
+    again.close()
+    other = open_archived(tmp_path, "PARLEY", extent._replace(identity="another"))
+    assert other.reached == 0
+    other.close()
+
+
+async def test_a_cursor_holds_while_debates_come_and_go():
+    facts, _ = play(panel(), STALEMATE)
+    async with open_memory_server() as server:
+        debates = DebateList(Journal(server.client(), Subjects()), ArchivedDebates())
+        rows = debates.hot
+        for number in range(10):
+            feed(rows, DebateRef("forensic", f"d{number}"), facts[0], 1 + number)
+        first = await debates.page(Wanted(), 4)
+        feed(rows, DebateRef("forensic", "new"), facts[0], 50)
+        rows.forget(DebateRef("forensic", "d6"))
+        second = await debates.page(Wanted(), 4, first.following)
     assert [row.id for row in first.rows] == ["d9", "d8", "d7", "d6"]
     assert [row.id for row in second.rows] == ["d5", "d4", "d3", "d2"]

@@ -212,10 +212,10 @@ class LowSignalBreakdown(Contract):
 
 
 class ThresholdNearRate(Contract):
-    """The share of aspects that missed the threshold by at most 0.2."""
+    """The share of aspects that missed `min_total` and `min_margin` by at most 0.2."""
 
-    min_total: Real | None = None
-    min_margin: Real | None = None
+    total_near_rate: Real | None = None
+    margin_near_rate: Real | None = None
 
 
 class GateDebugSummary(Contract):
@@ -226,6 +226,7 @@ class GateDebugSummary(Contract):
     decision_skip_n: Whole
     skip_reason_count: dict[str, Whole]
     skip_reason_rate: dict[str, Real]
+    skipped_neutral_only_n: Whole = 0
     low_signal_breakdown: LowSignalBreakdown
     override_hint_invalid_total: Whole
     override_hint_repair_total: Whole

@@ -94,7 +94,8 @@ def accounts(
     settings = load(config, {"panels": panels_dir})
     keys = known_keys(directory)
     rosters = _with_known(rosters_of(settings, panel), settings, keys)
-    for path in save(accounts_of(rosters, layout_of(settings), keys), directory):
+    made = accounts_of(rosters, layout_of(settings), keys, people_of(settings))
+    for path in save(made, directory):
         print_line(str(path))
 
 
@@ -110,6 +111,12 @@ def rosters_of(settings: Settings, names: Sequence[str] | None = None) -> Roster
         warn(warnings)
         rosters[content.name] = content.agents
     return rosters
+
+
+def people_of(settings: Settings) -> Rosters:
+    """The people of each panel that has any: they have no login, the page speaks for them."""
+    contents = [read_panel(path)[0] for path in panel_paths(settings.panels).values()]
+    return {content.name: tuple(content.people) for content in contents if content.people}
 
 
 def _with_known(rosters: Rosters, settings: Settings, logins: Iterable[str]) -> Rosters:

@@ -1,129 +1,133 @@
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Annotated
 
+import anyio
 import typer
 
-from parley.bus.contracts.facts import Closed, Fact, Finding, Submitted
-from parley.bus.journal import Journal, Logged
-from parley.bus.subjects import DebateRef
+from parley.bus.errors import BadInput
+from parley.bus.journal import Journal
 from parley.configs.settings import Settings, load
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Json, Nats, example
 from parley.console.cli.output import print_line
-from parley.console.runtime.system import open_journal, run_async
-from parley.console.transcript.items import Outcome
-from parley.console.transcript.presentation import answering, presentation_of
-from parley.console.transcript.text import one_line
-from parley.console.transcript.words import outcome_words
+from parley.console.listing.debates import DebateList, Page, open_list
+from parley.console.listing.rows import Row, Wanted
+from parley.console.runtime.system import list_folder, open_journal, run_async
+from parley.console.transcript.text import is_token, one_line
 
-OPEN = "open"
+TOPIC_WIDTH = 60
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    ref: DebateRef
-    submitted: datetime
-    closed: Closed | None
-    outcome: Outcome | None
-
-    @property
-    def status(self) -> str:
-        return self.closed.status.value if self.closed is not None else OPEN
+class State(StrEnum):
+    OPEN = "open"
+    CLOSED = "closed"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
 
 
-@app.command("list", epilog=example("parley list", "parley list --status open --json"))
+@app.command(
+    "list",
+    epilog=example(
+        "parley list",
+        "parley list --panel forensic --status open",
+        "parley list --search invoice --since 2026-11-01 --limit 500 --json",
+    ),
+)
 def list_(
     status: Annotated[
-        str | None, typer.Option("--status", help="Only open, completed, failed or cancelled.")
+        State | None, typer.Option("--status", help="Closed is however it ended.")
     ] = None,
+    panel: Annotated[
+        str | None, typer.Option("--panel", metavar="PANEL", help="Of this panel only.")
+    ] = None,
+    search: Annotated[
+        str, typer.Option("--search", metavar="TEXT", help="In what is debated, or in the id.")
+    ] = "",
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="TIME", help="2026-11-18, or with T09:30; your own time."),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="So many of the newest.")] = 50,
     nats: Nats = None,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """List debates."""
+    """
+    List debates.
+
+    Newest first: those in the log and those in the archive.
+    """
     keep_quiet()
     settings = load(config, {"nats.url": nats})
-    listed = [one for one in run_async(lambda: _list(settings)) if status in (None, one.status)]
-    for one in listed:
-        print_line(_as_json(one) if as_json else _in_words(one))
+    if panel is not None and not is_token(panel):
+        raise BadInput(f"--panel: {panel!r} is no name of a panel")
+    wanted = Wanted(panel, status.value if status else None, None, search, _moment(since))
+    page = run_async(lambda: _list(settings, wanted, limit))
+    for row in page.rows:
+        print_line(_as_json(row) if as_json else _in_words(row))
+    if page.following is not None and not as_json:
+        print_line(f"… {page.total - len(page.rows)} more: --limit, --search, --since")
 
 
-async def _list(settings: Settings) -> list[Listed]:
-    async with open_journal(settings, create=False) as journal:
-        subjects = journal.subjects
-        entries, _ = journal.decode_all(await journal.bus.read(subjects.submissions()))
-        submitted: dict[DebateRef, Logged] = {}
-        for entry in entries:
-            submitted.setdefault(entry.ref, entry)
-        closed = await _first(journal, subjects.closings(), submitted)
-        found = await _outcomes(journal, submitted)
-    listed = []
-    for ref, begun in submitted.items():
-        end = closed.get(ref)
-        moment = datetime.fromtimestamp(begun.time_ns / 1e9, UTC)
-        listed.append(Listed(ref, moment, end if isinstance(end, Closed) else None, found.get(ref)))
-    return listed
+def _moment(since: str | None) -> int:
+    if since is None:
+        return 0
+    try:
+        return int(datetime.fromisoformat(since).astimezone().timestamp() * 1e9)
+    except (ValueError, OverflowError, OSError) as error:
+        raise BadInput(f"--since: {since!r} is no time: 2026-11-18, or 2026-11-18T09:30") from error
 
 
-async def _outcomes(
-    journal: Journal, submitted: Mapping[DebateRef, Logged]
-) -> dict[DebateRef, Outcome]:
-    """Of each debate, as its protocol tells it."""
-    protocols = {
-        ref: one.fact.panel.protocol
-        for ref, one in submitted.items()
-        if isinstance(one.fact, Submitted)
-    }
-    types = dict.fromkeys(name for one in set(protocols.values()) for name in answering(one))
-    outcomes: dict[DebateRef, Outcome] = {}
-    for name in types:
-        subject = journal.subjects.at(DebateRef("*", "*"), f"ctl.{name}")
-        for ref, fact in (await _first(journal, subject, submitted)).items():
-            told = presentation_of(protocols[ref])
-            if isinstance(fact, Finding) and told.concludes(name):
-                outcome = told.outcome(fact)
-                outcomes |= {ref: outcome} if outcome is not None else {}
-    return outcomes
+async def _list(settings: Settings, wanted: Wanted, limit: int) -> Page:
+    async with (
+        open_journal(settings, create=False) as journal,
+        open_list(journal, list_folder(settings)) as debates,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(debates.follow)
+        await _read_log(journal, debates)
+        await debates.ready.wait()
+        page = await debates.page(wanted, limit)
+        tasks.cancel_scope.cancel()
+    return page
 
 
-async def _first(
-    journal: Journal, filter_subject: str, submitted: Mapping[DebateRef, Logged]
-) -> dict[DebateRef, Fact]:
-    """Of each debate; what stands before its submission has no place in it."""
-    logged, _ = journal.decode_all(await journal.bus.read(filter_subject))
-    first: dict[DebateRef, Fact] = {}
-    for one in logged:
-        begun = submitted.get(one.ref)
-        if begun is not None and begun.sequence < one.sequence:
-            first.setdefault(one.ref, one.fact)
-    return first
+async def _read_log(journal: Journal, debates: DebateList) -> None:
+    for record in await journal.bus.read(journal.subjects.everything()):
+        address = journal.subjects.parse(record.subject)
+        if address is not None:
+            debates.hot.take(*address, record)
 
 
-def _in_words(one: Listed) -> str:
-    moment = one.submitted.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    line = f"{one.ref.id:<12}  {one.ref.panel:<10}  {moment}  {one.status:<9}"
-    if one.outcome is not None:
-        line += f"  {outcome_words(one.outcome)}"
-    if one.closed is not None:
-        line += f"  ({one_line(one.closed.reason)})"
+def _in_words(row: Row) -> str:
+    moment = datetime.fromisoformat(row.submitted_at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    line = f"{row.id:<12}  {row.panel:<10}  {moment}  {row.status:<9}"
+    if row.verdict is not None:
+        sure = "" if row.confidence is None else f" {row.confidence:.2f}"
+        line += f"  {row.verdict}{sure}"
+    if row.reason is not None:
+        line += f"  ({row.reason})"
+    if row.topic:
+        line += f"  {one_line(row.topic, TOPIC_WIDTH)}"
     return line.rstrip()
 
 
-def _as_json(one: Listed) -> str:
+def _as_json(row: Row) -> str:
+    submitted = datetime.fromisoformat(row.submitted_at).astimezone(UTC)
     return json.dumps(
         {
-            "debate_id": one.ref.id,
-            "panel": one.ref.panel,
-            "submitted": one.submitted.isoformat(timespec="milliseconds"),
-            "status": one.status,
-            "reason": one.closed.reason if one.closed is not None else None,
-            "detail": one.closed.detail if one.closed is not None else None,
-            "outcome": one.outcome.label if one.outcome is not None else None,
-            "confidence": one.outcome.confidence if one.outcome is not None else None,
+            "debate_id": row.id,
+            "panel": row.panel,
+            "topic": row.topic,
+            "submitted": submitted.isoformat(timespec="milliseconds"),
+            "status": row.status,
+            "reason": row.reason,
+            "outcome": row.verdict,
+            "confidence": row.confidence,
         }
     )

@@ -9,9 +9,11 @@ from pydantic import JsonValue
 from parley.bus.errors import BadInput, NotFound
 from parley.bus.journal import Journal
 from parley.configs.settings import Settings, load
+from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Json, Nats, example
 from parley.console.cli.output import print_line
+from parley.console.runtime.links import address_of, key_for_signing, link_to, sign
 from parley.console.runtime.system import open_journal, run_async
 from parley.console.terminal.asking import ask_in_terminal
 from parley.console.transcript.asked import content_for, show_ask, tell_briefly
@@ -35,6 +37,7 @@ class Seat:
     epilog=example(
         "parley sit merge-review/author",
         "parley sit merge-review/author --list",
+        "parley sit merge-review/author --link --as Ada --hours 48",
         "parley sit merge-review/author --debate 01jd7w2k9xqz --verdict approve --confidence 0.8"
         ' --because "Mended in the last commit."',
     )
@@ -60,6 +63,12 @@ def sit(
     ] = None,
     by: Annotated[str, typer.Option("--as", metavar="NAME", help="Recorded as who spoke.")] = "",
     list_only: Annotated[bool, typer.Option("--list", help="Only list what waits.")] = False,
+    link: Annotated[
+        bool, typer.Option("--link", help="Print a link to the form of each ask; --as names whom.")
+    ] = False,
+    hours: Annotated[
+        float | None, typer.Option("--hours", min=0, help="How long a link is good.")
+    ] = None,
     nats: Nats = None,
     config: Config = None,
     as_json: Json = False,
@@ -82,11 +91,11 @@ def sit(
         name: value for name, value in plain.items() if value is not None
     }
     values |= dict(_field(one) for one in sets or ())
-    run_async(
-        lambda: _sit(
-            settings, _seat(seat, debate), values, by, list_only=list_only, as_json=as_json
-        )
-    )
+    where = _seat(seat, debate)
+    if link:
+        run_async(lambda: _links(settings, where, hours, by))
+        return
+    run_async(lambda: _sit(settings, where, values, by, list_only=list_only, as_json=as_json))
 
 
 def _seat(name: str, debate: str | None) -> Seat:
@@ -127,6 +136,17 @@ async def _sit(
         for ask in found:
             await ask_in_terminal(ask, by)
             _done(ask, as_json=False)
+
+
+async def _links(settings: Settings, seat: Seat, hours: float | None, name: str) -> None:
+    key = key_for_signing(settings, lambda said: warn([said]))
+    async with open_journal(settings, create=False) as journal:
+        found = await waiting(journal, seat)
+    if not found:
+        raise NotFound(f"nothing waits for {seat.panel}/{seat.persona}")
+    for ask in found:
+        token = sign(link_to(ask, hours=hours, name=name), key)
+        print_line(address_of(settings, token))
 
 
 async def waiting(journal: Journal, seat: Seat) -> list[OpenAsk]:

@@ -41,6 +41,7 @@ from parley.console.images.files import debates_images, usable_photos
 from parley.console.runtime.brains import OWN, parse_brain
 from parley.console.runtime.budgets import limits_of
 from parley.console.runtime.plan import Wishes, experiment_of, wished_panel
+from parley.console.runtime.retention import refuse_long_debates
 from parley.console.runtime.submit import Plan, for_those_seated, plan, submit_all
 from parley.console.runtime.system import open_journal, run_async
 
@@ -111,6 +112,7 @@ def submit(
         panel, inputs or (), choice, wishes, given_id, limits, topic=topic, labels=labels or ()
     )
     warn(wanted.warnings)
+    refuse_long_debates(settings, wanted.panels)
     if wait:
         raise typer.Exit(run_async(lambda: _submit_and_wait(settings, wanted, as_json=as_json)))
     run_async(lambda: _submit(settings, wanted))

@@ -97,7 +97,13 @@ async def _watch_from(
 
 
 async def _watch_facts(journal: Journal, ref: DebateRef | None, start: int | None) -> None:
+    seen = 0
+
     async def see(record: Record) -> bool:
+        nonlocal seen
+        if record.sequence <= seen:
+            return False
+        seen = record.sequence
         try:
             logged = journal.decode(record)
         except DecodeError as error:
@@ -106,19 +112,27 @@ async def _watch_facts(journal: Journal, ref: DebateRef | None, start: int | Non
         print_line(_line(logged))
         return ref is not None and isinstance(logged.fact, Closed)
 
-    await follow(journal, _filters(journal, ref), start=start, see=see)
+    await follow(journal, _filters(journal, ref), start=start, see=see, refs=[ref] if ref else ())
 
 
 async def _watch_story(journal: Journal, ref: DebateRef | None, start: int | None) -> None:
     with view_for(several=ref is None) as view:
         audience = Audience(journal, view)
 
+        seen = 0
+
         async def see(record: Record) -> bool:
+            nonlocal seen
+            if record.sequence <= seen:
+                return False
+            seen = record.sequence
             logged = await audience.see(record)
             return ref is not None and logged is not None and isinstance(logged.fact, Closed)
 
         async with overhearing(journal, ref, view.overhear):
-            await follow(journal, _filters(journal, ref), start=start, see=see)
+            await follow(
+                journal, _filters(journal, ref), start=start, see=see, refs=[ref] if ref else ()
+            )
 
 
 def _print_partial(ref: DebateRef, partial: Partial) -> None:
@@ -132,7 +146,7 @@ def _filters(journal: Journal, ref: DebateRef | None) -> tuple[str, ...]:
 
 
 async def _is_closed(journal: Journal, ref: DebateRef) -> bool:
-    return bool(await journal.bus.subjects(journal.subjects.at(ref, "ctl.closed")))
+    return any(isinstance(one.fact, Closed) for one in (await journal.read(ref))[0])
 
 
 def _line(logged: Logged) -> str:

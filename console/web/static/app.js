@@ -5,12 +5,15 @@ import { post, signIn } from './api.js';
 import { Debate } from './debate.js';
 import { Debates } from './list.js';
 import { Dialog, Problem } from './parts.js';
+import { Waiting } from './waiting.js';
+
+const TITLES = { agents: 'Agents', waiting: 'Waiting for you' };
 
 function route() {
   const [path, search = ''] = decoded(location.hash.slice(1)).split('?');
   const query = Object.fromEntries(new URLSearchParams(search));
   const [view, id] = path.split('/').filter(Boolean);
-  return { view: view === 'agents' ? 'agents' : id ? 'debate' : 'debates', id, query };
+  return { view: view in TITLES ? view : id ? 'debate' : 'debates', id, query };
 }
 
 function decoded(hash) {
@@ -47,19 +50,21 @@ function App() {
     };
   }, []);
   useEffect(() => {
-    document.title = at.view === 'debate' ? `${at.id} · Parley` : `${at.view === 'agents' ? 'Agents' : 'Debates'} · Parley`;
+    document.title = at.view === 'debate' ? `${at.id} · Parley` : `${TITLES[at.view] ?? 'Debates'} · Parley`;
   }, [at.view, at.id]);
   return html`
     <header class="bar">
       <a class="brand" href="#/debates"><img src="/static/icon.svg" alt="" />Parley</a>
       <nav aria-label="Views">
-        <a href="#/debates" aria-current=${at.view === 'agents' ? undefined : 'page'}>Debates</a>
+        <a href="#/debates" aria-current=${at.view in TITLES ? undefined : 'page'}>Debates</a>
+        <a href="#/waiting" aria-current=${at.view === 'waiting' ? 'page' : undefined}>Waiting</a>
         <a href="#/agents" aria-current=${at.view === 'agents' ? 'page' : undefined}>Agents</a>
       </nav>
       <div class="end"><${Wire} state=${wire} /><${Theme} /></div>
     </header>
     <main id="main" tabindex="-1">
       ${at.view === 'agents' && html`<${Agents} wire=${setWire} />`}
+      ${at.view === 'waiting' && html`<${Waiting} wire=${setWire} />`}
       ${at.view === 'debates' && html`<${Debates} query=${at.query} wire=${setWire} />`}
       ${at.view === 'debate' && html`<${Debate} key=${at.id} id=${at.id} query=${at.query} wire=${setWire} />`}
     </main>

@@ -1,7 +1,7 @@
 """A debate of verdicts: who stood where after each round, and where the image is suspect."""
 
 from parley.bus.contracts.base import BlobRef
-from parley.bus.contracts.verdicts.content import Challenge, Region, RoundRequest
+from parley.bus.contracts.verdicts.content import Challenge, Region
 from parley.console.transcript.marks import mark_of
 from parley.console.transcript.text import clean
 from parley.console.transcript.verdicts import read_out, tones_of
@@ -24,7 +24,14 @@ from parley.console.web.views.parts import (
     ViewBase,
 )
 from parley.coordinator.core.state import DebateState, Step
-from parley.coordinator.protocols.verdicts.board import AFTERWARDS, Stand, panel_of, stand_after
+from parley.coordinator.protocols.verdicts.board import (
+    AFTERWARDS,
+    Stand,
+    board_of,
+    panel_of,
+    stand_after,
+)
+from parley.coordinator.protocols.verdicts.challenges import challenges
 from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
 
 IMAGE = "image"
@@ -196,6 +203,5 @@ def _charts(state: DebateState, result: VerdictResult) -> tuple[Chart, ...]:
 
 def _challenges(state: DebateState) -> tuple[Challenge, ...]:
     """Of the round that was asked last."""
-    rounds = _rounds(state)
-    request = rounds[-1].ask.request if rounds else None
-    return request.challenges if isinstance(request, RoundRequest) else ()
+    before = board_of(state).history[: max(0, len(_rounds(state)) - 1)]
+    return challenges(before[-1]) if before else ()

@@ -15,7 +15,7 @@ from parley.bus.contracts.verdicts.content import OpeningRequest, RoundRequest, 
 from parley.bus.contracts.verdicts.visibility import shuffled
 from parley.coordinator.core.budget import limits_of, refused, spent_all, spent_in
 from parley.coordinator.core.checks import check
-from parley.coordinator.core.flow import STATUS_OF, ask
+from parley.coordinator.core.flow import STATUS_OF, ask, ask_each
 from parley.coordinator.core.novelty import novelty_of
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.core.tolerance import at_least
@@ -36,6 +36,8 @@ from parley.coordinator.protocols.verdicts.termination import evaluate, stops_of
 
 
 def advance(state: DebateState) -> ControlFact:
+    if state.terminated is None and state.open_step is not None:
+        return _ask_round(state, board_of(state), None)
     if state.terminated is None:
         return _next_round_or_end(state)
     reason = reason_of(state.terminated)
@@ -107,8 +109,9 @@ def _out_of_budget(state: DebateState, board: Board) -> Terminated:
 
 
 def _ask_round(
-    state: DebateState, board: Board, declaration: TerminationDeclaration
+    state: DebateState, board: Board, declaration: TerminationDeclaration | None
 ) -> ControlFact:
+    """One ask for all where they may see the same, otherwise one for each, of which this is the next."""
     panel = panel_of(state)
     number = board.round + 1
     challenged = challenges(board.positions)
@@ -129,7 +132,8 @@ def _ask_round(
         called = {challenge.challenged for challenge in challenged}
         present = {position.agent for position in board.positions}
         personas = tuple(name for name in personas if name in called or name not in present)
-    return ask(state, round_step(number), personas, request, declaration)
+    put = ask if panel.visibility == "named" else ask_each
+    return put(state, round_step(number), personas, request, declaration)
 
 
 def _stopped(

@@ -1,17 +1,19 @@
 """The turns of a debate of verdicts as a reader wants them: what each changed."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Abstained
-from parley.bus.contracts.verdicts.content import Reply, ResponseType, RoundRequest
-from parley.coordinator.core.state import DebateState, Heard, Step
+from parley.bus.contracts.verdicts.content import Challenge, Reply, ResponseType
+from parley.coordinator.core.state import DebateState, Heard
 from parley.coordinator.protocols.verdicts.board import (
     Stand,
+    board_of,
     finished_rounds,
     panel_of,
     stand_after,
 )
+from parley.coordinator.protocols.verdicts.challenges import challenges
 
 
 class DebateTurn(Contract):
@@ -32,6 +34,8 @@ class DebateTurn(Contract):
 def turns_of(state: DebateState) -> tuple[DebateTurn, ...]:
     """Of the rounds; opening statements are no turns."""
     verdicts = panel_of(state).verdicts
+    # By round, of the statements that stood before it.
+    challenged = [(), *map(challenges, board_of(state).history)]
     standing: dict[str, Stand] = {}
     turns = []
     for number, step in enumerate(finished_rounds(state)):
@@ -41,19 +45,25 @@ def turns_of(state: DebateState) -> tuple[DebateTurn, ...]:
             if after is not None:
                 standing[heard.said.persona] = after
             if number > 0:
-                turns.append(_turn(number, step, heard, before, after))
+                turns.append(_turn(number, challenged[number], heard, before, after))
     return tuple(turns)
 
 
 def _turn(
-    number: int, step: Step, heard: Heard, before: Stand | None, after: Stand | None
+    number: int,
+    challenged: Sequence[Challenge],
+    heard: Heard,
+    before: Stand | None,
+    after: Stand | None,
 ) -> DebateTurn:
     content = None if isinstance(heard.said, Abstained) else heard.said.content
     reply = content if isinstance(content, Reply) else None
     return DebateTurn(
         round=number,
         agent=heard.said.persona,
-        challengers=tuple(_challengers(step, heard.said.persona)),
+        challengers=tuple(
+            one.challenger for one in challenged if one.challenged == heard.said.persona
+        ),
         response_type=reply.response_type if reply else None,
         response=reply.content if reply else "",
         verdict_before=before.verdict if before else None,
@@ -62,10 +72,3 @@ def _turn(
         confidence_after=after.confidence if after else None,
         verdict_changed=bool(before and after and before.verdict != after.verdict),
     )
-
-
-def _challengers(step: Step, agent: str) -> Iterator[str]:
-    if isinstance(step.ask.request, RoundRequest):
-        for challenge in step.ask.request.challenges:
-            if challenge.challenged == agent:
-                yield challenge.challenger

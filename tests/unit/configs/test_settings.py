@@ -35,7 +35,7 @@ def test_flag_beats_variable_beats_file_beats_default(
     assert settings.nats.stream == "ENV"
     assert settings.nats.prefix == "file"
     assert settings.agent.concurrency == 2
-    assert settings.log.level == "info"
+    assert settings.log.level == "auto"
 
 
 def test_a_named_file_takes_the_place_of_the_default_one(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_all_mistakes_are_reported_at_once_with_their_origin(
     assert len(lines) == 6
     assert f"{file}: nats.replicas: should be less than or equal to 5 (got 9)" in lines
     assert any(f"{file}: nats: unknown key 'strem': did you mean 'stream'?" in x for x in lines)
-    assert any(f"{file}: log.level: should be 'debug'" in x for x in lines)
+    assert any(f"{file}: log.level: should be 'auto'" in x for x in lines)
     assert any(f"{file}: unknown key 'natz': did you mean 'nats'?" in x for x in lines)
     assert any(x.startswith("PARLEY_AGENT__CONCURRENCY: agent.concurrency: ") for x in lines)
     assert any(x.startswith("command line: coordinator.name: ") for x in lines)

@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from parley.console.cli.main import Commands
+from parley.console.cli.overview import overview
 from tests.unit.console.calling import Call
 
 COMMANDS = {name: lazy for part in Commands.sections.values() for name, lazy in part.items()}
@@ -16,6 +17,7 @@ GROUPS = {
     "new": ("panel",),
     "prompts": ("show",),
     "infra": ("plan", "apply", "accounts"),
+    "archive": ("status", "run", "verify"),
     "dlq": ("list", "show", "redrive", "drop"),
 }
 
@@ -64,3 +66,15 @@ def test_help_loads_nothing_heavy_and_is_quick() -> None:
         assert done.stderr == b""
         seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert min(seconds) < 0.3
+
+
+def test_the_overview_is_the_help_and_needs_next_to_nothing(parley: Call) -> None:
+    assert parley("--help").out.strip() == parley().out.strip() == overview()
+    assert all(len(line) <= 90 for line in overview().splitlines())
+    code = (
+        "import sys; sys.argv[1:] = ['--help']; from parley.console.cli.start import main; main();"
+        "print(*(one for one in sys.modules if one in ('typer', 'pydantic', 'parley.bus')),"
+        " file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout.strip(), done.stderr.strip()) == (overview(), "")

@@ -140,7 +140,7 @@ def test_an_import_into_another_server(
     other = Up(tmp_path)
     try:
         there = ("--nats", other.url)
-        assert "17 facts written" in parley("import", file, *there).out
+        assert "17 facts archived" in parley("import", file, *there).out
         assert parley("import", file, *there).out == "forensic/moves: is there already\n"
         shown = parley("show", "moves", "--json", *there).out
         assert shown == ask("show", "moves", "--json").out
@@ -297,6 +297,37 @@ def test_submit_names_every_label_that_is_none(up: Up, parley: Call, script: str
         "--label c",
         "--label d",
     ]
+
+
+def test_a_debate_is_found_by_a_part_of_its_id(up: Up, parley: Call, script: str) -> None:
+    for name in ("alike-one-77q1", "alike-two-77q2"):
+        asked = ("submit", "forensic", "--brain", script, "--nats", up.url, "--wait")
+        assert parley(*asked, "--id", name).code == 0
+    assert json.loads(parley("show", "77q2", "--nats", up.url, "--json").out)["debate_id"] == (
+        "alike-two-77q2"
+    )
+    assert parley("show", "alike-one", "--nats", up.url).code == 0
+    told = parley("show", "alike", "--nats", up.url)
+    assert told.code == 2
+    assert "may be any of 2 debates: forensic/alike-one-77q1, forensic/alike-two-77q2" in told.err
+    assert parley("show", "q2", "--nats", up.url).code == 2
+
+
+def test_a_debate_is_run_again(up: Up, parley: Call, script: str) -> None:
+    asked = ("submit", "forensic", "--brain", script, "--nats", up.url, "--wait")
+    assert parley(*asked, "--id", "first-run", "--label", "team=core").code == 0
+    told = parley("rerun", "first-run", "--id", "second-run", "--wait", "--nats", up.url)
+    assert told.code == 0, told.err
+    assert told.out.splitlines()[-1] == "second-run"
+    first, second = (
+        json.loads(parley("show", name, "--nats", up.url, "--json").out)
+        for name in ("first-run", "second-run")
+    )
+    assert first["final_verdict"] == second["final_verdict"]
+    exported = parley("export", "second-run", "--nats", up.url).out.splitlines()[0]
+    about = json.loads(exported).get("fact", json.loads(exported))["input"]
+    assert about["labels"] == {"team": "core", "rerun_of": "first-run"}
+    assert parley("rerun", "nobody-here", "--nats", up.url).code == 2
 
 
 def test_logs_are_json_lines_and_it_stops_in_order(parley: Call, up: Up) -> None:

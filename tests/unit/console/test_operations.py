@@ -58,6 +58,7 @@ def test_a_plan_is_made_applied_and_then_empty(ask: Call, monkeypatch: pytest.Mo
     assert planned.code == 1
     assert planned.out.splitlines() == [
         "stream PARLEY: create",
+        "stream PARLEY-ARCHIVE: create",
         "bucket OBJ_parley-blobs: create",
         "stream PARLEY-DEAD: create",
         "register PARLEY-PURSE: create",

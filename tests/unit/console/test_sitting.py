@@ -28,6 +28,8 @@ from parley.bus.contracts.verdicts.content import (
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.panels import resolve
+from parley.configs.settings import Settings
+from parley.console.runtime import links
 from parley.console.terminal.asking import fill_in
 from parley.console.transcript.form import checked, content_from_json
 from parley.console.transcript.presentation import presentation_of
@@ -194,3 +196,15 @@ def test_nobody_else_is_seated_where_a_person_sits(parley: Call, tmp_path: Path)
     assert refused.code == 2
     assert "a person sits there: parley sit mr/author" in refused.err
     assert parley("sit", "mr/../author").code == 2
+
+
+def test_the_key_is_made_once_and_only_its_owner_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    said: list[str] = []
+    assert links.known_key(Settings()) is None
+    key = links.key_for_signing(Settings(), said.append)
+    assert links.key_for_signing(Settings(), said.append) == key
+    assert len(said) == 1
+    assert (tmp_path / links.KEY_FILE).stat().st_mode & 0o777 == 0o600

@@ -61,7 +61,7 @@ def test_inputs(tmp_path: Path) -> None:
     image.write_bytes(PNG)
     text.write_text("본문")
     assert read_material(str(image)) == Material(text=image.name, image=PNG, media_type="image/png")
-    assert read_material(str(text)) == Material(text="본문")
+    assert read_material(str(text)) == Material(text="본문", topic=text.name)
     assert read_material("is this real?") == Material(text="is this real?")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 STATIC = Path(str(files("parley.console.web") / "static"))
 MODULES = sorted(path for path in STATIC.glob("*.js"))
-OWN = [*MODULES, STATIC / "index.html", STATIC / "style.css"]
+OWN = [*MODULES, *STATIC.glob("*.html"), STATIC / "style.css"]
 IMPORT = re.compile(r"^import \{([^}]+)\} from '\./([^']+)';$", re.MULTILINE)
 EXPORT = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.MULTILINE)
 # As published in the npm registry: htm 3.1.1 (preact/standalone.mjs), uPlot 1.6.32.

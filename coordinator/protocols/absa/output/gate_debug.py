@@ -90,6 +90,7 @@ def debug_summary(samples: Sequence[SampleGate]) -> GateDebugSummary:
         decision_skip_n=n - applied,
         skip_reason_count=dict(skips),
         skip_reason_rate={reason: round(count / n, DECIMALS) for reason, count in skips.items()},
+        skipped_neutral_only_n=skips[SkipReason.NEUTRAL_ONLY.value],
         low_signal_breakdown=LowSignalBreakdown(
             neutral_only=skips[SkipReason.NEUTRAL_ONLY.value],
             low_signal=skips[SkipReason.LOW_SIGNAL.value],
@@ -100,8 +101,12 @@ def debug_summary(samples: Sequence[SampleGate]) -> GateDebugSummary:
         total_dist=distribution([item.total for item, _ in decisions]),
         margin_dist=distribution([item.margin for item, _ in decisions]),
         threshold_near_rate=ThresholdNearRate(
-            min_total=_near_rate([(item.total, limits.min_total) for item, limits in decisions]),
-            min_margin=_near_rate([(item.margin, limits.min_margin) for item, limits in decisions]),
+            total_near_rate=_near_rate(
+                [(item.total, limits.min_total) for item, limits in decisions]
+            ),
+            margin_near_rate=_near_rate(
+                [(item.margin, limits.min_margin) for item, limits in decisions]
+            ),
         ),
         by_sample={sample.text_id: _adoption(sample) for sample in samples},
     )

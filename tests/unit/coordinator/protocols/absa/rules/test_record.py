@@ -250,7 +250,7 @@ def test_debug_lines_and_summary() -> None:
     assert summary.skip_reason_count == {"l3_conservative": 1}
     assert summary.skip_reason_rate == {"l3_conservative": 0.5}
     assert summary.total_dist.median == 1.8
-    assert summary.threshold_near_rate.min_total == 0.0
+    assert summary.threshold_near_rate.total_near_rate == 0.0
     assert summary.by_sample["s2"].adopt_reason == "l3_conservative"
     assert debug_summary([]).total_dist.mean is None
 

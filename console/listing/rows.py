@@ -8,10 +8,11 @@ by their subject alone. What decides anything reads the facts themselves.
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from pydantic import BaseModel, ConfigDict
 
+from parley.bus.archive import Summary
 from parley.bus.codec import decode
 from parley.bus.contracts.base import Contract, Usage
 from parley.bus.contracts.facts import Finding
@@ -64,6 +65,14 @@ class Row(Contract):
     sequence: int
 
 
+class Key(NamedTuple):
+    """The list's order, newest first; what cursors are made of."""
+
+    at: int
+    id: str
+    panel: str
+
+
 class Wanted(NamedTuple):
     """Which rows; None and empty want all of them."""
 
@@ -71,6 +80,8 @@ class Wanted(NamedTuple):
     state: State | None = None
     reason: str | None = None
     text: str = ""
+    # Submitted at this time or later.
+    since_ns: int = 0
 
 
 class _Excerpt(BaseModel):
@@ -117,13 +128,11 @@ class Entry:
 
     __slots__ = (
         "calls", "closed_ns", "cost", "facts", "outcome", "phase", "protocol", "reason", "ref",
-        "round", "sequence", "status", "submission", "submitted_ns", "tokens", "tones", "topic",
+        "round", "sequence", "status", "submitted_ns", "tokens", "tones", "topic",
     )  # fmt: skip
 
     def __init__(self, ref: DebateRef, record: Record, said: Submission) -> None:
         self.ref = ref
-        # The sequence of its submission: the list's order, and what cursors are made of.
-        self.submission = record.sequence
         self.submitted_ns = record.time_ns
         self.protocol = said.panel.protocol
         self.tones = _tones(said.panel.labels)
@@ -166,6 +175,7 @@ class Entry:
         return (
             wanted.panel in (None, self.ref.panel)
             and wanted.reason in (None, self.reason)
+            and self.submitted_ns >= wanted.since_ns
             and (wanted.state is None or self._is_in(wanted.state))
             and (not wanted.text or self._mentions(wanted.text))
         )
@@ -175,6 +185,32 @@ class Entry:
 
     def _mentions(self, text: str) -> bool:
         return text in self.topic.casefold() or text in self.ref.id.casefold()
+
+
+def row_of_summary(ref: DebateRef, said: Summary) -> Row:
+    """An archived debate."""
+    tones = _tones(tuple(_LabelExcerpt(name=name, tone=tone) for name, tone in said.labels))
+    known = presentation_of(said.protocol).tones
+    return Row.model_construct(
+        id=ref.id,
+        panel=ref.panel,
+        protocol=said.protocol,
+        topic=one_line(said.topic, TOPIC_WIDTH),
+        phase=Phase.CLOSED,
+        round=_round_of(said.step),
+        verdict=one_line(said.answer, VERDICT_WIDTH) if said.answer else None,
+        confidence=said.confidence,
+        tone=(known.get(said.answer) or tones.get(said.answer)) if said.answer else None,
+        reason=said.reason or one_line(said.closing, VERDICT_WIDTH),
+        status=cast("Status", said.status),
+        tokens=said.tokens,
+        cost=round(said.cost, 6),
+        calls=said.calls,
+        submitted_at=iso(said.submitted_ns),
+        closed_at=iso(said.closed_ns),
+        facts=said.facts,
+        sequence=said.through,
+    )
 
 
 def advance(entry: Entry, tail: str, record: Record) -> None:
@@ -210,12 +246,15 @@ def _opened(entry: Entry, _tail: str, _record: Record) -> None:
 
 
 def _asked(entry: Entry, tail: str, _record: Record) -> None:
-    step = tail.split(".")[2]
+    number = _round_of(tail.split(".")[2])
+    entry.round = entry.round if number is None else number
+
+
+def _round_of(step: str) -> int | None:
     found = _ROUND.search(step)
     if found is not None:
-        entry.round = int(found[1])
-    elif step == _OPENING:
-        entry.round = 0
+        return int(found[1])
+    return 0 if step == _OPENING else None
 
 
 def _spoken(entry: Entry, _tail: str, record: Record) -> None:

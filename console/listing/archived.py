@@ -1,0 +1,171 @@
+"""
+The archived debates as a table in SQLite, filled from the headers of their records.
+
+It is made anew from the archive wherever it is lost; on disk, and bounded in memory, where there
+are many. Two processes may fill the same file: each record is put there once, by its place.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+import structlog
+
+from parley.bus.archive import Listed, Summary
+from parley.bus.port import Extent
+from parley.bus.subjects import DebateRef
+from parley.console.listing.rows import TOPIC_WIDTH, Key, Row, Wanted, row_of_summary
+from parley.console.transcript.text import one_line
+
+# An archive of no more than this is read in no time, and needs no file.
+SMALL = 2_000
+BUSY_S = 10.0
+FORMAT = 1
+CACHE_KIB = 32 * 1024
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS debates (
+    place INTEGER PRIMARY KEY, at INTEGER NOT NULL, id TEXT NOT NULL, panel TEXT NOT NULL,
+    status TEXT NOT NULL, reason TEXT, words TEXT NOT NULL, summary BLOB NOT NULL
+);
+CREATE UNIQUE INDEX IF NOT EXISTS by_id ON debates (id, panel);
+CREATE INDEX IF NOT EXISTS by_time ON debates (at, id, panel);
+CREATE INDEX IF NOT EXISTS by_panel ON debates (panel, at, id);
+CREATE INDEX IF NOT EXISTS by_status ON debates (status, at, id, panel);
+CREATE TABLE IF NOT EXISTS reached (place INTEGER NOT NULL);
+"""
+
+log = structlog.get_logger()
+
+
+class ArchivedDebates:
+    """Every call may block for a moment: whoever has an event loop makes them in a thread."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.in_memory = path is None
+        self._database = sqlite3.connect(
+            path or ":memory:", timeout=BUSY_S, check_same_thread=False, isolation_level=None
+        )
+        self._database.execute("PRAGMA journal_mode=WAL")
+        self._database.execute("PRAGMA synchronous=NORMAL")
+        self._database.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
+        self._database.executescript(_TABLES)
+        # Whoever asks how many debates there are, asks again soon.
+        self._counted: tuple[int, int] = (-1, 0)
+
+    def close(self) -> None:
+        self._database.close()
+
+    @property
+    def reached(self) -> int:
+        """The place of the last record that was looked at."""
+        found = self._database.execute("SELECT max(place) FROM reached").fetchone()
+        return int(found[0] or 0)
+
+    def add(self, listed: Sequence[Listed], reached: int) -> None:
+        rows = [
+            (
+                one.sequence,
+                one.summary.submitted_ns,
+                one.ref.id,
+                one.ref.panel,
+                one.summary.status,
+                one.summary.reason or one.summary.closing,
+                f"{one_line(one.summary.topic, TOPIC_WIDTH)}\n{one.ref.id}".casefold(),
+                one.summary.model_dump_json(exclude_defaults=True).encode(),
+            )
+            for one in listed
+        ]
+        self._database.execute("BEGIN IMMEDIATE")
+        self._database.executemany("INSERT OR REPLACE INTO debates VALUES (?,?,?,?,?,?,?,?)", rows)
+        self._database.execute("DELETE FROM reached")
+        self._database.execute("INSERT INTO reached VALUES (?)", (reached,))
+        self._database.execute("COMMIT")
+
+    def forget_before(self, place: int) -> None:
+        """What the archive no longer holds."""
+        self._database.execute("DELETE FROM debates WHERE place < ?", (place,))
+        self._counted = (-1, 0)
+
+    def count(self) -> int:
+        reached = self.reached
+        if self._counted[0] != reached:
+            found = self._database.execute("SELECT count(*) FROM debates").fetchone()
+            self._counted = (reached, int(found[0]))
+        return self._counted[1]
+
+    def page(self, wanted: Wanted, limit: int, before: Key | None) -> list[tuple[Key, Row]]:
+        where, given = _where(wanted, before)
+        found = self._database.execute(
+            f"SELECT at, id, panel, summary FROM debates {where}"  # noqa: S608 - our own words
+            " ORDER BY at DESC, id DESC, panel DESC LIMIT ?",
+            (*given, limit),
+        )
+        return [
+            (Key(at, name, panel), _row(DebateRef(panel, name), summary))
+            for at, name, panel, summary in found
+        ]
+
+    def total(self, wanted: Wanted) -> int:
+        where, given = _where(wanted, None)
+        if not where:
+            return self.count()
+        found = self._database.execute(f"SELECT count(*) FROM debates {where}", given).fetchone()  # noqa: S608 - our own words
+        return int(found[0])
+
+    def find(self, debate: str) -> list[DebateRef]:
+        found = self._database.execute("SELECT panel, id FROM debates WHERE id = ?", (debate,))
+        return [DebateRef(panel, name) for panel, name in found]
+
+    def row(self, ref: DebateRef) -> Row | None:
+        found = self._database.execute(
+            "SELECT summary FROM debates WHERE id = ? AND panel = ?", (ref.id, ref.panel)
+        ).fetchone()
+        return _row(ref, found[0]) if found is not None else None
+
+
+def open_archived(folder: Path | None, name: str, extent: Extent) -> ArchivedDebates:
+    """In the folder where the archive is large; in memory otherwise, and where that cannot be had."""
+    if folder is not None and extent.records > SMALL:
+        path = folder / f"{name}-{_safe(extent.identity)}-{FORMAT}.sqlite"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            found = ArchivedDebates(path)
+            if found.reached > extent.last:
+                found.close()
+                path.unlink()
+                found = ArchivedDebates(path)
+        except (OSError, sqlite3.Error) as error:
+            log.warning("list_in_memory", file=str(path), reason=str(error))
+        else:
+            return found
+    return ArchivedDebates()
+
+
+def _safe(identity: str) -> str:
+    return "".join(one for one in identity if one.isalnum())
+
+
+def _row(ref: DebateRef, summary: bytes) -> Row:
+    return row_of_summary(ref, Summary.model_validate_json(summary))
+
+
+def _where(wanted: Wanted, before: Key | None) -> tuple[str, tuple[object, ...]]:
+    conditions: list[tuple[str, tuple[object, ...]]] = []
+    if wanted.panel is not None:
+        conditions.append(("panel = ?", (wanted.panel,)))
+    if wanted.state not in (None, "closed"):
+        # No archived debate is open.
+        conditions.append(("status = ?", (wanted.state,)))
+    if wanted.reason is not None:
+        conditions.append(("reason = ?", (wanted.reason,)))
+    if wanted.since_ns:
+        conditions.append(("at >= ?", (wanted.since_ns,)))
+    if wanted.text:
+        conditions.append(("instr(words, ?)", (wanted.text,)))
+    if before is not None:
+        conditions.append(("(at, id, panel) < (?, ?, ?)", tuple(before)))
+    if not conditions:
+        return "", ()
+    words = " AND ".join(words for words, _ in conditions)
+    return f"WHERE {words}", tuple(value for _, values in conditions for value in values)

@@ -1,0 +1,55 @@
+// What waits for people: the asks, and a form for each.
+import { html, useEffect, useState } from './vendor/htm-preact.js';
+import { call, post } from './api.js';
+import { Problem } from './parts.js';
+import { SeatForm } from './seat_form.js';
+import { many } from './words.js';
+
+const AGAIN_MS = 5000;
+const keyOf = (ask) => `${ask.panel}/${ask.debate}/${ask.step}/${ask.persona}`;
+
+export function Waiting({ wire }) {
+  const [asks, setAsks] = useState(null);
+  const [open, setOpen] = useState(null);
+  const [error, setError] = useState(null);
+  useEffect(() => {
+    let timer = 0;
+    let left = false;
+    const look = async () => {
+      try {
+        setAsks((await call('/asks')).asks);
+        setError(null);
+        wire('on');
+      } catch (refused) {
+        setError(refused);
+        wire('lost');
+      }
+      if (!left) timer = setTimeout(look, AGAIN_MS);
+    };
+    look();
+    return () => {
+      left = true;
+      clearTimeout(timer);
+    };
+  }, []);
+  const send = (ask) => (values, by) =>
+    post('/asks', { panel: ask.panel, debate: ask.debate, step: ask.step, persona: ask.persona, values, by });
+  const image = async (ask) => {
+    const shown = await call(`/debates/${ask.debate}/facts?panel=${ask.panel}`);
+    const sha256 = shown.facts[0]?.fact?.input?.blobs?.image?.sha256;
+    return (await fetch(`/debates/${ask.debate}/blobs/${sha256}?panel=${ask.panel}`)).blob();
+  };
+  return html`
+    <div class="headline"><h1>Waiting for you</h1>
+      <span class="muted" role="status">${asks ? many(asks.length, 'ask') : 'loading…'}</span></div>
+    ${error && html`<${Problem} error=${error} />`}
+    ${asks?.length === 0 && !open && html`<div class="listing nothing">Nobody waits for a person at this moment.</div>`}
+    <ul class="waiting">
+      ${(asks ?? []).map((ask) => html`
+        <li key=${keyOf(ask)}>
+          <button class="button" type="button" onClick=${() => setOpen(ask)}>${ask.persona}: ${ask.title || ask.panel}</button>
+          ${' '}<span class="muted">${ask.step} of <a href=${`#/debates/${ask.debate}`}>${ask.debate}</a> · ${ask.text.slice(0, 80)} · until ${new Date(ask.deadline).toLocaleString()}</span>
+        </li>`)}
+    </ul>
+    ${open && html`<${SeatForm} key=${keyOf(open)} ask=${open} send=${send(open)} image=${() => image(open)} named=${true} />`}`;
+}
