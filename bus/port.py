@@ -93,6 +93,8 @@ class Queue:
     filters: tuple[str, ...]
     ack_wait_s: float = 5.0
     max_deliver: int = 5
+    # Only what is stored after it was made.
+    from_now: bool = False
 
 
 class Delivery(Protocol):
@@ -332,6 +334,13 @@ class Queues(Protocol):
 
     async def waiting_in(self, queue: str) -> int:
         """How many records the queue has not handed out yet."""
+        ...
+
+    async def settled_through(self, queue: str) -> float | None:
+        """
+        The sequence up to which all records of the queue are acknowledged or given up; infinite
+        where none waits, None where there is no such queue.
+        """
         ...
 
     async def undeliverable(self, on: Callable[[str, int], None]) -> None:

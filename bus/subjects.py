@@ -64,6 +64,10 @@ PARTIAL = "partial"
 # A stream of its own, with one record for each debate that left the log.
 ARCHIVE = "archive"
 # Registers: streams of their own, in which only the newest of each subject is kept.
+# Queues of those who tell the world; the name of a persona's queue has a hyphen.
+NOTIFY_WEBHOOK = "parley_notify_webhook"
+NOTIFY_COMMAND = "parley_notify_command"
+NOTIFY_QUEUES = (NOTIFY_WEBHOOK, NOTIFY_COMMAND)
 PURSE = "purse"
 ANSWERS = "answers"
 REGISTERS = (PURSE, ANSWERS)

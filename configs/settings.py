@@ -55,6 +55,10 @@ def _monitoring_address(url: str) -> str:
     return http_address(url, like="http://host:8222")
 
 
+def _webhook_address(url: str) -> str:
+    return http_address(url, like="https://example.org/hook")
+
+
 def _page_address(url: str) -> str:
     return http_address(url, like="https://parley.example.org")
 
@@ -83,6 +87,7 @@ def _secret_file(path: Path) -> Path:
 
 ServerUrl = Annotated[str, AfterValidator(_server_address)]
 MonitorUrl = Annotated[str, AfterValidator(_monitoring_address)]
+WebhookUrl = Annotated[str, AfterValidator(_webhook_address)]
 PageUrl = Annotated[str, AfterValidator(_page_address)]
 Networks = Annotated[str, AfterValidator(_known_networks)]
 ExistingFile = Annotated[Path, AfterValidator(_existing_file)]
@@ -246,6 +251,19 @@ class PeopleSettings(Block):
     link_key: WebToken | None = Field(default=None, repr=False)
 
 
+class NotifySettings(Block):
+    """Who is told that a person is awaited, or that a debate has closed: by `parley notify`, `up`."""
+
+    # An address that takes JSON by POST; anything but a 2xx is tried again.
+    webhook: WebhookUrl | None = Field(default=None, repr=False)
+    # Signs what the webhook is told: HMAC-SHA256 in the header Parley-Signature.
+    key: WebToken | None = Field(default=None, repr=False)
+    # A program and its arguments; it gets the JSON on stdin, anything but exit code 0 is tried again.
+    command: tuple[str, ...] = ()
+    # What is told.
+    events: tuple[Literal["awaited", "closed"], ...] = ("awaited", "closed")
+
+
 class LogSettings(Block):
     """What processes write to stderr."""
 
@@ -275,6 +293,7 @@ class Settings(BaseSettings):
     health: HealthSettings = HealthSettings()
     web: WebSettings = WebSettings()
     people: PeopleSettings = PeopleSettings()
+    notify: NotifySettings = NotifySettings()
     log: LogSettings = LogSettings()
     model: ModelSettings = ModelSettings()
     # The directory of the user's own panels, beside the ones that come with Parley.

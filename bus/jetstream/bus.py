@@ -181,6 +181,9 @@ class JetStreamBus:
     async def shortage(self) -> str:
         return await self._room.shortage()
 
+    async def settled_through(self, queue: str) -> float | None:
+        return await inspect.settled_through(self._replies, self.layout.stream, queue)
+
     async def waiting_in(self, queue: str) -> int:
         return await inspect.queue_lag(self._replies, self.layout.stream, queue)
 

@@ -186,7 +186,7 @@ def _queue(stream: str, queue: Queue) -> Resource:
         config={
             "name": queue.name,
             "durable_name": queue.name,
-            "deliver_policy": "all",
+            "deliver_policy": "new" if queue.from_now else "all",
             "ack_policy": "explicit",
             "ack_wait": int(queue.ack_wait_s * 10**9),
             "max_deliver": queue.max_deliver,

@@ -1,5 +1,6 @@
 """What the server says about itself, its streams and its queues: for operators, never for decisions."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -90,6 +91,14 @@ async def queue_states(replies: Replies, stream: str) -> list[QueueState]:
 async def queue_lag(replies: Replies, stream: str, queue: str) -> int:
     info = await _ask(replies, f"$JS.API.CONSUMER.INFO.{stream}.{queue}")
     return int(info["num_pending"]) if info is not None else 0
+
+
+async def settled_through(replies: Replies, stream: str, queue: str) -> float | None:
+    info = await _ask(replies, f"$JS.API.CONSUMER.INFO.{stream}.{queue}")
+    if info is None:
+        return None
+    busy = info["num_pending"] or info["num_ack_pending"]
+    return int(info["ack_floor"]["stream_seq"]) if busy else math.inf
 
 
 async def _ask(replies: Replies, subject: str, body: object = None) -> dict[str, Any] | None:

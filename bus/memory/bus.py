@@ -260,6 +260,11 @@ class MemoryBus:
     async def shortage(self) -> str:
         return ""
 
+    async def settled_through(self, queue: str) -> float | None:
+        await self._chance.delay()
+        known = self._server.queues.get(queue)
+        return known.settled_through if known is not None else None
+
     async def waiting_in(self, queue: str) -> int:
         await self._chance.delay()
         known = self._server.queues.get(queue)

@@ -1,5 +1,6 @@
 """A queue in memory: who holds which record, until when, and how often it was handed out."""
 
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -33,7 +34,7 @@ class MemoryQueue:
         self._settled: set[int] = set()
         self._ready: deque[int] = deque()
         self._takers: deque[Taker] = deque()
-        for record in log.read(">", 1):
+        for record in () if queue.from_now else log.read(">", 1):
             self.offer(record)
         log.on_record.append(self.offer)
 
@@ -41,6 +42,11 @@ class MemoryQueue:
     def waiting(self) -> int:
         """Never handed out so far."""
         return sum(sequence not in self._attempts for sequence in self._ready)
+
+    @property
+    def settled_through(self) -> float:
+        open_ = {*self._ready, *self._attempts} - self._settled
+        return min(open_) - 1 if open_ else math.inf
 
     def offer(self, record: Record) -> None:
         if any(matches(wanted, record.subject) for wanted in self.queue.filters):

@@ -40,6 +40,9 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
         ),
         "coordinator": Lazy(f"{_AT}.coordinator", "Run a coordinator."),
         "agent": Lazy(f"{_AT}.agent", "Run agents: one process for one or more personas."),
+        "notify": Lazy(
+            f"{_AT}.notify", "Tell of people who are awaited, and of debates that closed."
+        ),
         "serve": Lazy(f"{_AT}.serve", "Serve the web page and the HTTP interface."),
     },
     "Use it": {

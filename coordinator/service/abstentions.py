@@ -30,6 +30,8 @@ async def abstain_for(
         log.warning("undeliverable", queue=queue, sequence=sequence, reason=str(error))
         return None
     ref, ask = logged.ref, logged.fact
+    if not queue.startswith(f"{ref.panel}-"):
+        return None
     tracked, persona = debates.get(ref), queue.removeprefix(f"{ref.panel}-")
     if tracked is None or not isinstance(ask, Asked):
         return None

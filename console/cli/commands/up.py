@@ -16,6 +16,7 @@ from parley.console.cli.output import own_command, print_line
 from parley.console.operations.health import probed
 from parley.console.runtime.brains import BrainChoice, parse_brains
 from parley.console.runtime.host import at_work
+from parley.console.runtime.notify import notifying
 from parley.console.runtime.plan import panels_of
 from parley.console.runtime.signals import serve
 from parley.console.runtime.system import Seats, run_async
@@ -95,6 +96,7 @@ async def _up(
         panels = panels_of(seats, settings.panels)
         staff = await stack.enter_async_context(at_work(host, choice, panels, seats))
         await stack.enter_async_context(probed(settings.health, journal.bus, staff, stop))
+        await stack.enter_async_context(notifying(journal, settings))
         page = await stack.enter_async_context(served(journal, settings)) if web else None
         _explain(settings, port, page, own_server=own_server)
         await stop.wait()

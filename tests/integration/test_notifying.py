@@ -1,0 +1,138 @@
+"""A webhook and a command are told at least once, signed, across restarts. Receivers are local."""
+
+import hmac
+import json
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from typing_extensions import override
+
+import parley
+from parley.bus.errors import BadInput
+from parley.configs.settings import NotifySettings, Settings
+from parley.connection import open_host
+from parley.console.runtime import notify
+from parley.coordinator.service.notifications import told_through
+from parley.seat import Seats
+from parley.staff import staffed
+from tests.bus.worlds import until
+from tests.integration.test_people import review
+
+KEY = "a-key-that-signs-what-is-told"
+
+
+class Receiver(HTTPServer):
+    """Answers what `status` says, and keeps what it took."""
+
+    status = 200
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.refused: list[str] = []
+        self.told: list[dict[str, Any]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/hook"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Receiver
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        said = self.headers["Parley-Timestamp"].encode() + b"." + body
+        wanted = "sha256=" + hmac.new(KEY.encode(), said, sha256).hexdigest()
+        assert hmac.compare_digest(self.headers["Parley-Signature"], wanted)
+        if self.server.status == 200:
+            self.server.told.append(json.loads(body))
+        else:
+            self.server.refused.append(self.headers["Parley-Delivery"])
+        self.send_response(self.server.status)
+        self.end_headers()
+
+    @override
+    def log_message(self, *_given: object) -> None:
+        pass
+
+
+def nobody(_warnings: Iterable[str]) -> None:
+    pass
+
+
+@contextmanager
+def receiving() -> Iterator[Receiver]:
+    with Receiver() as receiver:
+        thread = threading.Thread(target=receiver.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield receiver
+        finally:
+            receiver.shutdown()
+            thread.join()
+
+
+async def test_a_webhook_that_was_away_is_told_after_a_restart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(notify, "FIRST_PAUSE_S", 0.2)
+    panel = review().resolved()
+    with receiving() as receiver:
+        settings = Settings.model_validate(
+            {
+                "notify": {"webhook": receiver.url, "key": KEY},
+                "people": {"link_key": KEY},
+                "web": {"url": "https://parley.example.org"},
+            }
+        )
+        async with open_host(settings, warn=nobody) as host, staffed(host.journal, settings, []):
+            journal = host.journal
+            receiver.status = 503
+            async with notify.notifying(journal, settings):
+                client = parley.Client(journal, settings, None)  # type: ignore[arg-type]
+                debate = await client.submit(panel, "diff --git a/db.py")
+                await until(lambda: len(receiver.refused) > 1, 30)
+                assert await told_through(journal.bus) < await journal.bus.last_sequence()
+            assert receiver.told == []
+            receiver.status = 200
+            async with notify.notifying(journal, settings):
+                await until(lambda: bool(receiver.told), 90)
+                (awaited,) = receiver.told
+                assert (awaited["event"], awaited["persona"]) == ("awaited", "author")
+                assert awaited["link"].startswith("https://parley.example.org/sit#")
+                (ask,) = await Seats(journal).asks()
+                assert awaited["deadline"] == ask.deadline.isoformat()
+                await debate.cancel()
+                await until(lambda: len(receiver.told) > 1, 30)
+                assert receiver.told[1]["event"] == "closed"
+                assert receiver.told[1]["status"] == "cancelled"
+                with anyio.fail_after(30):
+                    while await told_through(journal.bus) < await journal.bus.last_sequence():  # noqa: ASYNC110
+                        await anyio.sleep(0.1)
+
+
+async def test_a_command_is_told_and_one_that_fails_is_not_believed(tmp_path: Path) -> None:
+    script = tmp_path / "told.sh"
+    script.write_text(f"cat >> {tmp_path}/told.jsonl\necho >> {tmp_path}/told.jsonl\n")
+    given = NotifySettings(command=("sh", str(script)))
+    await notify.run_command(given, {"event": "closed", "id": "a/b/closed"})
+    assert json.loads((tmp_path / "told.jsonl").read_text()) == {
+        "event": "closed",
+        "id": "a/b/closed",
+    }
+    with pytest.raises(notify.NotTold, match="false ended with 1"):
+        await notify.run_command(NotifySettings(command=("false",)), {"event": "closed"})
+
+
+def test_a_webhook_without_a_key_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"notify\.key"):
+        notify.check(NotifySettings(webhook="http://127.0.0.1:1"))
+    with pytest.raises(BadInput, match="name a webhook or a command"):
+        notify.check(NotifySettings())
