@@ -49,10 +49,23 @@ $(CHROMIUM):
 	fi
 	$(INSTALL_DEBIAN) chromium-headless-shell fonts-dejavu-core
 
+# An agent in another language, as the tests have one: Node.js and the packages of nats.js.
+JAVASCRIPT := tests/javascript
+
+$(JAVASCRIPT)/node_modules: $(JAVASCRIPT)/package.json
+	@command -v npm >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; } || { \
+		echo "The tests in $(JAVASCRIPT) need Node.js and npm." >&2; \
+		echo "On Debian: sudo apt-get install nodejs npm" >&2; \
+		exit 1; \
+	}
+	command -v npm >/dev/null || { $(INSTALL_DEBIAN) nodejs npm; }
+	npm install --prefix $(JAVASCRIPT) --no-package-lock --no-audit --no-fund --loglevel=error
+	@touch $@
+
 # What measures time or fills all cores by itself comes last, with nothing beside it.
 ALONE := tests/attack tests/bench tests/chaos tests/simulation tests/web/test_load.py tests/web/test_slow_viewers.py
 
-test: $(VENV)/ready | $(CHROMIUM)  ## set up, then run all tests
+test: $(VENV)/ready $(JAVASCRIPT)/node_modules | $(CHROMIUM)  ## set up, then run all tests
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile $(ALONE:%=--ignore=%)
 	$(BIN)/python -m pytest $(ALONE)
 
@@ -94,7 +107,7 @@ screenshots: $(VENV)/ready | $(CHROMIUM)  ## take the README's pictures of the p
 	$(BIN)/python -m tests.browser.screenshots -o console/web/screenshots
 
 clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(JAVASCRIPT)/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 bench: $(VENV)/ready  ## measure against a hand-written floor (5 minutes; wants a quiet machine)
 	$(BIN)/python -m tests.bench -o bench-results

@@ -1,5 +1,5 @@
 """
-The contracts as others read them: JSON Schema, and an AsyncAPI 3 document.
+The contracts as others read them: JSON Schema, and an AsyncAPI 3.1 document.
 
 Both are derived from the facts and the spelling of their subjects, so that neither can be
 forgotten when a fact is added.
@@ -114,7 +114,7 @@ def asyncapi(prefix: str = "debate") -> Document:
         for one in _models()
     }
     return {
-        "asyncapi": "3.0.0",
+        "asyncapi": "3.1.0",
         "info": {
             "title": "Parley",
             "version": __version__,

@@ -7,12 +7,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from parley.console.web.access import Role, Tokens, check_address, check_origin, check_role
 from parley.console.web.problems import Refusal, on_refusal
+from parley.console.web.schema_api import ASYNCAPI, FACTS
 
 TOO_LARGE, BAD_REQUEST, UNAVAILABLE = 413, 400, 503
 PROBES = frozenset({"/healthz", "/readyz"})
 # By their own link, which opens one ask and nothing else.
 LINKED = frozenset({"/sit", "/seat", "/seat/image"})
-OPEN = PROBES | LINKED | {"/", "/session", "/openapi.json"}
+OPEN = PROBES | LINKED | {"/", "/session", "/openapi.json", FACTS, ASYNCAPI}
 # The largest image, and a little for the fields around it.
 LARGEST_UPLOAD_BYTES = 20_000_000 + 256 * 1024
 LARGEST_BODY_BYTES = 1 << 20

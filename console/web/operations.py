@@ -28,6 +28,7 @@ from parley.console.web.request_parsing import (
     MomentQuery,
     OneDebate,
 )
+from parley.console.web.schema_api import ASYNCAPI, FACTS, Schemas
 from parley.console.web.seat_api import (
     AskList,
     AsksQuery,
@@ -49,6 +50,7 @@ def operations_of(hub: Hub, tokens: Tokens, settings: Settings) -> list[Operatio
     reading, following, files = Reading(hub), Following(hub), Files(hub)
     operating = Operating(hub, roll, tokens, panels_dir)
     submitting = Submitting(hub, roll, panels_dir)
+    schemas = Schemas(hub.journal.subjects)
     return [
         Operation(
             "GET", "/debates", reading.list_debates, "The debates, newest first.",
@@ -154,6 +156,14 @@ def operations_of(hub: Hub, tokens: Tokens, settings: Settings) -> list[Operatio
         Operation(
             "DELETE", "/session", operating.sign_out, "Give the cookie back.",
             Session, is_open=True,
+        ),
+        Operation(
+            "GET", FACTS, schemas.fact_schema, "The JSON Schema of every fact.",
+            "application/json", is_open=True,
+        ),
+        Operation(
+            "GET", ASYNCAPI, schemas.asyncapi, "Subjects, writers and messages: AsyncAPI 3.1.",
+            "application/json", is_open=True,
         ),
         Operation(
             "GET", "/healthz", reading.health, "That this process answers, and how it is.",

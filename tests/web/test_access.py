@@ -55,7 +55,7 @@ async def test_everything_but_the_page_is_closed(log: OpenLog):
 
 async def test_the_page_is_open_and_cannot_be_framed_or_scripted(log: OpenLog):
     async with log() as journal, site(journal, TOKENS) as client:
-        for path in ("/", "/session", "/healthz", "/readyz", "/openapi.json"):
+        for path in ("/", "/session", "/healthz", "/readyz", "/openapi.json", "/api/schema/facts"):
             answer = await client.get(path)
             assert answer.status == 200, path
             _check_headers(answer)

@@ -140,6 +140,20 @@ async def test_the_interface_describes_itself_and_answers_as_it_says(log: OpenLo
             validator(described, schema).validate(event)
 
 
+async def test_what_is_said_on_the_bus_is_served_too(log: OpenLog):
+    async with log() as journal, site(journal) as client:
+        facts = (await client.get("/api/schema/facts")).json
+        asyncapi = (await client.get("/api/schema/asyncapi")).json
+    jsonschema.Draft202012Validator.check_schema(facts)
+    assert {"Submitted", "TurnTaken", "Asked"} <= set(facts["$defs"])
+    assert asyncapi["asyncapi"] == "3.1.0"
+    address = asyncapi["channels"]["TurnTaken"]["address"]
+    assert (
+        address
+        == f"{journal.subjects.prefix}.{{partition}}.{{panel}}.{{id}}.turn.{{step}}.{{persona}}"
+    )
+
+
 async def test_every_reference_and_schema_of_the_description_holds(log: OpenLog):
     async with log() as journal, site(journal) as client:
         described = (await client.get("/openapi.json")).json

@@ -15,7 +15,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def schema(
     as_asyncapi: Annotated[
         bool,
-        typer.Option("--asyncapi", help="An AsyncAPI 3 document: subjects, writers, messages."),
+        typer.Option("--asyncapi", help="An AsyncAPI 3.1 document: subjects, writers, messages."),
     ] = False,
     config: Config = None,
 ) -> None:

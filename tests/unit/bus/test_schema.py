@@ -44,7 +44,7 @@ def test_every_fact_has_a_channel_with_its_subject() -> None:
 
 def test_every_reference_leads_somewhere_and_every_parameter_is_explained() -> None:
     document: Any = asyncapi()
-    assert document["asyncapi"] == "3.0.0"
+    assert document["asyncapi"] == "3.1.0"
     assert '"discriminator"' not in json.dumps(document)
     for reference in re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(document)):
         at = document

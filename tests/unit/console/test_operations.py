@@ -385,4 +385,4 @@ def test_dead_letters_are_listed_shown_redriven_and_dropped(ask: Call, server: N
 def test_the_schema_is_json(parley: Call) -> None:
     assert "$defs" in json.loads(parley("schema").out)
     document = json.loads(parley("schema", "--asyncapi").out)
-    assert document["asyncapi"] == "3.0.0"
+    assert document["asyncapi"] == "3.1.0"
