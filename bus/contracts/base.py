@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -30,6 +30,11 @@ class Contract(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
     )
+
+
+def with_named(written: dict[str, Any], *names: str) -> dict[str, Any]:
+    """What was written, with null for these fields where they were left out."""
+    return {**dict.fromkeys(names), **written}
 
 
 def is_absent(value: object) -> bool:

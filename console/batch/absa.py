@@ -23,10 +23,10 @@ from parley.bus.contracts.absa.gate import (
     GateOutcome,
     OverrideOutcome,
 )
-from parley.bus.contracts.absa.moderator import SentenceLabel
 from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.absa.params import OverrideEffective, WarningThresholds
 from parley.bus.contracts.absa.record import FinalOutput, SampleIdentity, TraceEntry
+from parley.bus.contracts.absa.sentiment import SentenceLabel
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.contracts.panel import Panel, PanelBase

@@ -56,9 +56,13 @@ async def old_log(url: str) -> None:
 
 
 def parley(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([PARLEY, *words], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        [PARLEY, *words], capture_output=True, text=True, timeout=120, check=False
+    )
 
 
+# A process for each command, one after the other.
+@pytest.mark.timeout(500)
 async def test_an_old_stream_is_refused_by_every_process_and_left_alone(nats: NatsServer) -> None:
     await old_log(nats.url)
     for command in COMMANDS:

@@ -21,6 +21,15 @@ OLD = sorted((HERE / "version1").glob("*.jsonl"))
 OUTCOMES = json.loads((HERE / "version1" / "outcomes.json").read_text(encoding="utf-8"))
 
 
+# What version 3 decides otherwise on purpose: row 16, and the sentence label.
+BY_RULING: dict[str, dict[str, str]] = {
+    "absa/disabled": {"adopt_decision": "not_adopted", "adopt_reason": "low_signal"},
+    "absa/flip": {"final_label": "mixed", "label": "mixed"},
+    "absa/reminded": {"final_label": "mixed", "label": "mixed"},
+    "absa/stalemate": {"final_label": "mixed", "label": "mixed"},
+    "absa/risk-resolved": {"final_label": "mixed", "label": "mixed"},
+}
+
 Capture = pytest.CaptureFixture[str]
 
 
@@ -41,11 +50,22 @@ def outcome_of(result: dict[str, Any], keys: list[str]) -> dict[str, Any]:
     return {key: flat.get(key) for key in keys}
 
 
+def ruled(name: str) -> dict[str, Any]:
+    changed = BY_RULING.get(name, {})
+    return {key: changed.get(key, value) for key, value in OUTCOMES[name].items()}
+
+
+def named(outcome: dict[str, Any]) -> dict[str, Any]:
+    """Without the terms of the tuples: version 3 fills them in (row 34 of the rulings)."""
+    tuples = [{**one, "aspect_term": ""} for one in outcome.get("final_tuples") or ()]
+    return {**outcome, "final_tuples": tuples} if tuples else outcome
+
+
 @pytest.mark.parametrize("name", OUTCOMES)
 def test_today_s_recording_comes_to_what_version_1_came_to(name: str) -> None:
     result = json.loads((HERE / f"{name}.result.json").read_text(encoding="utf-8"))
-    expected = OUTCOMES[name]
-    assert outcome_of(result, list(expected)) == expected
+    expected = named(ruled(name))
+    assert named(outcome_of(result, list(expected))) == expected
 
 
 def test_there_are_recordings_of_version_1() -> None:

@@ -6,9 +6,9 @@ are what a persona of that generation has to answer; `DebateTurn` and `DebateSum
 with the fields of the other generation empty.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from typing_extensions import override
 
 from parley.bus.contracts.absa.memory import AdvisoryBundle
@@ -30,6 +30,7 @@ from parley.bus.contracts.base import (
     Token,
     Whole,
     is_absent,
+    with_named,
 )
 
 Protocol = Literal["v1", "v2"]
@@ -57,6 +58,10 @@ class EditTarget(Contract):
     def key(self) -> str:
         return self.aspect_ref or term_text(self.aspect_term)
 
+    @model_serializer(mode="wrap")
+    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return with_named(write(self), "aspect_ref")
+
 
 class ProposedEdit(Contract):
     """`op` is open: an op outside `EDIT_OPS` stays in the record and counts as `merge_tuples`."""
@@ -66,6 +71,13 @@ class ProposedEdit(Contract):
     value: Passage | None = None
     evidence: Passage | None = None
     confidence: Share | None = None
+
+    @property
+    def names_its_aspect(self) -> bool:
+        """Only who renames an aspect may leave the old one open, and then names the new one."""
+        if self.op == "set_aspect_ref":
+            return bool(self.target.aspect_ref or self.value)
+        return bool(self.target.aspect_ref)
 
 
 class DebateTurnV1(ContentBase):
@@ -142,6 +154,17 @@ class DebateSummary(DebateSummaryV1, DebateSummaryV2):
 
     kind: Literal["debate_summary"] = "debate_summary"
     rationale: Text = ""
+
+    @property
+    def lacks_evidence(self) -> bool:
+        """Who names the sentence's polarity quotes for it, unless it is neutral."""
+        named = (self.sentence_polarity or "").strip().lower()
+        quoted = any(span.strip() for span in self.sentence_evidence_spans)
+        return named not in {"", "neutral", "neu"} and not quoted
+
+    @model_serializer(mode="wrap")
+    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return with_named(write(self), "winner", "consensus", "sentence_polarity")
 
     @override
     def points(self) -> tuple[str, ...]:

@@ -3,10 +3,9 @@
 from typing import Literal
 
 from parley.bus.contracts.absa.debate import DebateSummary
-from parley.bus.contracts.absa.sentiment import Span
+from parley.bus.contracts.absa.sentiment import AspectSentiment, SentenceLabel, Span
 from parley.bus.contracts.base import Contract, Real, Share
 
-SentenceLabel = Literal["positive", "negative", "neutral", "mixed"]
 Stage = Literal["stage1", "stage2"]
 
 
@@ -34,6 +33,8 @@ class ModeratorInput(Contract):
     validator: ValidatorView = ValidatorView()
     stage2_ate: StageLabel | None = None
     stage2_atsa: SpanLabel | None = None
+    # The patched sentiments of Stage 2, of which the final aspects are made.
+    final_aspect_sentiments: tuple[AspectSentiment, ...] = ()
     debate_summary: DebateSummary | None = None
 
 

@@ -8,9 +8,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from parley.bus.contracts.absa.debate import DebatePersona, Protocol
 from parley.bus.contracts.absa.memory import MemoryCondition
-from parley.bus.contracts.absa.moderator import SentenceLabel
+from parley.bus.contracts.absa.sentiment import SentenceLabel
 from parley.bus.contracts.base import Amount, Contract, Share, Token, Whole
 
+StageLabelRule = Literal["common", "strongest"]
 DEFAULT_ROUNDS: dict[Protocol, int] = {"v1": 2, "v2": 1}
 DEFAULT_ORDER: dict[Protocol, tuple[str, ...]] = {
     "v1": ("analyst", "critic", "empath"),
@@ -144,6 +145,10 @@ class AbsaParams(Contract):
     override_profile: str | None = None
     adopt_gate: Annotated[Literal["auto", "on", "off"], BeforeValidator(_switch)] = "auto"
     moderator_respects_adoption: bool = False
+    # A contrast that names one aspect only: guess the other (right in 1 of 41 cases).
+    contrast_guess: bool = False
+    # How a stage's label is made of its aspects: `mixed` where both poles stand, or the strongest's.
+    stage_label: StageLabelRule = "common"
     polarity_repair: bool = False
     drop_tuple_hint_mode: Literal["opposite", "negative"] = "opposite"
     memory_condition: Annotated[MemoryCondition, BeforeValidator(_plain_condition)] = (
@@ -179,6 +184,7 @@ class AbsaParams(Contract):
 
     @property
     def adopt_gate_is_on(self) -> bool:
-        if not self.debates or self.adopt_gate == "off":
-            return False
-        return self.adopt_gate == "on" or self.debate.protocol == "v2"
+        """Whether or not a debate ran: an ablation changes one thing."""
+        if self.adopt_gate == "auto":
+            return self.debate.protocol == "v2"
+        return self.adopt_gate == "on"

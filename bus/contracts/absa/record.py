@@ -19,7 +19,6 @@ from parley.bus.contracts.absa.gate import (
 from parley.bus.contracts.absa.memory import MemoryMeta
 from parley.bus.contracts.absa.moderator import (
     ModeratorOutput,
-    SentenceLabel,
     SpanLabel,
     Stage,
     StageLabel,
@@ -27,7 +26,7 @@ from parley.bus.contracts.absa.moderator import (
 )
 from parley.bus.contracts.absa.params import OverrideEffective
 from parley.bus.contracts.absa.review import CorrectionLogEntry, ReviewContext
-from parley.bus.contracts.absa.sentiment import AspectItem, AspectSentiment, Passage
+from parley.bus.contracts.absa.sentiment import AspectItem, AspectSentiment, Passage, SentenceLabel
 from parley.bus.contracts.base import Contract, Share, Whole
 
 
@@ -55,6 +54,7 @@ class OverrideStats(GateStats):
 
 
 class RecordMeta(SampleIdentity):
+    input_text: Passage = ""
     protocol: Protocol = "v2"
     gate_decision: Decision = Decision.SKIP
     adopt_decision: AdoptDecision = AdoptDecision.NOT_ADOPTED

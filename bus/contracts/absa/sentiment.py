@@ -7,6 +7,7 @@ from typing_extensions import override
 
 from parley.bus.contracts.base import ContentBase, Contract, Share, Text, Whole, Word
 
+SentenceLabel = Literal["positive", "negative", "neutral", "mixed"]
 # A stretch of the debated text, at most the whole of it.
 Passage = Annotated[str, StringConstraints(max_length=200_000)]
 
@@ -124,6 +125,8 @@ class ValidatorOutput(ContentBase):
     structural_risks: tuple[StructuralRisk, ...] = ()
     consistency_score: Share = 0.0
     correction_proposals: tuple[CorrectionProposal, ...] = ()
+    # What it holds the sentence for, where Stage 1 is wrong as a whole; the moderator weighs a veto.
+    suggested_label: SentenceLabel | None = None
 
     @override
     def points(self) -> tuple[str, ...]:

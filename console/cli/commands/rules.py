@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from parley.bus.contracts.absa.moderator import ModeratorInput
 from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import BadInput
 from parley.configs.names import name_unknown
@@ -42,7 +43,7 @@ RULES: dict[str, Answer] = {
         verdicts.ManagerIn, lambda given: verdicts.answer_manager(given, ground()), ground
     ),
     "cobra": rule(verdicts.CobraIn, lambda given: verdicts.answer_cobra(given, ground()), ground),
-    "moderator": rule(absa.ModeratorLine, absa.answer_moderator),
+    "moderator": rule(ModeratorInput, absa.answer_moderator),
     "override": rule(absa.OverrideLine, absa.answer_override),
     "adopt": rule(absa.AdoptLine, absa.answer_adopt),
     "hints": rule(absa.HintsLine, absa.answer_hints),

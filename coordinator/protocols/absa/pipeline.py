@@ -117,8 +117,10 @@ class Settlement:
     moderator_input: ModeratorInput
 
 
-def stage1(text: str, said: Said, patterns: LanguagePatterns) -> Stage1:
-    aspects = clean_aspects(text, said.ate.aspects, patterns)
+def stage1(
+    text: str, said: Said, patterns: LanguagePatterns, *, contrast_guess: bool = False
+) -> Stage1:
+    aspects = clean_aspects(text, said.ate.aspects, patterns, contrast_guess=contrast_guess)
     sentiments = backfill_sentiments(text, aspects.aspects, said.atsa.aspect_sentiments)
     validation = (
         clean_validation(text, said.validator, aspects.aspects, patterns)
@@ -218,6 +220,7 @@ def _adopt(sample: Sample, patched: Patched) -> AdoptOutcome:
             log=patched.log,
             decisions=patched.gate.decisions,
             ev_threshold=sample.thresholds.ev_threshold,
+            debated=sample.debate is not None,
         )
     )
 
@@ -227,11 +230,13 @@ def _moderator_input(sample: Sample, patched: Patched, adoption: AdoptOutcome) -
     refused = adoption.adopt_decision is AdoptDecision.NOT_ADOPTED
     hidden = sample.params.moderator_respects_adoption and refused
     heard = sample.stage2 is not None and not hidden
+    rule = sample.params.stage_label
     return ModeratorInput(
-        stage1_ate=sentence_label(first.sentiments),
-        stage1_atsa=span_label(first.sentiments, first.aspects),
+        stage1_ate=sentence_label(first.sentiments, rule),
+        stage1_atsa=span_label(first.sentiments, first.aspects, rule),
         validator=validator_view(first.validator, first.issues, sample.params.suggested_label),
-        stage2_ate=sentence_label(patched.sentiments) if heard else None,
-        stage2_atsa=span_label(patched.sentiments, patched.aspects) if heard else None,
+        stage2_ate=sentence_label(patched.sentiments, rule) if heard else None,
+        stage2_atsa=span_label(patched.sentiments, patched.aspects, rule) if heard else None,
+        final_aspect_sentiments=adoption.final_sentiments,
         debate_summary=sample.debate.summary if sample.debate is not None else None,
     )

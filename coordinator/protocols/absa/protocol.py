@@ -14,7 +14,7 @@ from parley.coordinator.protocols.absa.flow import advance, cancel, stop
 from parley.coordinator.protocols.absa.result import result_of
 from parley.coordinator.protocols.absa.rules.final import build_tuples
 from parley.coordinator.protocols.absa.sample import Reading
-from parley.coordinator.protocols.absa.steps import AGAIN, JUDGE, is_turn
+from parley.coordinator.protocols.absa.steps import AGAIN, JUDGE, is_turn, refusal
 
 # Three stages, their review and the judge, each asked twice at most.
 STEPS_BESIDE_ROUNDS = 10
@@ -72,6 +72,7 @@ PROTOCOL = Protocol(
     name="absa",
     rules=3,
     declare=declare_step,
+    refusal=refusal,
     advance=advance,
     cancel=cancel,
     stop=stop,

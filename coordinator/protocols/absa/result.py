@@ -1,6 +1,8 @@
 """The result of the pipeline as people and machines read it; a view of the state."""
 
-from parley.bus.contracts.absa.findings import Moderated
+from dataclasses import replace
+
+from parley.bus.contracts.absa.findings import Moderated, Overridden
 from parley.bus.contracts.absa.record import FinalOutput
 from parley.bus.contracts.base import Contract, Usage
 from parley.bus.contracts.declaration import TerminationDeclaration
@@ -71,4 +73,9 @@ def record_of(ref: DebateRef, state: DebateState) -> FinalOutput | None:
     if state.finding(Moderated) is None:
         return None
     reading = Reading(state)
-    return final_output(reading.whole_sample(ref.id), reading.settled)
+    settled = replace(
+        reading.settled,
+        adoption=state.found(Overridden).outcome.adoption,
+        moderated=state.found(Moderated).output,
+    )
+    return final_output(reading.whole_sample(ref.id), settled)

@@ -60,10 +60,6 @@ class Filter(Generic[Line, Answer]):
         return self.answer(self.reads.model_validate_json(json_line)).model_dump_json()
 
 
-class ModeratorLine(ModeratorInput):
-    final_aspect_sentiments: tuple[AspectSentiment, ...] = ()
-
-
 class ModeratorAnswer(ModeratorOutput):
     final_aspects: tuple[AspectSentiment, ...] = ()
 
@@ -158,7 +154,7 @@ class HintsLine(Contract):
     drop_tuple_hint_mode: Literal["opposite", "negative"] = "opposite"
 
 
-def answer_moderator(line: ModeratorLine) -> ModeratorAnswer:
+def answer_moderator(line: ModeratorInput) -> ModeratorAnswer:
     return ModeratorAnswer(
         **dict(moderate(line)), final_aspects=build_final_aspects(line.final_aspect_sentiments)
     )
@@ -234,7 +230,7 @@ def answer_hints(line: HintsLine) -> ReviewContext:
 
 
 FILTERS: Mapping[str, Callable[[str | bytes], str]] = {
-    "moderator": Filter(ModeratorLine, answer_moderator),
+    "moderator": Filter(ModeratorInput, answer_moderator),
     "override": Filter(OverrideLine, answer_override),
     "adopt": Filter(AdoptLine, answer_adopt),
     "hints": Filter(HintsLine, answer_hints),

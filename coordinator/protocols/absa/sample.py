@@ -16,6 +16,7 @@ from parley.coordinator.protocols.absa.history import HeardTurn
 from parley.coordinator.protocols.absa.memory.observe import stage2_gate
 from parley.coordinator.protocols.absa.pipeline import (
     Debate,
+    Said,
     Sample,
     Settlement,
     Stage1,
@@ -32,6 +33,7 @@ from parley.coordinator.protocols.absa.steps import (
     S1_ATSA,
     S1_VALIDATOR,
     S2,
+    STRICT_RULES,
     VALIDATOR,
     Answers,
     heard_turns,
@@ -40,9 +42,22 @@ from parley.coordinator.protocols.absa.steps import (
     turn_step,
 )
 
+_EARLIER: Memo[AbsaPanel] = Memo()
 _STAGE1: Memo[Stage1] = Memo()
 _SETTLED: Memo[Settlement] = Memo()
 _CONTEXT: Memo[ReviewContext | None] = Memo()
+
+
+def as_first_decided(panel: AbsaPanel) -> AbsaPanel:
+    """The panel of a debate of earlier rules, so that it is shown as it was decided."""
+    return _EARLIER.of((panel,), lambda: _earlier(panel))
+
+
+def _earlier(panel: AbsaPanel) -> AbsaPanel:
+    params = panel.params
+    gate = params.adopt_gate if params.debates else "off"
+    changed = {"stage_label": "strongest", "contrast_guess": True, "adopt_gate": gate}
+    return panel.model_copy(update={"params": params.model_copy(update=changed)})
 
 
 class Reading:
@@ -52,7 +67,7 @@ class Reading:
         panel = state.running_panel
         assert isinstance(panel, AbsaPanel)
         self.state = state
-        self.panel = panel
+        self.panel = panel if state.rules >= STRICT_RULES else as_first_decided(panel)
         self.text = state.input.text
         self.answers = Answers(state)
 
@@ -60,7 +75,11 @@ class Reading:
     def stage1(self) -> Stage1:
         said = said_in_stage1(self.answers, self.panel)
         key = (self.panel, said.ate, said.atsa, said.validator, self.state.input)
-        return _STAGE1.of(key, lambda: stage1(self.text, said, self.panel.patterns))
+        return _STAGE1.of(key, lambda: self._stage1(said))
+
+    def _stage1(self, said: Said) -> Stage1:
+        guess = self.panel.params.contrast_guess
+        return stage1(self.text, said, self.panel.patterns, contrast_guess=guess)
 
     @cached_property
     def heard(self) -> tuple[HeardTurn, ...]:

@@ -22,6 +22,7 @@ from parley.bus.contracts.absa.sentiment import (
     ValidatorOutput,
 )
 from parley.bus.contracts.facts import Abstained, Failure, TurnTaken
+from parley.bus.contracts.panel import PanelBase
 from parley.coordinator.core.state import DebateState, Heard, Step
 from parley.coordinator.protocols.absa.history import HeardTurn, completed
 from parley.coordinator.protocols.absa.pipeline import Said, Stage2
@@ -31,6 +32,8 @@ ATE, ATSA, VALIDATOR, JUDGE = "ate", "atsa", "validator", "judge"
 S1_ATE, S1_ATSA, S1_VALIDATOR = "s1-ate", "s1-atsa", "s1-validator"
 S2 = "s2"
 AGAIN = "-again"
+# Debates of earlier rules took edits without an aspect, and a judge without a quotation.
+STRICT_RULES = 3
 
 # Persona -> what it has to answer.
 Wanted = Mapping[str, type[AbsaContent]]
@@ -45,11 +48,27 @@ def is_turn(step: Step) -> bool:
     return step.ask.step.startswith("d")
 
 
+def refusal(panel: PanelBase, turn: TurnTaken) -> str | None:
+    """What the second generation has to say and did not; the first names neither in its form."""
+    assert isinstance(panel, AbsaPanel)
+    if panel.params.debate.protocol != "v2":
+        return None
+    content = turn.content
+    if isinstance(content, DebateTurn):
+        unnamed = [one.op for one in content.proposed_edits if not one.names_its_aspect]
+        return f"{unnamed[0]} names no target.aspect_ref" if unnamed else None
+    if isinstance(content, DebateSummary) and content.lacks_evidence:
+        return "sentence_evidence_spans: a polarity other than neutral needs a quotation"
+    return None
+
+
 class Answers:
     """What was said in the steps of a debate that are over."""
 
     def __init__(self, state: DebateState) -> None:
         self._steps = {step.ask.step: step for step in state.steps}
+        self._panel = state.running_panel
+        self._strict = state.rules >= STRICT_RULES
 
     def asked(self, step: str) -> bool:
         return step in self._steps
@@ -57,10 +76,14 @@ class Answers:
     def said(self, step: str, persona: str, kind: type[Said_]) -> Said_ | None:
         """The answer to the first or the second asking; None without a usable one."""
         turn = self.turn(step, persona)
-        if turn is None or type(turn.content) is not kind:
+        if turn is None or type(turn.content) is not kind or self._refused(turn):
             turn = self.turn(step + AGAIN, persona)
-        content = turn.content if turn is not None else None
-        return content if isinstance(content, kind) else None
+        if turn is None or self._refused(turn):
+            return None
+        return turn.content if isinstance(turn.content, kind) else None
+
+    def _refused(self, turn: TurnTaken) -> str | None:
+        return refusal(self._panel, turn) if self._strict else None
 
     def given(self, step: str, persona: str, kind: type[Said_]) -> Said_:
         """Of a step that the flow let pass."""
@@ -86,6 +109,9 @@ class Answers:
         if isinstance(said.content, Failure):
             detail = f": {said.content.detail}" if said.content.detail else ""
             return f"{step}: {persona} cannot answer ({said.content.reason}{detail})"
+        refused = self._refused(said)
+        if refused is not None:
+            return f"{step}: {persona}: {refused}"
         wrong = structure_error(tuple(type(said.content).model_fields)) if step == S2 else None
         return f"{step}: {persona}: {wrong or f'answered with {said.content.kind}'}"
 
@@ -136,6 +162,8 @@ def _heard_turns(state: DebateState, panel: AbsaPanel) -> Iterator[HeardTurn]:
         for heard in step.heard:
             said = heard.said
             if isinstance(said, TurnTaken) and isinstance(said.content, DebateTurn):
+                if state.rules >= STRICT_RULES and refusal(panel, said) is not None:
+                    continue
                 persona = panel.debaters[said.persona]
                 turn = completed(said.content, persona, panel.params.debate.protocol)
                 yield HeardTurn(at // len(order) + 1, said.persona, turn)

@@ -23,14 +23,14 @@ from parley.coordinator.protocols.absa.rules.final import build_final_aspects, b
 
 def final_output(sample: Sample, settled: Settlement) -> FinalOutput:
     given, patched, moderated = settled.moderator_input, settled.patched, settled.moderated
-    ran = sample.stage2 is not None
+    ran, rule = sample.stage2 is not None, sample.params.stage_label
     return FinalOutput(
         meta=_meta(sample, settled),
         stage1_ate=given.stage1_ate,
         stage1_atsa=given.stage1_atsa,
         stage1_validator=given.validator,
-        stage2_ate=sentence_label(patched.sentiments) if ran else None,
-        stage2_atsa=span_label(patched.sentiments, patched.aspects) if ran else None,
+        stage2_ate=sentence_label(patched.sentiments, rule) if ran else None,
+        stage2_atsa=span_label(patched.sentiments, patched.aspects, rule) if ran else None,
         stage2_validator=_second_view(sample),
         moderator=moderated,
         debate=_debate(sample),
@@ -40,7 +40,7 @@ def final_output(sample: Sample, settled: Settlement) -> FinalOutput:
             label=moderated.final_label,
             confidence=moderated.confidence,
             rationale=moderated.rationale,
-            final_aspects=build_final_aspects(settled.adoption.final_sentiments),
+            final_aspects=build_final_aspects(given.final_aspect_sentiments),
             stage1_tuples=build_tuples(sample.stage1.sentiments),
             stage2_tuples=build_tuples(patched.sentiments) if ran else (),
             final_tuples=settled.adoption.final_tuples,
@@ -52,6 +52,7 @@ def _meta(sample: Sample, settled: Settlement) -> RecordMeta:
     gate, adoption = settled.patched.gate, settled.adoption
     return RecordMeta(
         **sample.identity.model_dump(),
+        input_text=sample.text,
         protocol=sample.params.debate.protocol,
         gate_decision=gate.gate_decision,
         adopt_decision=adoption.adopt_decision,
@@ -109,7 +110,7 @@ def _debate(sample: Sample) -> DebateOutput | None:
 
 def _flags(sample: Sample, settled: Settlement) -> AnalysisFlags:
     ran = sample.stage2 is not None
-    second = sentence_label(settled.patched.sentiments)
+    second = sentence_label(settled.patched.sentiments, sample.params.stage_label)
     corrected = ran and second.label != settled.moderator_input.stage1_ate.label
     return AnalysisFlags(
         correction_occurred=corrected,

@@ -51,6 +51,8 @@ class AdoptInput:
     log: Sequence[CorrectionLogEntry]
     decisions: Sequence[GateDecision]
     ev_threshold: float
+    # False where no debate ran.
+    debated: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ def adopt(given: AdoptInput) -> AdoptOutcome:
         validator_resolved=validator_resolved(given.log),
         grounded=_grounding_improved(given),
         confidence_gain=mean_confidence(given.stage2 or ()) - mean_confidence(given.stage1),
+        debated=given.debated,
     )
     score = ev_score(components)
     enough = not below(score, given.ev_threshold)
@@ -103,6 +106,7 @@ def adopt_ungated(
     return AdoptOutcome(
         adopt_decision=AdoptDecision.ADOPTED,
         adopt_reason=GATE_OFF,
+        ev_adopted=True,
         final_sentiments=final,
         final_tuples=build_final_tuples(final),
     )

@@ -3,7 +3,14 @@
 from collections.abc import Iterable, Sequence
 
 from parley.bus.contracts.absa.moderator import SpanLabel, StageLabel
-from parley.bus.contracts.absa.sentiment import AspectItem, AspectSentiment, Span, Term
+from parley.bus.contracts.absa.params import StageLabelRule
+from parley.bus.contracts.absa.sentiment import (
+    AspectItem,
+    AspectSentiment,
+    Polarity,
+    Span,
+    Term,
+)
 from parley.coordinator.core.tolerance import above
 
 MISSING_POLARITY = "[missing polarity]"
@@ -18,14 +25,30 @@ def strongest(sentiments: Iterable[AspectSentiment]) -> AspectSentiment | None:
     return best
 
 
-def sentence_label(sentiments: Sequence[AspectSentiment]) -> StageLabel:
-    label = span_label(sentiments, ())
+def sentence_label(
+    sentiments: Sequence[AspectSentiment], rule: StageLabelRule = "common"
+) -> StageLabel:
+    label = span_label(sentiments, (), rule)
     return StageLabel(label=label.label, confidence=label.confidence, note=label.note)
 
 
-def span_label(sentiments: Sequence[AspectSentiment], aspects: Sequence[AspectItem]) -> SpanLabel:
-    """The sentence's label with the place of the aspect that decided it."""
-    best = strongest(sentiments)
+def span_label(
+    sentiments: Sequence[AspectSentiment],
+    aspects: Sequence[AspectItem],
+    rule: StageLabelRule = "common",
+) -> SpanLabel:
+    """
+    The sentence's label with the place of the aspect that decided it.
+
+    By `common` it is mixed where both poles stand, as sure as the weaker pole and of no place; else
+    their one polarity. Neutral and missing ones count where nothing else stands.
+    """
+    positive = strongest(one for one in sentiments if one.polarity is Polarity.POSITIVE)
+    negative = strongest(one for one in sentiments if one.polarity is Polarity.NEGATIVE)
+    if rule == "common" and positive is not None and negative is not None:
+        return SpanLabel(label="mixed", confidence=min(positive.confidence, negative.confidence))
+    polar = (positive or negative) if rule == "common" else None
+    best = polar or strongest(sentiments)
     if best is None:
         return SpanLabel(label="neutral", confidence=0.0)
     span = _span(best, aspects)

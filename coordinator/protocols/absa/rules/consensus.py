@@ -1,7 +1,7 @@
 """What a judge's summary says of the sentence as a whole, if anything."""
 
 from parley.bus.contracts.absa.debate import DebateSummary
-from parley.bus.contracts.absa.moderator import SentenceLabel
+from parley.bus.contracts.absa.sentiment import SentenceLabel
 from parley.coordinator.protocols.absa.rules.polarity import canonical
 
 # Looked for in this order: the first group with a hit decides.

@@ -14,14 +14,24 @@ DECIMALS = 4
 
 
 def ev_components(
-    *, debate_acted: bool, validator_resolved: bool, grounded: bool, confidence_gain: float
+    *,
+    debate_acted: bool,
+    validator_resolved: bool,
+    grounded: bool,
+    confidence_gain: float,
+    debated: bool = True,
 ) -> EvComponents:
-    """`confidence_gain` is the mean confidence of Stage 2 less that of Stage 1."""
+    """
+    `confidence_gain` is the mean confidence of Stage 2 less that of Stage 1. Where no debate ran,
+    its share is left out and the others weigh 1 together.
+    """
+    scale = 1.0 if debated else 1.0 / (1.0 - DEBATE_SUPPORT)
+    alignment = min(ALIGNMENT_CAP, max(0.0, ALIGNMENT_SLOPE * confidence_gain))
     return EvComponents(
-        debate_support=DEBATE_SUPPORT if debate_acted else 0.0,
-        validator_resolved=VALIDATOR_RESOLVED if validator_resolved else 0.0,
-        grounding_improvement=GROUNDING_IMPROVEMENT if grounded else 0.0,
-        alignment_improvement=min(ALIGNMENT_CAP, max(0.0, ALIGNMENT_SLOPE * confidence_gain)),
+        debate_support=DEBATE_SUPPORT if debate_acted and debated else 0.0,
+        validator_resolved=scale * VALIDATOR_RESOLVED if validator_resolved else 0.0,
+        grounding_improvement=scale * GROUNDING_IMPROVEMENT if grounded else 0.0,
+        alignment_improvement=scale * alignment,
     )
 
 

@@ -62,16 +62,19 @@ def kept_sentiments(
 def build_final_aspects(sentiments: Sequence[AspectSentiment]) -> tuple[AspectSentiment, ...]:
     """Sentiments as they stand in the result; what is only implied has no term in the text."""
     return tuple(
-        sentiment
-        if sentiment.aspect_ref and not sentiment.is_implicit
-        else sentiment.model_copy(
-            update={
-                "aspect_ref": sentiment.key,
-                "aspect_term": Term() if sentiment.is_implicit else sentiment.aspect_term,
-            }
+        sentiment.model_copy(
+            update={"aspect_ref": sentiment.key, "aspect_term": _term_of(sentiment)}
         )
         for sentiment in sentiments
     )
+
+
+def _term_of(sentiment: AspectSentiment) -> Term | str | None:
+    if sentiment.is_implicit:
+        return Term()
+    if term_text(sentiment.aspect_term):
+        return sentiment.aspect_term
+    return Term(term=sentiment.key)
 
 
 def build_tuples(sentiments: Sequence[AspectSentiment]) -> tuple[SentimentTuple, ...]:
@@ -79,7 +82,7 @@ def build_tuples(sentiments: Sequence[AspectSentiment]) -> tuple[SentimentTuple,
     return tuple(
         SentimentTuple(
             aspect_ref=sentiment.key,
-            aspect_term="" if sentiment.is_implicit else term_text(sentiment.aspect_term),
+            aspect_term=term_text(_term_of(sentiment)),
             polarity=sentiment.polarity,
         )
         for sentiment in sentiments

@@ -20,10 +20,11 @@ from parley.bus.contracts.absa.review import (
     RebuttalPoint,
     ReviewContext,
 )
-from parley.bus.contracts.absa.sentiment import AspectSentiment
+from parley.bus.contracts.absa.sentiment import AspectSentiment, Polarity
 from parley.coordinator.protocols.absa.rules.aggregate import strongest
 from parley.coordinator.protocols.absa.rules.edits import DropMode, EditReader, Voice
 from parley.coordinator.protocols.absa.rules.mapping import AspectIndex
+from parley.coordinator.protocols.absa.rules.polarity import canonical
 
 STANCE_WEIGHTS = {"neutral": 0.6, "pro": 1.0, "con": 1.0}
 OTHER_STANCE_WEIGHT = 0.8
@@ -75,9 +76,9 @@ def review_context(  # noqa: PLR0913 - each argument is another part of the samp
         for position, point in enumerate(points)
     )
     hints = (
-        _hints_of_turns(aspect_map)
+        _hints_of_turns(points)
         if protocol == "v1"
-        else _hints_of_edits(turns, summary, aspect_map, reader)
+        else _hints_of_edits(turns, summary, points, reader)
     )
     return ReviewContext(
         summary=summary,
@@ -142,10 +143,11 @@ def spoken_words(turn: DebateTurn, protocol: Protocol) -> tuple[str, ...]:
 
 
 def _fallback(polarity: str | None, index: AspectIndex) -> tuple[str, ...]:
-    if polarity in (None, "neutral"):
+    wanted = canonical(polarity)
+    if not polarity or wanted is Polarity.NEUTRAL:
         aspects = tuple(dict.fromkeys(item.key for item in index.sentiments)) or index.terms
         return aspects if len(aspects) == 1 else ()
-    agreeing = [item for item in index.sentiments if item.polarity == polarity]
+    agreeing = [item for item in index.sentiments if wanted and item.polarity is wanted]
     best: AspectSentiment | None = strongest(agreeing or index.sentiments)
     return (best.key,) if best is not None else ()
 
@@ -159,23 +161,29 @@ def _fail_reason(
         return MappingFailReason.FALLBACK_USED
     if not index.terms:
         return MappingFailReason.NO_ASPECTS
-    if polarity in (None, "neutral"):
+    if not polarity or canonical(polarity) is Polarity.NEUTRAL:
         return MappingFailReason.NEUTRAL_STANCE
     return MappingFailReason.NO_MATCH
 
 
-def _hints_of_turns(aspect_map: Sequence[AspectMapEntry]) -> dict[str, list[AspectHint]]:
+def _hints_of_turns(points: Sequence[RebuttalPoint]) -> dict[str, list[AspectHint]]:
+    """Of turns that did not name the aspect only the first counts: nobody else spoke of it."""
     hints: dict[str, list[AspectHint]] = {}
-    for entry in aspect_map:
-        for aspect in entry.aspect_refs:
-            hints.setdefault(aspect, []).append(_turn_hint(entry))
+    guessed: set[str] = set()
+    for point in points:
+        for aspect in point.aspect_refs:
+            if point.mapping_confidence is Mapping.FALLBACK:
+                if aspect in guessed:
+                    continue
+                guessed.add(aspect)
+            hints.setdefault(aspect, []).append(_turn_hint(point))
     return hints
 
 
 def _hints_of_edits(
     turns: Sequence[DebateTurn],
     summary: DebateSummary,
-    aspect_map: Sequence[AspectMapEntry],
+    points: Sequence[RebuttalPoint],
     reader: EditReader,
 ) -> dict[str, list[AspectHint]]:
     hints: dict[str, list[AspectHint]] = {}
@@ -195,15 +203,15 @@ def _hints_of_edits(
                     polarity_hint=pull.polarity,
                 )
             )
-    for aspect, found in _hints_of_turns(aspect_map).items():
+    for aspect, found in _hints_of_turns(points).items():
         hints.setdefault(aspect, found)
     return hints
 
 
-def _turn_hint(entry: AspectMapEntry) -> AspectHint:
+def _turn_hint(point: RebuttalPoint) -> AspectHint:
     return AspectHint(
-        speaker=entry.speaker,
-        stance=entry.stance,
-        weight=entry.weight,
-        polarity_hint=entry.polarity_hint,
+        speaker=point.speaker,
+        stance=point.stance,
+        weight=point.weight,
+        polarity_hint=point.polarity_hint,
     )

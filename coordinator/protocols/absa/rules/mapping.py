@@ -64,11 +64,14 @@ def aspect_index(
 
 
 def _synonyms(term: str, patterns: LanguagePatterns) -> tuple[str, ...]:
+    """Every member of a set reaches every other; the key also where it is a part of the term."""
     folded = term.lower()
     found = [
         word
         for key, words in patterns.aspect_synonyms.items()
-        if key.lower() in folded or folded in key.lower()
-        for word in words
+        if key.lower() in folded
+        or folded in key.lower()
+        or folded in [word.lower() for word in words]
+        for word in (key, *words)
     ]
     return tuple(dict.fromkeys(found))

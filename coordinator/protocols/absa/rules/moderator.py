@@ -11,12 +11,11 @@ from parley.bus.contracts.absa.moderator import (
     ArbiterFlags,
     ModeratorInput,
     ModeratorOutput,
-    SentenceLabel,
     SpanLabel,
     Stage,
     ValidatorView,
 )
-from parley.bus.contracts.absa.sentiment import Span, ValidatorOutput
+from parley.bus.contracts.absa.sentiment import SentenceLabel, Span, ValidatorOutput
 from parley.coordinator.core.tolerance import at_least, below
 from parley.coordinator.protocols.absa.rules.consensus import inferred_label
 from parley.coordinator.protocols.absa.rules.postprocess import risk_type
@@ -74,14 +73,14 @@ def validator_view(
     anchor_issues: Sequence[str],
     suggested_label: SentenceLabel | None = None,
 ) -> ValidatorView:
-    """What the moderator sees of the validator."""
+    """What the moderator sees of the validator; a suggestion from outside comes before its own."""
     risks = tuple(
         f"{risk_type(risk)} severity:{risk.severity.value} {risk.description}"
         for risk in validator.structural_risks
     )
     return ValidatorView(
         issues=(*anchor_issues, *risks),
-        suggested_label=suggested_label,
+        suggested_label=suggested_label or validator.suggested_label,
         confidence=validator.consistency_score,
     )
 

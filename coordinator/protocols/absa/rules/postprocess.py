@@ -56,10 +56,14 @@ class CleanValidation:
 
 
 def clean_aspects(
-    text: str, aspects: Sequence[AspectItem], patterns: LanguagePatterns
+    text: str,
+    aspects: Sequence[AspectItem],
+    patterns: LanguagePatterns,
+    *,
+    contrast_guess: bool = False,
 ) -> CleanAspects:
     stripped = [_without_particle(aspect, patterns) for aspect in aspects]
-    guess = _contrasted_aspect(text, stripped, patterns)
+    guess = _contrasted_aspect(text, stripped, patterns) if contrast_guess else None
     found = [*stripped, guess] if guess is not None else stripped
     kept = tuple(aspect for aspect in found if aspect.term and aspect.term in text)
     notes = tuple(

@@ -179,7 +179,7 @@ def test_an_ablation_leaves_out_what_it_switches_off(preset: str) -> None:
     assert check_record(view).passed
     if preset == "abl_no_debate":
         assert result.run.termination_reason is TerminationReason.DEBATE_DISABLED
-        assert result.meta.adopt_reason == "gate_off"
+        assert result.meta.adopt_reason == "low_signal"
         assert "judged" not in [fact.type for fact in facts]
     if preset == "abl_no_debate_override":
         assert result.meta.debate_override_stats.override_disabled

@@ -184,13 +184,14 @@ def test_v_09_nothing_happened() -> None:
 
 def test_v_10_gate_off() -> None:
     assert AbsaParams().adopt_gate_is_on
-    assert not AbsaParams(enable_debate=False).adopt_gate_is_on
-    assert not AbsaParams(debate=DebateParams(enabled=False), adopt_gate="on").adopt_gate_is_on
+    assert AbsaParams(enable_debate=False).adopt_gate_is_on
+    assert AbsaParams(debate=DebateParams(enabled=False), adopt_gate="on").adopt_gate_is_on
     assert not AbsaParams(debate=DebateParams(protocol="v1")).adopt_gate_is_on
     assert AbsaParams(debate=DebateParams(protocol="v1"), adopt_gate="on").adopt_gate_is_on
     patched = (one("가격", NEG, 0.9),)
     outcome = adopt_ungated((one("가격", NEU, 0.5),), patched)
     assert verdict(outcome) == ("adopted", "gate_off")
+    assert outcome.ev_adopted
     assert outcome.final_sentiments == patched
 
 

@@ -8,7 +8,6 @@ import pytest
 from parley.bus.contracts.absa.debate import DebateSummary, SentimentTuple
 from parley.bus.contracts.absa.moderator import (
     ModeratorInput,
-    SentenceLabel,
     SpanLabel,
     StageLabel,
     ValidatorView,
@@ -17,6 +16,7 @@ from parley.bus.contracts.absa.sentiment import (
     AspectItem,
     AspectSentiment,
     Polarity,
+    SentenceLabel,
     Severity,
     Span,
     StructuralRisk,
@@ -438,9 +438,9 @@ def test_aggregated_label() -> None:
     tied = AspectSentiment(aspect_ref="c", polarity=Polarity.NEGATIVE, confidence=0.8)
     missing = AspectSentiment(aspect_ref="d", confidence=0.9)
     span = Span(start=2, end=3)
-    label = span_label([low, first, tied], [AspectItem(term="b", span=span)])
+    label = span_label([low, first, tied], [AspectItem(term="b", span=span)], "strongest")
     assert (label.label, label.confidence, label.span) == ("positive", 0.8, span)
     assert sentence_label([]) == StageLabel(label="neutral", confidence=0.0)
-    assert sentence_label([missing, first]) == StageLabel(
+    assert sentence_label([missing, first], "strongest") == StageLabel(
         label="neutral", confidence=0.9, note="[missing polarity]"
     )

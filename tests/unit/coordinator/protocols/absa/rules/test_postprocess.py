@@ -44,7 +44,7 @@ def test_norm() -> None:
 
 def test_contrast_guesses_the_second_aspect() -> None:
     text = "피부톤은 맑아졌지만 가격은 비싸요"
-    found = clean_aspects(text, [AspectItem(term="피부톤")], KO).aspects
+    found = clean_aspects(text, [AspectItem(term="피부톤")], KO, contrast_guess=True).aspects
     guess = found[1]
     assert (guess.term, guess.confidence) == ("가격", 0.5)
     assert guess.span is not None
@@ -54,12 +54,12 @@ def test_contrast_guesses_the_second_aspect() -> None:
 def test_contrast_guesses_nothing_when_two_aspects_are_known() -> None:
     text = "맛은 좋지만 가격은 비싸요"
     given = [AspectItem(term="맛"), AspectItem(term="좋지만")]
-    assert clean_aspects(text, given, KO).aspects == tuple(given)
+    assert clean_aspects(text, given, KO, contrast_guess=True).aspects == tuple(given)
 
 
 def test_contrast_does_not_repeat_an_aspect() -> None:
     text = "싸지만 가격은 그대로"
-    assert len(clean_aspects(text, [AspectItem(term="가격")], KO).aspects) == 1
+    assert len(clean_aspects(text, [AspectItem(term="가격")], KO, contrast_guess=True).aspects) == 1
 
 
 def test_aspects_outside_the_text_are_dropped_and_traced() -> None:
@@ -147,5 +147,7 @@ def test_english_words_stand_alone(text: str, negated: bool) -> None:
 def test_english_contrast() -> None:
     assert has_contrast("good, but slow", EN)
     assert not has_contrast("a button", EN)
-    found = clean_aspects("good food, but the service was slow", [AspectItem(term="food")], EN)
+    found = clean_aspects(
+        "good food, but the service was slow", [AspectItem(term="food")], EN, contrast_guess=True
+    )
     assert [item.term for item in found.aspects] == ["food", "the"]

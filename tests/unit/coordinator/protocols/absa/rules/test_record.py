@@ -183,7 +183,7 @@ def test_a_skipped_override_explains_itself() -> None:
         pytest.param(
             AbsaParams(enable_debate=False, enable_debate_override=False),
             [("피부톤", "neutral"), ("가격", "negative")],
-            "gate_off",
+            "low_signal",
             id="abl_no_debate",
         ),
         pytest.param(

@@ -99,7 +99,7 @@ def test_adopt_reads_what_override_answers() -> None:
     assert answer["ev_score"] == 0.5
     assert answer["ev_components"]["debate_support"] == 0.4
     assert answer["final_tuples"] == [
-        {"aspect_ref": "피부톤", "aspect_term": "", "polarity": "positive"}
+        {"aspect_ref": "피부톤", "aspect_term": "피부톤", "polarity": "positive"}
     ]
     assert set(answer) == {
         "adopt_decision",
