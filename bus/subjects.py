@@ -31,7 +31,7 @@ there, never stored, `live.{prefix}.{p}.{panel}.{id}.partial.{step}.{persona}`: 
 
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -174,6 +174,16 @@ class Subjects:
 
     def partition(self, number: int) -> str:
         return f"{self._root}{number}.>"
+
+    def within(self, partitions: Collection[int], filter_subject: str) -> list[str]:
+        """A filter of every partition, for some of them only."""
+        if len(partitions) == PARTITIONS:
+            return [filter_subject]
+        every = f"{self._root}*."
+        return [
+            filter_subject.replace(every, f"{self._root}{number}.", 1)
+            for number in sorted(partitions)
+        ]
 
     def stored(self, partitions: Iterable[int] = range(PARTITIONS)) -> list[str]:
         """What a stream takes that holds these partitions: nothing else is stored at all."""

@@ -1,10 +1,10 @@
 """
 The coordinator as a process: folds the log, decides, writes under compare-and-set.
 
-Any number of replicas run at once. Each sees the whole log, but folds only the debates it acts
-on first (see `peers`); the others it merely counts, and reads them back when it has to take over.
-Whatever two replicas do at the same time, the guard on the control facts lets one of them win,
-and the loser learns of it from the log like everybody else.
+Any number of replicas run at once. Each reads only the partitions that are its own (see
+`membership`), and reads them back when it has to take over. Whatever two replicas do at the same
+time, the guard on the control facts lets one of them win, and the loser learns of it from the log
+like everybody else.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,12 +15,12 @@ import structlog
 from anyio.abc import TaskGroup
 
 from parley.bus.codec import decode
-from parley.bus.contracts.facts import Asked, Closed, Fact
+from parley.bus.contracts.facts import Asked, Fact
 from parley.bus.errors import DecodeError, NotInstalled, Unavailable
 from parley.bus.journal import Journal, refuse_forged
 from parley.bus.metrics import Metrics
 from parley.bus.port import Presence, Record
-from parley.bus.subjects import CLOSED, SUBMITTED, DebateRef
+from parley.bus.subjects import CLOSED, SUBMITTED, DebateRef, partition_of
 from parley.coordinator.core.misplaced import NOT_ASKED, NOT_SUBMITTED, stray_reason
 from parley.coordinator.core.protocol import PROTOCOLS, Protocol
 from parley.coordinator.core.reducer import take
@@ -31,11 +31,12 @@ from parley.coordinator.service.deadlines import (
     TICK_S,
     Deadlines,
     has_passed,
-    is_neglected,
     next_deadline,
 )
 from parley.coordinator.service.decisions import Decisions
+from parley.coordinator.service.following import Following
 from parley.coordinator.service.heartbeat import Heartbeat
+from parley.coordinator.service.membership import Membership
 from parley.coordinator.service.metrics import count, presence
 from parley.coordinator.service.open_debates import (
     debates_without_submission,
@@ -47,8 +48,10 @@ from parley.coordinator.service.open_debates import (
 from parley.coordinator.service.quarantine import Quarantine
 from parley.coordinator.service.tracked import News, TrackedDebate
 
-# A debate of somebody else's that shows no decision for this long after a fact is looked into.
+# A debate that shows nothing of what was written to it for this long is read again.
 STALL_S = 5.0
+# How long one who starts waits to hear from those who are there.
+HELLO_S = 0.1
 # Control facts that wait for an answer at the same time; those that are offered wait for none.
 WRITES_AT_ONCE = 256
 # Debates read back from the log at the same time.
@@ -77,8 +80,14 @@ class Coordinator:
     ) -> None:
         self._journal = journal
         self._subjects = journal.subjects
-        self._heartbeat = Heartbeat(journal, name, self._share_out)
-        self._membership = self._heartbeat.peers
+        self._membership = Membership(name, tuple(sorted(protocols)))
+        self._following = Following(journal, self._wanted, self._gain, self._lose, self._on_records)
+        self._heartbeat = Heartbeat(
+            journal,
+            self._membership,
+            lambda: self._following.partitions,
+            self._following.look_again,
+        )
         self._debates: dict[DebateRef, TrackedDebate] = {}
         # Of protocols that are not installed here: left to coordinators that have them.
         self._foreign: dict[DebateRef, None] = {}
@@ -86,16 +95,14 @@ class Coordinator:
         self._lookups = anyio.CapacityLimiter(LOOKUPS_AT_ONCE)
         self._now = anyio.current_time()
         self._tasks: TaskGroup
-        self._following = anyio.CancelScope()
+        self._running = anyio.CancelScope()
         self._leaving = False
         self.ready = anyio.Event()
         self.metrics = Metrics()
         self._decisions = Decisions(journal, protocols, writes_at_once)
         self._deadlines = Deadlines(journal)
         self._quarantine = Quarantine(journal.bus, self._subjects, self.metrics)
-        self._archiver = Archiver(
-            journal, archiving, self._quarantine, self.metrics, self._membership.mine
-        )
+        self._archiver = Archiver(journal, archiving, self._quarantine, self.metrics, self._is_mine)
         # Submitted just now; whether their ids are taken by archived debates is not known yet.
         self._fresh: list[tuple[DebateRef, TrackedDebate]] = []
 
@@ -104,8 +111,7 @@ class Coordinator:
         return len(self._debates)
 
     def describe(self) -> Presence:
-        mine = sum(tracked.mine for tracked in self._debates.values())
-        return presence(self._membership.me, mine, self.metrics)
+        return presence(self._membership.me, len(self._debates), self.metrics)
 
     async def run(self, stop: anyio.Event | None = None) -> None:
         """Until cancelled, or until what was decided before `stop` stands in the log."""
@@ -116,20 +122,24 @@ class Coordinator:
             self._tasks.start_soon(bus.undeliverable, self._on_undeliverable)
             self._tasks.start_soon(bus.announce, self.describe)
             self._decisions.start(self._tasks)
-            self._deadlines.start(self._tasks)
+            self._deadlines.start(self._tasks, anyio.current_time())
             self._quarantine.start(self._tasks)
-            start = await bus.last_sequence() + 1
-            await self._find_open_debates()
-            self._tasks.start_soon(self._sweep)
-            self._archiver.start(self._tasks)
-            log.info("coordinator_ready", name=self._membership.me, open_debates=len(self._debates))
-            self.ready.set()
-            if stop is not None:
-                self._tasks.start_soon(self._drain, stop)
-            with self._following:
-                await bus.tail((self._subjects.everything(),), start=start, on=self._on_records)
+            await anyio.sleep(HELLO_S)
+            self._tasks.start_soon(self._begin, stop)
+            with self._running:
+                await self._following.run()
             log.info("coordinator_drained", open_debates=len(self._debates))
             self._tasks.cancel_scope.cancel()
+
+    async def _begin(self, stop: anyio.Event | None) -> None:
+        """Once everything that is to be read here is read."""
+        await self._following.ready.wait()
+        self._tasks.start_soon(self._sweep)
+        self._archiver.start(self._tasks)
+        log.info("coordinator_ready", name=self._membership.me, open_debates=len(self._debates))
+        self.ready.set()
+        if stop is not None:
+            await self._drain(stop)
 
     async def _drain(self, stop: anyio.Event) -> None:
         await stop.wait()
@@ -137,39 +147,50 @@ class Coordinator:
         self._leaving = True
         self._stop_following_if_done()
         await anyio.sleep(DRAIN_S)
-        self._following.cancel()
+        self._running.cancel()
 
     def _stop_following_if_done(self) -> None:
         """Not before the log has shown what became of everything that was decided."""
         if self._leaving and not any(one.is_writing for one in self._debates.values()):
-            self._following.cancel()
+            self._running.cancel()
 
-    async def _find_open_debates(self) -> None:
-        for ref in await not_closed(self._journal):
-            tracked = self._watch(ref)
-            if tracked.mine:
-                self._load(ref, tracked)
-        self._tasks.start_soon(self._find_falsely_closed)
+    def _wanted(self) -> frozenset[int]:
+        return self._membership.partitions(self._following.partitions, anyio.current_time())
 
-    async def _find_falsely_closed(self) -> None:
+    def _is_mine(self, ref: DebateRef) -> bool:
+        return self._following.reads(ref.id)
+
+    async def _gain(self, partitions: frozenset[int]) -> None:
+        for ref in await not_closed(self._journal, partitions):
+            if ref not in self._debates:
+                self._load(ref, self._watch(ref))
+        self._tasks.start_soon(self._find_falsely_closed, partitions)
+
+    def _lose(self, partitions: frozenset[int]) -> None:
+        """Whoever reads them now reads their debates back; what we write there still counts."""
+        for ref in [one for one in self._debates if partition_of(one.id) in partitions]:
+            del self._debates[ref]
+
+    async def _find_falsely_closed(self, partitions: frozenset[int]) -> None:
         """In the background, because it takes the longer the more debates there ever were."""
         try:
-            found = await falsely_closed(self._journal)
-            await self._look_at_strangers()
-            for record in await unasked_turns(self._journal):
+            found = await falsely_closed(self._journal, partitions)
+            await self._look_at_strangers(partitions)
+            for record in await unasked_turns(self._journal, partitions):
                 self._quarantine.put(record, NOT_ASKED)
         except Unavailable as error:
             log.warning("closings_unread", reason=str(error))
             return
         for ref in found:
-            if ref not in self._debates:
+            if ref not in self._debates and self._is_mine(ref):
                 self._load(ref, self._watch(ref))
+        self._archiver.rescan()
 
-    async def _look_at_strangers(self) -> None:
+    async def _look_at_strangers(self, partitions: frozenset[int]) -> None:
         """What stands in the log without a submission: late facts and rests of archived debates."""
-        lost = set(await debates_without_submission(self._journal))
-        for ref in await strangers(self._journal):
-            if ref in self._debates or not self._membership.mine(ref):
+        lost = set(await debates_without_submission(self._journal, partitions))
+        for ref in await strangers(self._journal, partitions):
+            if ref in self._debates or not self._is_mine(ref):
                 continue
             if await self._archiver.is_archived(ref):
                 rest = await self._journal.bus.read(self._subjects.debate(ref))
@@ -178,7 +199,7 @@ class Coordinator:
                 log.error("submission_gone", debate=str(ref), hint="the log keeps too little")
 
     def _watch(self, ref: DebateRef) -> TrackedDebate:
-        tracked = TrackedDebate(touched=self._now, mine=self._membership.mine(ref))
+        tracked = TrackedDebate(touched=self._now)
         self._debates[ref] = tracked
         return tracked
 
@@ -231,7 +252,7 @@ class Coordinator:
     def _leave(self, ref: DebateRef, state: DebateState) -> None:
         """A debate that is over."""
         self._debates.pop(ref, None)
-        if state.closed is not None and self._membership.mine(ref):
+        if state.closed is not None and self._is_mine(ref):
             self._archiver.closed(ref)
 
     def _read(self, record: Record) -> News | None:
@@ -241,26 +262,24 @@ class Coordinator:
             self._quarantine.put(record, "its subject belongs to no debate")
             return None
         ref, tail = address
-        if ref in self._foreign:
+        if ref in self._foreign or not self._following.is_news(ref.id, record.sequence):
             return None
         tracked = self._debates.get(ref)
         if tracked is None and tail == SUBMITTED:
             tracked = self._watch(ref)
-            if tracked.mine:
-                tracked.start_loading()
-                self._fresh.append((ref, tracked))
+            tracked.start_loading()
+            self._fresh.append((ref, tracked))
         if tracked is None:
             self._look_up(ref, record, tail)
             return None
         folded = tracked.state is not None and not tracked.loading
-        wanted = folded or tail == CLOSED
-        fact = self._fact(ref, tracked, tracked.state, record, tail) if wanted else None
+        fact = self._fact(ref, tracked, tracked.state, record, tail) if folded else None
         return News(record, ref, tail, tracked, fact)
 
     def _look_up(self, ref: DebateRef, record: Record, tail: str) -> None:
         """Usually a late turn of a debate that is closed; whether it is, only its log can tell."""
         tracked = self._watch(ref)
-        if tracked.mine and self._may_be_somebodys(ref, tracked, record, tail):
+        if self._may_be_somebodys(ref, tracked, record, tail):
             self._load(ref, tracked, self._lookups)
         else:
             del self._debates[ref]
@@ -280,15 +299,11 @@ class Coordinator:
 
     def _take(self, news: News) -> bool:
         """Whether there is a new state to act on."""
-        record, ref, tail, tracked, fact = news
-        if not tracked.arrive(record, tail, self._now):
+        record, _, tail, tracked, fact = news
+        if not tracked.arrive(record, tail, self._now) or tracked.state is None:
             return False
-        if tracked.state is not None:
-            tracked.reach(self._after(tracked, tracked.state, record, fact))
-            return True
-        if isinstance(fact, Closed):
-            self._debates.pop(ref, None)
-        return False
+        tracked.reach(self._after(tracked, tracked.state, record, fact))
+        return True
 
     def _after(
         self, tracked: TrackedDebate, state: DebateState, record: Record, fact: Fact | None
@@ -359,7 +374,8 @@ class Coordinator:
             log.warning("read_back_failed", debate=str(ref), reason=str(error))
             tracked.loading_failed()
             return
-        self._alone(ref, tracked, partial(self._fold, ref, tracked, records))
+        if self._debates.get(ref) is tracked:
+            self._alone(ref, tracked, partial(self._fold, ref, tracked, records))
 
     def _is_closed_in(self, ref: DebateRef, records: Sequence[Record]) -> bool:
         return any(one.subject == self._subjects.at(ref, CLOSED) for one in records)
@@ -372,7 +388,7 @@ class Coordinator:
             for subject, (ref, tracked) in zip(subjects, fresh, strict=True):
                 if subject in archived:
                     await self._put_aside(ref, tracked)
-                else:
+                elif self._debates.get(ref) is tracked:
                     self._alone(ref, tracked, partial(self._fold, ref, tracked, ()))
         except Unavailable as error:
             log.warning("admission_put_off", debates=len(fresh), reason=str(error))
@@ -424,20 +440,10 @@ class Coordinator:
     def _settle(self, ref: DebateRef, tracked: TrackedDebate, state: DebateState) -> None:
         if state.phase in OVER:
             self._leave(ref, state)
-        elif self._decisions.make_if_due(ref, tracked, self._now) or tracked.mine:
-            return
-        elif is_neglected(tracked, self._now):
+        elif not self._decisions.make_if_due(ref, tracked, self._now) and has_passed(
+            tracked, self._now
+        ):
             self._deadlines.fire(ref, tracked, state, self._now)
-        else:
-            tracked.let_go()
-
-    def _share_out(self) -> None:
-        log.info("coordinators", living=self._membership.living)
-        self._archiver.rescan()
-        for ref, tracked in list(self._debates.items()):
-            tracked.hand_over(mine=self._membership.mine(ref))
-            if tracked.mine and tracked.state is None and not tracked.loading:
-                self._load(ref, tracked)
 
     async def _sweep(self) -> None:
         while True:
@@ -449,27 +455,16 @@ class Coordinator:
                     self._alone(ref, tracked, partial(self._sweep_one, ref, tracked))
 
     def _sweep_one(self, ref: DebateRef, tracked: TrackedDebate) -> None:
-        if tracked.state is None:
-            self._look_into_stalled(ref, tracked)
-        elif self._is_unheard_of(tracked):
+        if tracked.state is None or self._is_unheard_of(tracked):
             log.warning("reading_again", debate=str(ref))
             self._load(ref, tracked)
         elif has_passed(tracked, self._now):
             self._deadlines.fire(ref, tracked, tracked.state, self._now)
 
-    def _look_into_stalled(self, ref: DebateRef, tracked: TrackedDebate) -> None:
-        silent = self._is_silent(tracked) and tracked.looked_into != tracked.sequence
-        if silent or is_neglected(tracked, self._now):
-            log.info("looking_into_stalled", debate=str(ref))
-            tracked.start_looking_into()
-            self._load(ref, tracked)
-
-    def _is_silent(self, tracked: TrackedDebate) -> bool:
-        return self._now - tracked.touched > STALL_S
-
     def _is_unheard_of(self, tracked: TrackedDebate) -> bool:
         """Our write was answered, but the log shows nothing of it: we do not know the log."""
-        return tracked.answered_after == tracked.control and self._is_silent(tracked)
+        silent = self._now - tracked.touched > STALL_S
+        return tracked.answered_after == tracked.control and silent
 
     def _on_undeliverable(self, queue: str, sequence: int) -> None:
         self._tasks.start_soon(self._abstain_for, queue, sequence)

@@ -1,7 +1,7 @@
 """
 Deadlines that have passed, on their way into the log: a step that is over is over for everybody.
 
-Whoever acts on a debate writes them; where it does not, somebody else does so a while later.
+Whoever reads the debate's partition writes them.
 """
 
 import structlog
@@ -28,11 +28,6 @@ def has_passed(tracked: TrackedDebate, now: float) -> bool:
     return tracked.deadline is not None and now > tracked.deadline
 
 
-def is_neglected(tracked: TrackedDebate, now: float) -> bool:
-    """Whoever should have written that the deadline has passed did not."""
-    return has_passed(tracked, now - OVERDUE_S)
-
-
 def next_deadline(tracked: TrackedDebate, state: DebateState) -> float | None:
     """By our own clock; None while nobody is waited for."""
     return min((_moment(tracked, one) for one in running_in(state)), default=None)
@@ -40,8 +35,8 @@ def next_deadline(tracked: TrackedDebate, state: DebateState) -> float | None:
 
 def _moment(tracked: TrackedDebate, one: Deadline) -> float:
     """
-    Agents have their time from when we saw the ask, so that whoever was stopped takes none of it
-    away. People have theirs from when the log took it: no restart begins it anew.
+    Agents have their time from when we saw the ask, or took it over, so that whoever was stopped
+    takes none of it away. People have theirs from when the log took it: no restart begins it anew.
     """
     since = tracked.asked[1]
     if one.persona is not None:
@@ -54,17 +49,23 @@ class Deadlines:
         self._journal = journal
         self._tasks: TaskGroup
         self._writing: set[tuple[DebateRef, DeadlineFired]] = set()
+        self._began = 0.0
 
-    def start(self, tasks: TaskGroup) -> None:
+    def start(self, tasks: TaskGroup, now: float) -> None:
         self._tasks = tasks
+        self._began = now
 
     def see_ask(
         self, tracked: TrackedDebate, state: DebateState, ask: Asked, record: Record, now: float
     ) -> None:
-        """`state` is what the debate amounts to with it."""
-        tracked.see_ask(record.sequence, now)
+        """
+        `state` is what the debate amounts to with it. An ask that is read back was made by the log's
+        clock, but not before we lived: partitions that move from one to another put off no deadline.
+        """
+        asked = now - max(0.0, self._journal.bus.age_s(record.time_ns))
+        tracked.see_ask(record.sequence, max(self._began, asked))
         if ask.people:
-            tracked.see_people_asked(ask.step, now - self._journal.bus.age_s(record.time_ns))
+            tracked.see_people_asked(ask.step, asked)
         tracked.arm(next_deadline(tracked, state))
 
     def fire(self, ref: DebateRef, tracked: TrackedDebate, state: DebateState, now: float) -> None:

@@ -21,14 +21,13 @@ class Sent(NamedTuple):
 
 @dataclass(slots=True)
 class TrackedDebate:
-    """A debate that is not closed. `state` is folded only while this replica acts on it."""
+    """A debate of ours that is not closed. `state` is None until it is read back."""
 
     sequence: int = 0
     # The last record under the guard of the control facts, whatever it holds. It moves with the
     # state: a guard must never vouch for more than a decision has seen.
     control: int = 0
     touched: float = 0.0
-    mine: bool = False
     state: DebateState | None = None
     loading: bool = False
     arrived: list[Record] = field(default_factory=list)
@@ -42,7 +41,6 @@ class TrackedDebate:
     # When people were asked, by step: told by our own clock, as the log's shows it.
     people_asked: dict[str, float] = field(default_factory=dict)
     deadline: float | None = None
-    looked_into: int = -1
 
     @property
     def is_writing(self) -> bool:
@@ -88,19 +86,9 @@ class TrackedDebate:
         return arrived
 
     def loading_failed(self) -> None:
-        """Nothing is known of it, so that it is looked into again."""
-        self.loading, self.state, self.looked_into = False, None, -1
+        """Nothing is known of it, so that it is read again."""
+        self.loading, self.state = False, None
         self.arrived.clear()
-
-    def start_looking_into(self) -> None:
-        """Once for each record that is followed by silence."""
-        self.looked_into = self.sequence
-
-    def hand_over(self, *, mine: bool) -> None:
-        """To this replica or to another, as the members share the debates out."""
-        if self.mine and not mine:
-            self.state = None
-        self.mine = mine
 
     def start_writing(self) -> int:
         """The control sequence after which a decision is being made."""

@@ -76,12 +76,10 @@ class SelfishCoordinator(Coordinator):
     """Never looks at what others have left undone."""
 
     @override
-    def _share_out(self) -> None:
-        pass
-
-    @override
-    def _look_into_stalled(self, ref: DebateRef, tracked: TrackedDebate) -> None:
-        pass
+    def _wanted(self) -> frozenset[int]:
+        if self._following.ready.is_set():
+            return self._following.partitions
+        return super()._wanted()
 
 
 class OffendedCoordinator(Coordinator):

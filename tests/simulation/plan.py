@@ -114,7 +114,12 @@ def scenario_of(seed: int) -> Scenario:
         coordinators=coordinators,
         agents=agents,
         debates=debates,
-        events=tuple(sorted(_events(random, processes), key=lambda one: one.at)),
+        events=tuple(
+            sorted(
+                (*_events(random, processes), *_moves(random, coordinators)),
+                key=lambda one: one.at,
+            )
+        ),
         forgeries=tuple(_forgeries(random, debates)) if random.random() < 0.25 else (),
         ghost=random.random() < 0.1,
     )
@@ -165,6 +170,19 @@ def _events(random: Random, processes: Sequence[str]) -> Iterator[Event]:
             process=random.choice(processes),
             lasts_s=random.uniform(0.1, longest),
         )
+
+
+def _moves(random: Random, coordinators: Sequence[str]) -> Iterator[Event]:
+    """One of several coordinators that comes and goes all the time: its partitions move with it."""
+    if len(coordinators) == 1 or random.random() < 0.5:
+        return
+    restless, at = coordinators[-1], random.uniform(0.0, 2.0)
+    while at < TROUBLE_S:
+        away = random.uniform(0.1, 2.0)
+        yield Event(
+            at=at, blow=random.choice((Blow.KILL, Blow.STOP)), process=restless, lasts_s=away
+        )
+        at += away + random.uniform(0.2, 3.0)
 
 
 def _forgeries(random: Random, debates: Sequence[Debate]) -> Iterator[Forgery]:

@@ -180,7 +180,8 @@ class World:
 
     async def _haunt(self) -> None:
         """A coordinator that lives and does nothing: the others must not wait for it for ever."""
-        beacon = Beacon(name="ghost").model_dump_json().encode()
+        protocols = tuple(sorted(self.build.protocols))
+        beacon = Beacon(name="ghost", protocols=protocols).model_dump_json().encode()
         while True:
             await self.journal.bus.signal(self.journal.subjects.beacons(), beacon)
             await anyio.sleep(BEAT_S)

@@ -30,7 +30,7 @@ from parley.bus.errors import BadInput, NotFound, Unavailable
 from parley.bus.journal import LARGEST_FACT_BYTES, Journal
 from parley.bus.memory import MemoryBus, MemoryServer, open_memory_server
 from parley.bus.port import Delivery, Entry, Record, Trace
-from parley.bus.subjects import DebateRef, Subjects, tail_of
+from parley.bus.subjects import DebateRef, Subjects, partition_of, tail_of
 from parley.bus.virtual import VirtualTimeLoop
 from parley.coordinator.core.audit import audit
 from parley.coordinator.core.policy import decide
@@ -307,12 +307,22 @@ def test_what_is_no_submission_is_forgotten_and_takes_no_id() -> None:
     simulate(main)
 
 
+GHOST = Beacon(name="ghost", protocols=tuple(PROTOCOLS))
+
+
+def owned_by(name: str, other: Beacon) -> frozenset[int]:
+    """What falls to one of two."""
+    peers = Membership(name, tuple(PROTOCOLS))
+    peers.hear(other, 0.0)
+    return peers.partitions((), 0.0)
+
+
 def test_a_coordinator_that_only_says_it_lives_is_not_waited_for() -> None:
     async def main() -> None:
         async with open_memory_server() as server, coordinated(server, server.client()) as journal:
 
             async def haunt() -> None:
-                ghost = Beacon(name="ghost").model_dump_json().encode()
+                ghost = GHOST.model_dump_json().encode()
                 while True:
                     await journal.bus.signal(journal.subjects.beacons(), ghost)
                     await anyio.sleep(BEAT_S)
@@ -320,9 +330,8 @@ def test_a_coordinator_that_only_says_it_lives_is_not_waited_for() -> None:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(haunt)
                 refs = [DebateRef("forensic", f"d{n}") for n in range(8)]
-                peers = Membership("c0")
-                peers.hear(Beacon(name="ghost"), 0.0)
-                assert {peers.mine(ref) for ref in refs} == {True, False}
+                mine = owned_by("c0", GHOST)
+                assert {partition_of(ref.id) in mine for ref in refs} == {True, False}
                 for ref in refs:
                     await journal.submit(ref, SUBMITTED)
                 await anyio.sleep(100)
@@ -338,11 +347,9 @@ def test_deadlines_are_not_put_off_by_coordinators_that_come_and_go() -> None:
 
     async def main() -> None:
         async with open_memory_server() as server, coordinated(server, server.client()) as journal:
-            peers = Membership("c0")
-            peers.hear(Beacon(name="c1"), 0.0)
-            ref = next(
-                ref for n in range(99) if not peers.mine(ref := DebateRef("forensic", f"d{n}"))
-            )
+            mine = owned_by("c0", Beacon(name="c1", protocols=tuple(PROTOCOLS)))
+            refs = (DebateRef("forensic", f"d{n}") for n in range(99))
+            ref = next(ref for ref in refs if partition_of(ref.id) not in mine)
             patient = Submitted(panel=panel(deadline_s=20.0), input=DebateInput())
             await journal.submit(ref, patient)
             for _ in range(8):

@@ -7,7 +7,7 @@ import pytest
 
 from parley.bus.journal import Journal
 from parley.bus.memory import open_memory_server
-from parley.bus.subjects import DebateRef, Subjects
+from parley.bus.subjects import PARTITIONS, DebateRef, Subjects
 from parley.bus.virtual import VirtualTimeLoop
 from parley.coordinator.service.open_debates import unasked_turns
 from tests.debates import STALEMATE, panel, play
@@ -36,6 +36,6 @@ def test_a_turn_that_comes_while_one_looks_is_not_taken_for_unasked(after: int) 
                 return found
 
             bus.subjects = look  # type: ignore[assignment, method-assign]
-            assert await unasked_turns(journal) == []
+            assert await unasked_turns(journal, range(PARTITIONS)) == []
 
     anyio.run(main, backend_options={"loop_factory": VirtualTimeLoop})
