@@ -18,6 +18,8 @@ RECORDS, MOST = 200, 10
 
 def test_reading_pauses_and_goes_on_without_a_gap() -> None:
     async def main() -> tuple[list[int], int]:
+        seen: list[int] = []
+        ahead = 0
         async with open_memory_server() as server, anyio.create_task_group() as tasks:
             journal = Journal(server.client(), Subjects())
             filters = journal.subjects.facts()
@@ -26,7 +28,6 @@ def test_reading_pauses_and_goes_on_without_a_gap() -> None:
                 await journal.bus.tail(filters, start=start, on=on)
 
             following = Following(journal, tail, most=MOST)
-            seen, ahead = [], 0
             async with aclosing(following.facts(tasks)) as facts:
                 tasks.start_soon(write, journal)
                 async for one in facts:
@@ -36,7 +37,7 @@ def test_reading_pauses_and_goes_on_without_a_gap() -> None:
                     if len(seen) == RECORDS:
                         break
             tasks.cancel_scope.cancel()
-            return seen, ahead
+        return seen, ahead
 
     async def write(journal: Journal) -> None:
         for number in range(RECORDS):
