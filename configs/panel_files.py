@@ -110,6 +110,8 @@ class PanelFiles:
     prepare: Callable[[dict[str, object]], Prepared] = Prepared
     # Reads an experiment file, given its content and its name; None where there are no such files.
     experiment: Callable[[Mapping[str, object], str], Experiment] | None = None
+    # Values of `--set` that between them bring up every kind of ask, for `parley prompts lint`.
+    courses: tuple[tuple[str, ...], ...] = ((),)
     # What `parley panels NAME` says besides the personas; None where a plain list will do.
     describe: Callable[[PanelFile, Wanted], Sequence[str]] | None = None
 

@@ -118,6 +118,8 @@ class QuestionOptions:
     language: str | None = None
     prompts: Path | None = None
     brains: Mapping[str, str] = field(default_factory=dict)
+    # Whether images are measured for those who are asked.
+    measures: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,4 +284,10 @@ def _shown(value: object) -> str:
             return f"{value}"
 
 
-FILES = PanelFiles(AbsaPanelFile, assemble, experiment=read_absa_experiment, describe=described)
+FILES = PanelFiles(
+    AbsaPanelFile,
+    assemble,
+    experiment=read_absa_experiment,
+    courses=(("debate.protocol=v2",), ("debate.protocol=v1",)),
+    describe=described,
+)

@@ -135,4 +135,4 @@ def assemble(content: PanelFile, wanted: Wanted) -> Resolution:
     return Resolution(panel, remarks)
 
 
-FILES = PanelFiles(DeliberationFile, assemble)
+FILES = PanelFiles(DeliberationFile, assemble, courses=(("theta=L3",), ("theta=L2",)))

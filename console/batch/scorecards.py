@@ -65,8 +65,6 @@ class CardRuntime(Contract):
 class Scorecard(Contract):
     run_id: str
     profile: str
-    # Of which repetition of a batch; None where there was only one.
-    seed: int | None = None
     meta: CardMeta
     debate: DebateScorecard
     memory: CardMemory
@@ -79,9 +77,7 @@ class Scorecard(Contract):
     runtime: CardRuntime
 
 
-def scorecard_of(
-    record: SentenceLine, integrity: S3Result, text: str, run_id: str, seed: int | None = None
-) -> Scorecard:
+def scorecard_of(record: SentenceLine, integrity: S3Result, text: str, run_id: str) -> Scorecard:
     debate = scorecard(record)
     memory = _memory(record.meta.memory)
     views = (record.stage1_validator, record.stage2_validator)
@@ -89,7 +85,6 @@ def scorecard_of(
     return Scorecard(
         run_id=run_id,
         profile=profile,
-        seed=seed,
         meta=_meta(record, debate, memory, text, run_id),
         debate=debate,
         memory=memory,

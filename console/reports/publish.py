@@ -59,7 +59,11 @@ def format_of(given: str | None, out: Path | None, usual: str) -> str:
 
 
 def publish(document: Document, figures: BaseModel, form: str, out: Path | None) -> None:
-    text = _rendered(document, figures, form).rstrip("\n")
+    write_text(_rendered(document, figures, form), out)
+
+
+def write_text(content: str, out: Path | None) -> None:
+    text = content.rstrip("\n")
     if out is None:
         print_line(text)
         return

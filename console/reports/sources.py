@@ -1,7 +1,7 @@
 """Where recorded debates come from: directories, exported files, and the server."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,18 +82,26 @@ async def _blob_on_server(settings: Settings, ref: BlobRef) -> bytes | None:
 
 
 def _in_directory(directory: Path) -> list[Group]:
-    """Its own recordings, and those of the variants below it."""
+    """Its own recordings, those of the variants below it, and of their repetitions."""
     groups = []
-    for folder in (directory, *sorted(one for one in directory.iterdir() if one.is_dir())):
+    for folder in _folders(directory):
         files = [path for path in sorted(folder.iterdir()) if _is_recording(path)]
         logs = [log for path in files for log in logs_in_file(path)]
         if logs:
-            groups.append(Group(folder.name, folder, tuple(logs)))
+            below = folder.relative_to(directory).as_posix()
+            groups.append(Group(folder.name if below == "." else below, folder, tuple(logs)))
     if not groups:
         raise BadInput(
             f"{directory}: holds no recorded debates (written by batch, by run --out and by export)"
         )
     return groups
+
+
+def _folders(directory: Path) -> Iterator[Path]:
+    yield directory
+    for variant in sorted(one for one in directory.iterdir() if one.is_dir()):
+        yield variant
+        yield from sorted(one for one in variant.glob("seed-*") if one.is_dir())
 
 
 def _is_recording(path: Path) -> bool:

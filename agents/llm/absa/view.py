@@ -63,7 +63,8 @@ def _item(item: dict[str, JsonValue], text: str) -> dict[str, JsonValue]:
             shown |= _reads(key, value, item, text)
         elif key not in _UNSEEN and not _repeats(key, value, item):
             slim = _slim(value, text)
-            if slim is not False and slim not in ("", [], {}):
+            # An item that quotes the whole text quotes nothing.
+            if slim is not False and slim not in ("", [], {}, text):
                 shown[key] = slim
     return shown
 
@@ -71,14 +72,14 @@ def _item(item: dict[str, JsonValue], text: str) -> dict[str, JsonValue]:
 def _reads(
     key: str, span: JsonValue, item: dict[str, JsonValue], text: str
 ) -> dict[str, JsonValue]:
-    """What stands at a span, unless it is the term itself."""
+    """What stands at a span, unless it is the term itself or the whole text."""
     if not isinstance(span, dict):
         return {}
     start, end = span.get("start"), span.get("end")
     if not isinstance(start, int) or not isinstance(end, int):
         return {}
     words = text[start:end]
-    return {} if words == item.get("term") else {f"{key}_reads": words}
+    return {} if words in {item.get("term"), text} else {f"{key}_reads": words}
 
 
 def _repeats(key: str, value: JsonValue, item: dict[str, JsonValue]) -> bool:

@@ -140,7 +140,8 @@ class VerdictQuestions(Questions):
 
 
 def _made(options: QuestionOptions) -> Questions:
-    return VerdictQuestions(PanelMeasures(options.brains), PromptFolders(PROTOCOL, options.prompts))
+    measure = PanelMeasures(options.brains) if options.measures else measure_nothing
+    return VerdictQuestions(measure, PromptFolders(PROTOCOL, options.prompts))
 
 
 FAMILY = QuestionFamily(_made, PLACEHOLDERS, ROLES, stand_in)

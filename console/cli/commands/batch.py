@@ -10,13 +10,14 @@ from parley.bus.contracts.panel import Panel
 from parley.bus.errors import BadInput
 from parley.configs.names import name_unknown
 from parley.configs.panels import panel_path, read_panel
-from parley.configs.settings import load
+from parley.configs.settings import Settings, load
 from parley.console.batch.compare import compare
 from parley.console.batch.files import OUTPUTS
 from parley.console.batch.items import Refusal, read_items
+from parley.console.batch.repeats import merge, seeded
 from parley.console.batch.run import Batch, Variant, run_batch
 from parley.console.batch.runner import AT_ONCE
-from parley.console.cli.exits import BAD_INPUT, DONE, FAILED, complain
+from parley.console.cli.exits import BAD_INPUT, DONE, FAILED, complain, warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import (
     Brain,
@@ -38,7 +39,11 @@ from parley.console.cli.options import (
     with_protocol,
     with_thresholds,
 )
+from parley.console.cli.output import print_line
 from parley.console.inputs.kind import input_of, refusal_of
+from parley.console.reports.gold import read_gold
+from parley.console.reports.publish import GoldFile
+from parley.console.reports.sources import read_groups
 from parley.console.runtime.brains import MODEL, SCRIPT, BrainChoice, parse_brain, with_patience
 from parley.console.runtime.budgets import limits_of
 from parley.console.runtime.plan import Wishes, experiment_of, wished_panel
@@ -58,6 +63,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         "parley batch absa reviews.jsonl -o out",
         "parley batch absa reviews.csv -o out --resume",
         "parley batch absa reviews.jsonl -o out --ablations all",
+        "parley batch absa reviews.jsonl -o out --brain model --seeds 5 --gold truth.jsonl",
         "parley batch forensic photos/ -o out --ablations fast,precise",
         "parley batch review changes/ -o out --brain model --total-budget cost=2",
     )
@@ -75,6 +81,13 @@ def batch(
         str | None,
         typer.Option("--ablations", metavar="A,B", help="Compare with these presets, or all."),
     ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds", min=1, max=1000, help="Repeat with so many seeds, and merge the scores."
+        ),
+    ] = None,
+    gold: GoldFile = None,
     at_once: Annotated[
         int | None,
         typer.Option(
@@ -127,7 +140,11 @@ def batch(
         at_once=at_once or (IMAGES_AT_ONCE if few else AT_ONCE),
         sets=tuple(wishes.sets),
     )
-    for variant in wanted.variants:
+    truths = read_gold(gold)
+    repeats = seeded(wanted, tuple(range(1, seeds + 1)) if seeds else wishes.experiment.seeds)
+    if len(repeats) > 1 and choice.kind != MODEL:
+        warn(["only models draw by chance: every seed will give the same here"])
+    for variant in (variant for _, one in repeats for variant in one.variants):
         if (variant.directory / OUTPUTS).exists() and not resume:
             raise BadInput(
                 f"{variant.directory}: holds an earlier batch: go on with --resume,"
@@ -135,10 +152,19 @@ def batch(
             )
     for problem in wanted.data.problems:
         complain(problem)
-    whole = run_async(lambda: run_batch(settings, wanted, choice))
+    complete = [_run(settings, one, seed, choice) for seed, one in repeats]
     if len(wanted.variants) > 1:
-        compare([(one.name, one.files) for one in wanted.variants], out)
-    raise typer.Exit(BAD_INPUT if wanted.data.problems else DONE if whole else FAILED)
+        compare([(one.name, one.files) for one in repeats[0][1].variants], out)
+    if repeats[0][0] is not None or gold is not None:
+        print_line(merge(out, repeats, read_groups(settings, [str(out)]), truths))
+    raise typer.Exit(BAD_INPUT if wanted.data.problems else DONE if all(complete) else FAILED)
+
+
+def _run(settings: Settings, wanted: Batch, seed: int | None, choice: BrainChoice) -> bool:
+    if seed is not None:
+        model = settings.model.model_copy(update={"seed": seed})
+        settings = settings.model_copy(update={"model": model})
+    return run_async(lambda: run_batch(settings, wanted, choice))
 
 
 def _name_of(out: Path) -> str:

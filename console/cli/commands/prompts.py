@@ -20,8 +20,9 @@ from parley.bus.contracts.panel import DebateInput, Panel
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.names import name_unknown
-from parley.configs.panels import panel_path, read_panel
+from parley.configs.panels import panel_path, panel_paths, read_panel
 from parley.configs.settings import load
+from parley.console.cli.exits import DONE, FAILED
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import (
     Config,
@@ -46,6 +47,7 @@ from parley.console.runtime.plan import (
     wished_panel,
 )
 from parley.console.runtime.prompt_files import raise_for_prompts
+from parley.console.runtime.prompt_lint import rendered
 from parley.console.runtime.stand_ins import asks
 from parley.console.runtime.submit import panel_for
 from parley.console.runtime.system import run_async
@@ -223,3 +225,37 @@ def _readable(message: JsonValue) -> str:
         else:
             lines.append(clean(str(part["text"])))
     return "\n".join(lines)
+
+
+@app.command(epilog=example("parley prompts lint", "parley prompts lint absa mine --panels panels"))
+def lint(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="PANEL", help="All panels if none is named.")
+    ] = None,
+    panels_dir: Panels = None,
+    config: Config = None,
+) -> None:
+    """
+    Render every prompt of the panels in both languages, and hold them to the rules.
+
+    No text twice, what others wrote only in fences of the user message, one language a prompt, every
+    placeholder filled in. The exit code is 1 if one of them is broken.
+    """
+    keep_quiet()
+    folder = load(config, {"panels": panels_dir}).panels
+    wanted = names or list(panel_paths(folder))
+    raise_for_prompts(wanted, folder)
+    count, found = run_async(lambda: _linted(wanted, folder))
+    for fault in found:
+        print_line(fault)
+    print_line(f"{count} prompts of {', '.join(wanted)}: {len(found)} faults")
+    raise typer.Exit(FAILED if found else DONE)
+
+
+async def _linted(names: Sequence[str], panels_dir: Path | None) -> tuple[int, list[str]]:
+    count, found = 0, []
+    for name in names:
+        async for one in rendered(name, panels_dir):
+            count += 1
+            found += one.faults()
+    return count, found

@@ -1,9 +1,12 @@
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from parley.bus.errors import BadInput
+from parley.configs.names import name_unknown
 from parley.configs.settings import Settings, load
 from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
@@ -14,7 +17,17 @@ from parley.console.reports.figures import count
 from parley.console.reports.gold import read_gold
 from parley.console.reports.outcomes import Outcome
 from parley.console.reports.page import image
-from parley.console.reports.publish import TEXT, Format, GoldFile, Out, Sources, format_of, publish
+from parley.console.reports.paper import FORMATS, paper_rows, table
+from parley.console.reports.publish import (
+    TEXT,
+    Format,
+    GoldFile,
+    Out,
+    Sources,
+    format_of,
+    publish,
+    write_text,
+)
 from parley.console.reports.report_document import price_of, report_document
 from parley.console.reports.sources import read_blob, read_groups
 from parley.console.reports.summary import report_of
@@ -34,6 +47,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         "parley report out --gold truth.csv -o report.html",
         "parley report 01jd7w2k9xqz -o debate.html",
         "parley report debates.jsonl --format md",
+        "parley report out --gold truth.csv --table tex -o table.tex",
     )
 )
 def report(
@@ -41,6 +55,10 @@ def report(
     gold: GoldFile = None,
     out: Out = None,
     form: Format = None,
+    paper: Annotated[
+        str | None,
+        typer.Option("--table", help="Only the table for a paper: md, csv or tex."),
+    ] = None,
     as_json: Json = False,
     nats: Nats = None,
     config: Config = None,
@@ -56,6 +74,11 @@ def report(
     settings = load(config, {"nats.url": nats})
     wanted = format_of(form, out, "json" if as_json else _usual(out))
     truths = read_gold(gold)
+    if paper is not None:
+        if paper not in FORMATS:
+            raise BadInput(f"--table: {name_unknown('format', paper, FORMATS)}")
+        write_text(table(paper_rows(read_groups(settings, sources), truths), paper), out)
+        return
     found, outcomes = report_of(read_groups(settings, sources), truths)
     truths.check(warn)
     title = f"Report on {', '.join(_short(name) for name in sources)}"
