@@ -86,11 +86,13 @@ class Following:
                 await self._room.wait()
 
     def _take(self, records: Sequence[Record]) -> None:
+        """What there is no room for is left: it is read again from there on."""
         fresh = [one for one in records if one.sequence >= self._next]
-        if not fresh:
+        if self._pause.cancel_called or not fresh:
             return
-        self._read += fresh
-        self._next = fresh[-1].sequence + 1
+        kept = fresh[: self._most - len(self._read)]
+        self._read += kept
+        self._next = kept[-1].sequence + 1
         self._news.set()
-        if len(self._read) > self._most:
+        if len(self._read) >= self._most:
             self._pause.cancel()
