@@ -243,7 +243,7 @@ def undisturbed(ledger: Ledger) -> bool:
 
 
 def _outcome(state: DebateState) -> dict[str, object]:
-    """What was decided at the end, whatever the order in which people spoke."""
+    """What was decided at the end, whatever the order in which people spoke (ordinals follow it)."""
     ends = {
         "decided": state.finding(Decided),
         "judged": state.finding(Judged),
@@ -252,7 +252,7 @@ def _outcome(state: DebateState) -> dict[str, object]:
         "closed": state.closed,
     }
     return {
-        name: fact.model_dump(exclude={"decided_at"})
+        name: fact.model_dump(exclude={"decided_at", "declared"})
         for name, fact in ends.items()
         if fact is not None
     }
