@@ -77,7 +77,8 @@ def test_only_what_was_submitted_is_listed_and_once(ask: Call) -> None:
     called = ask("list", "--json")
     assert (called.code, called.err) == (0, "")
     listed = [json.loads(line) for line in called.out.splitlines()]
-    assert [(one["debate_id"], one["status"]) for one in listed] == [("d1", "open"), ("d2", "open")]
+    found = sorted((one["debate_id"], one["status"]) for one in listed)
+    assert found == [("d1", "open"), ("d2", "open")]
 
 
 @pytest.mark.parametrize("debate", ["x1", "x2", "nopanel/x1"])

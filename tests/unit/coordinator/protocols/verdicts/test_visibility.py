@@ -1,3 +1,5 @@
+"""What each persona is sent: where that differs, everybody has an ask of their own."""
+
 from parley.bus.contracts.facts import Asked
 from parley.bus.contracts.verdicts.content import RoundRequest
 from parley.bus.contracts.verdicts.visibility import Visibility
@@ -6,65 +8,71 @@ from tests.unit.coordinator.protocols.verdicts.test_rules import SPLIT
 from tests.vectors_rules import ROSTER, review_panel
 
 
-def first_round(visibility: Visibility) -> RoundRequest:
+def rounds(visibility: Visibility) -> list[dict[str, RoundRequest]]:
+    """What each persona was sent in each round."""
     facts, _ = play(review_panel(visibility=visibility), SPLIT)
-    asked = [fact for fact in facts if isinstance(fact, Asked)][1]
-    assert isinstance(asked.request, RoundRequest)
-    return asked.request
+    sent: dict[str, dict[str, RoundRequest]] = {}
+    for fact in facts:
+        if isinstance(fact, Asked) and isinstance(fact.request, RoundRequest):
+            told = dict.fromkeys(fact.personas, fact.request)
+            sent.setdefault(fact.step, {}).update(told)
+    return list(sent.values())
 
 
-def seen(request: RoundRequest, persona: str) -> list[str]:
-    return [one.agent for one in request.for_persona(persona).standing]
+def agents(request: RoundRequest) -> list[str]:
+    return [one.agent for one in request.standing]
 
 
-def test_named_shows_everybody_as_they_are() -> None:
-    request = first_round("named")
-    assert request.for_persona("author") is request
-    assert seen(request, "author") == list(ROSTER)
-
-
-def test_anonymous_shows_peers_under_the_same_numbers_to_everybody() -> None:
-    request = first_round("anonymous")
-    assert sorted(request.peers) == sorted(ROSTER)
-    number = {agent: f"peer-{place}" for place, agent in enumerate(request.peers, start=1)}
-    for persona in ROSTER:
-        view = request.for_persona(persona)
-        others = [number[agent] for agent in request.peers if agent != persona]
-        assert [one.agent for one in view.standing] == [persona, *others]
-        named = {one.challenger for one in view.challenges} | {
-            one.challenged for one in view.challenges
-        }
-        assert named <= {persona, *others}
-        assert view.peers == ()
-    verdicts = {one.agent: one.verdict for one in request.standing}
-    for one in request.for_persona("author").standing[1:]:
-        agent = next(agent for agent, called in number.items() if called == one.agent)
-        assert one.verdict == verdicts[agent]
-
-
-def test_anonymous_is_shuffled_anew_every_round_and_alike_every_time() -> None:
-    assert first_round("anonymous") == first_round("anonymous")
-    facts, _ = play(review_panel(visibility="anonymous"), SPLIT)
-    peers = [
-        fact.request.peers
-        for fact in facts
-        if isinstance(fact, Asked) and isinstance(fact.request, RoundRequest)
+def test_named_is_one_ask_that_shows_everybody_as_they_are() -> None:
+    facts, _ = play(review_panel(visibility="named"), SPLIT)
+    (asked, *_) = [
+        one for one in facts if isinstance(one, Asked) and isinstance(one.request, RoundRequest)
     ]
-    assert len(set(peers)) > 1
+    assert isinstance(asked.request, RoundRequest)
+    assert asked.personas == tuple(ROSTER)
+    assert asked.request.for_persona("author") is asked.request
+    assert agents(asked.request) == list(ROSTER)
 
 
-def test_ring_shows_the_persona_before() -> None:
-    request = first_round("ring")
-    assert seen(request, "maintainer") == ["security", "maintainer"]
-    assert seen(request, "security") == ["security", "author"]
-    view = request.for_persona("maintainer")
-    assert [(one.challenger, one.challenged) for one in view.challenges] == [
+def test_anonymous_sends_peers_under_numbers_and_never_a_name() -> None:
+    first = rounds("anonymous")[0]
+    facts, _ = play(review_panel(visibility="named"), SPLIT)
+    (named, *_) = [
+        one.request
+        for one in facts
+        if isinstance(one, Asked) and isinstance(one.request, RoundRequest)
+    ]
+    verdicts = {one.agent: one.verdict for one in named.standing}
+    assert set(first) == set(ROSTER)
+    for persona, request in first.items():
+        oneself, *others = request.standing
+        assert oneself.agent == persona
+        assert all(one.agent.startswith("peer-") for one in others)
+        held = sorted(verdicts[name] for name in ROSTER if name != persona)
+        assert sorted(one.verdict for one in others) == held
+        spoken_of = {one.challenger for one in request.challenges} | {
+            one.challenged for one in request.challenges
+        }
+        assert spoken_of <= set(agents(request))
+        assert request.peers == ()
+
+
+def test_anonymous_is_alike_every_time_and_shuffled_anew_every_round() -> None:
+    assert rounds("anonymous") == rounds("anonymous")
+    orders = [tuple(agents(sent["author"])) for sent in rounds("anonymous")]
+    assert len(set(orders)) > 1
+
+
+def test_ring_sends_the_persona_before() -> None:
+    first = rounds("ring")[0]
+    assert agents(first["maintainer"]) == ["security", "maintainer"]
+    assert agents(first["security"]) == ["security", "author"]
+    assert [(one.challenger, one.challenged) for one in first["maintainer"].challenges] == [
         ("security", "maintainer")
     ]
 
 
-def test_none_shows_only_oneself() -> None:
-    request = first_round("none")
-    view = request.for_persona("author")
-    assert [one.agent for one in view.standing] == ["author"]
-    assert (view.challenges, view.history) == ((), ())
+def test_none_sends_only_oneself() -> None:
+    request = rounds("none")[0]["author"]
+    assert agents(request) == ["author"]
+    assert (request.challenges, request.history) == ((), ())
