@@ -27,7 +27,7 @@ def command(server: NatsServer, login: str, *arguments: str) -> list[str]:
     settings = {
         "nats": {"url": server.url, "nkey_seed_file": str(seed)},
         # As the tests' streams are.
-        "retention": {"log_days": None, "blob_days": None},
+        "retention": {"log_days": None, "blob_days": None, "archive_days": None},
     }
     config.write_text(json.dumps(settings))
     return [sys.executable, "-m", "parley", *arguments, "--config", str(config)]

@@ -14,6 +14,7 @@ from parley.coordinator.core.protocol import PROTOCOLS
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts import flow as verdicts
 from parley.coordinator.service.coordinator import Coordinator
+from parley.coordinator.service.deadlines import next_deadline
 from parley.coordinator.service.tracked import TrackedDebate
 from tests.simulation.world import Build
 
@@ -58,8 +59,9 @@ class HastyCoordinator(Coordinator):
         self, tracked: TrackedDebate, state: DebateState, record: Record, fact: Fact | None
     ) -> DebateState:
         after = super()._after(tracked, state, record, fact)
-        if isinstance(fact, Asked) and tracked.deadline is not None:
-            tracked.deadline = tracked.asked[1] + fact.deadline_s / 10
+        if isinstance(fact, Asked):
+            tracked.asked = (tracked.asked[0], tracked.asked[1] - 0.9 * fact.deadline_s)
+            tracked.arm(next_deadline(tracked, after))
         return after
 
 
@@ -76,10 +78,8 @@ class SelfishCoordinator(Coordinator):
     """Never looks at what others have left undone."""
 
     @override
-    def _wanted(self) -> frozenset[int]:
-        if self._following.ready.is_set():
-            return self._following.partitions
-        return super()._wanted()
+    async def _gain(self, partitions: frozenset[int]) -> None:
+        pass
 
 
 class OffendedCoordinator(Coordinator):

@@ -12,7 +12,7 @@ from tests.simulation.seeds import logs_to, run_seeds
 from tests.simulation.world import Build, simulate
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_the_invariants_hold_for_500_seeds() -> None:
     tally = run_seeds(range(500))
     assert not tally.failures, tally.report()
