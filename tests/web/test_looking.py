@@ -125,7 +125,7 @@ async def test_the_interface_describes_itself_and_answers_as_it_says(log: OpenLo
         async with site(journal) as client:
             described = (await client.get("/openapi.json")).json
             assert described["openapi"].startswith("3.1")
-            for path in ("/debates", "/debates/one", "/debates/two", "/debates/one/facts",
+            for path in ("/debates", "/debates/one", "/debates/two",
                          "/panels", "/agents", "/session", "/healthz"):  # fmt: skip
                 template = (
                     "/debates/{id}" if path == "/debates/two" else path.replace("one", "{id}")
@@ -134,10 +134,6 @@ async def test_the_interface_describes_itself_and_answers_as_it_says(log: OpenLo
                 check(described, answered, (await client.get(path)).json)
             problem = described["paths"]["/debates/{id}"]["get"]["responses"]["404"]
             check(described, problem, (await client.get("/debates/nothing")).json)
-            event = (await client.collect("/debates/one/events"))[3].data
-            stream = described["paths"]["/debates/{id}/events"]["get"]["responses"]["200"]
-            schema = stream["content"]["text/event-stream"]["x-events"]["fact"]
-            validator(described, schema).validate(event)
 
 
 async def test_what_is_said_on_the_bus_is_served_too(log: OpenLog):
