@@ -7,8 +7,7 @@ import anyio
 import pytest
 from typing_extensions import override
 
-from parley.bus.contracts.facts import Closed, Finding, Submitted
-from parley.bus.contracts.panel import DebateInput
+from parley.bus.contracts.facts import Closed, Finding
 from parley.bus.journal import Journal
 from parley.bus.memory import MemoryBus, MemoryServer, open_memory_server
 from parley.bus.port import Bus, Entry, Link
@@ -22,8 +21,8 @@ from parley.coordinator.service.deadlines import TICK_S
 from parley.coordinator.service.decisions import DOUBT_S, Decisions
 from parley.coordinator.service.metrics import CONTROL_FACTS
 from parley.coordinator.service.tracked import TrackedDebate
-from tests.absa_debates import panel as absa_panel
 from tests.unit.coordinator.service.test_coordinator import REF, SUBMITTED, simulate, tails
+from tests.web.site import recorded, write
 
 
 class Forgetful(MemoryBus):
@@ -196,22 +195,22 @@ def test_an_effect_that_fails_closes_its_debate_and_stops_nobody(
 ) -> None:
     effects = {} if effect is None else {"recalled": effect}
     monkeypatch.setattr("parley.coordinator.effects.effect.EFFECTS", effects)
-    seated = absa_panel("memory_condition=C2")
-    remembering = Submitted(panel=seated, input=DebateInput(text="맛있다"))
+    other = DebateRef("absa", "d2")
+    facts = recorded("absa/reminded.jsonl")
+    due = [isinstance(one, Finding) and bool(one.observed) for one in facts].index(True)
 
     async def main() -> None:
         async with open_memory_server() as server, anyio.create_task_group() as tasks:
             journal = Journal(server.client(), Subjects())
+            await write(journal, other, facts[:due])
             one = Coordinator(Journal(server.client(), Subjects()), "c0")
             tasks.start_soon(one.run)
             await one.ready.wait()
-            await journal.submit(DebateRef("absa", "d2"), remembering)
             await journal.submit(REF, SUBMITTED)
-            await anyio.sleep(2000)
+            await anyio.sleep(100)
+            last = [(await journal.read(ref))[0][-1].fact for ref in (other, REF)]
+            assert all(isinstance(one, Closed) for one in last)
+            assert last[0].reason == "undecidable"
             tasks.cancel_scope.cancel()
-            closings = {ref: await journal.read(ref) for ref in (DebateRef("absa", "d2"), REF)}
-            reasons = [logged[-1].fact for logged, _ in closings.values()]
-            assert [type(one) for one in reasons] == [Closed, Closed]
-            assert reasons[0].reason == "undecidable"
 
     simulate(main)
