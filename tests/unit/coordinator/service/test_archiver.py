@@ -20,8 +20,8 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts.content import Statement
-from parley.bus.contracts.verdicts.panel import PanelLabel
+from parley.bus.contracts.verdicts.content import PanelLabel, Statement
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import Unavailable
 from parley.bus.journal import Journal
 from parley.bus.memory import MemoryBus, MemoryServer, open_memory_server
@@ -241,6 +241,7 @@ def test_nothing_that_others_may_write_keeps_a_debate_out_of_the_archive(trick: 
     many = [{"name": f"label{n:05d}" + "x" * 20, "means": "x"} for n in range(10_000)]
     seated = SUBMITTED.panel.model_copy(update={"budget": Budget(calls=5)})
     if trick == "labels":
+        assert isinstance(seated, VerdictPanel)
         labels = (*seated.labels, *map(PanelLabel.model_validate, many))
         seated = seated.model_copy(update={"labels": labels})
     said = TURN.content.model_copy(update={"evidence": {"photo": NO_BLOB}})

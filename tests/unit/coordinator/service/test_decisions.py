@@ -209,8 +209,8 @@ def test_an_effect_that_fails_closes_its_debate_and_stops_nobody(
             await journal.submit(REF, SUBMITTED)
             await anyio.sleep(100)
             last = [(await journal.read(ref))[0][-1].fact for ref in (other, REF)]
-            assert all(isinstance(one, Closed) for one in last)
-            assert last[0].reason == "undecidable"
+            reasons = [one.reason for one in last if isinstance(one, Closed)]
+            assert reasons == ["undecidable", "quorum_lost"]
             tasks.cancel_scope.cancel()
 
     simulate(main)
