@@ -60,9 +60,13 @@ def start(home: Path, streams: int = 1) -> NatsServer:
     return NatsServer(home, arguments=(), config=elsewhere).start()
 
 
+def streams_of(server: NatsServer) -> int:
+    return _streams.get(server.home, 1)
+
+
 @asynccontextmanager
 async def journal_of(server: NatsServer, login: str) -> AsyncIterator[Journal]:
-    layout = replace(LAYOUT, streams=_streams.get(server.home, 1))
+    layout = replace(LAYOUT, streams=streams_of(server))
     async with open_bus(_as(server, login), layout) as bus:
         yield Journal(bus, Subjects(LAYOUT.prefix))
 
