@@ -35,6 +35,10 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
             f"{_AT}.eval", "Measure on labelled data whether a panel's debates earn their cost."
         ),
     },
+    "Improve it": {
+        "lab": Lazy(f"{_AT}.lab", "Find out what a panel's rules are worth, by simulation."),
+        "drill": Lazy(f"{_AT}.drill", "Find out how far one dishonest persona moves the outcome."),
+    },
     "Run it": {
         "up": Lazy(
             f"{_AT}.up",

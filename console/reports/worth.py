@@ -16,7 +16,7 @@ from parley.bus.contracts.facts import Status
 from parley.console.reports.document import Block, Paragraph, Table
 from parley.console.reports.figures import count
 from parley.console.reports.gold import Truth
-from parley.console.reports.intervals import RESAMPLES, SEED, Interval
+from parley.console.reports.intervals import RESAMPLES, SEED, Interval, in_points
 from parley.coordinator.core.ledger import Cost, ledger_of
 from parley.coordinator.core.protocol import Answer, protocol_of
 from parley.coordinator.core.state import DebateState
@@ -261,8 +261,7 @@ def _cells(way: Way) -> tuple[str, str, str]:
     """Gains in points."""
     gain = ""
     if way.gain is not None and way.interval is not None:
-        low, high = 100 * way.interval.low, 100 * way.interval.high
-        gain = f"{100 * way.gain:+.1f} [{low:+.1f}, {high:+.1f}]"
+        gain = in_points(way.gain, way.interval)
     return f"{way.score:.3f}", f"{way.calls:.1f}", gain
 
 
