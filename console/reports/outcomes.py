@@ -7,7 +7,7 @@ from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import OperationalReason, Status
 from parley.console.archive.logs import Log
 from parley.console.cli.exits import warn
-from parley.console.reports.gold import Gold
+from parley.console.reports.gold import Gold, Truth
 from parley.console.transcript.presentation import presentation_of
 from parley.console.transcript.text import one_line
 from parley.coordinator.core.accounting import errors_of, usage_of
@@ -58,6 +58,8 @@ class Outcome:
     log: Log
     ending: Ending
     row: DebateRow
+    # What is known to be true.
+    truth: Truth | None = None
 
     @property
     def is_readable(self) -> bool:
@@ -128,7 +130,7 @@ def _outcome(log: Log, gold: Gold, variant: str) -> Outcome:
         seconds=_seconds(log),
         missed_turns=len(errors_of(state)),
     )
-    return Outcome(log, ending, row)
+    return Outcome(log, ending, row, truth)
 
 
 def _unreadable(log: Log, variant: str) -> Outcome:
