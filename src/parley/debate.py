@@ -24,6 +24,7 @@ from parley.bus.port import Record
 from parley.bus.position import Position
 from parley.bus.subjects import DebateRef
 from parley.coordinator.core.audit import Discrepancy, audit
+from parley.coordinator.core.ledger import Ledger, ledger_of
 from parley.coordinator.core.protocol import PROTOCOLS, protocol_of
 from parley.coordinator.core.reducer import take
 from parley.coordinator.core.results import result_of
@@ -70,6 +71,8 @@ class Result:
     # What a vote on the opening statements would have said.
     opening: str | None
     rounds: int
+    # Whether the debate earned its cost.
+    ledger: Ledger
     detail: Contract
 
     @property
@@ -217,5 +220,6 @@ def _result(ref: DebateRef, state: DebateState) -> Result:
         confidence=course.confidence,
         opening=course.before.label if course.before else None,
         rounds=course.rounds,
+        ledger=ledger_of(state),
         detail=result_of(ref, state),
     )
