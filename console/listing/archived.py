@@ -96,7 +96,7 @@ class ArchivedDebates:
         where, given = _where(wanted, before)
         found = self._database.execute(
             "SELECT at, id, panel, summary FROM debates WHERE place IN"
-            f" (SELECT place FROM debates {where}"  # noqa: S608 - our own words
+            f" (SELECT place FROM debates {where}"
             " ORDER BY at DESC, id DESC, panel DESC LIMIT ?)"
             " ORDER BY at DESC, id DESC, panel DESC",
             (*given, limit),

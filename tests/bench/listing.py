@@ -95,8 +95,12 @@ async def measure(url: str, folder: Path, debates: int) -> dict[str, float]:
                         figures[f"{name}, next page, s"] = time.monotonic() - began
                 tasks.cancel_scope.cancel()
     figures["more_memory_mib"] = _peak_mib() - before
-    figures["file_mib"] = sum(one.stat().st_size for one in folder.iterdir()) / 2**20
+    figures["file_mib"] = _size_mib(folder)
     return figures
+
+
+def _size_mib(folder: Path) -> float:
+    return sum(one.stat().st_size for one in folder.iterdir()) / 2**20
 
 
 def _peak_mib() -> float:
