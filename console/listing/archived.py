@@ -24,6 +24,7 @@ SMALL = 2_000
 BUSY_S = 10.0
 FORMAT = 2
 CACHE_KIB = 32 * 1024
+_ORDER = "ORDER BY at DESC, id DESC, panel DESC"
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS debates (
@@ -95,10 +96,7 @@ class ArchivedDebates:
     def page(self, wanted: Wanted, limit: int, before: Key | None) -> list[tuple[Key, Row]]:
         where, given = _where(wanted, before)
         found = self._database.execute(
-            "SELECT at, id, panel, summary FROM debates WHERE place IN"
-            f" (SELECT place FROM debates {where}"
-            " ORDER BY at DESC, id DESC, panel DESC LIMIT ?)"
-            " ORDER BY at DESC, id DESC, panel DESC",
+            f"SELECT at, id, panel, summary FROM debates WHERE place IN (SELECT place FROM debates {where} {_ORDER} LIMIT ?) {_ORDER}",  # noqa: S608 - our own words
             (*given, limit),
         )
         rows = (
