@@ -4,11 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from parley.bus.contracts.facts import (
-    Abstained,
-    Asked,
-    DeadlineFired,
     Fact,
-    TurnTaken,
 )
 from parley.console.transcript.items import Item, Outcome
 from parley.console.transcript.text import one_line
@@ -106,17 +102,6 @@ def tell_course(facts: Iterable[Fact]) -> Iterator[str]:
 def outcome_words(outcome: Outcome) -> str:
     sure = "" if outcome.confidence is None else f" {outcome.confidence:.2f}"
     return f"{outcome.label}{sure}"
-
-
-def name_of(fact: Fact) -> str:
-    """`turn of noise in round-1`"""
-    who = f" of {fact.persona}" if isinstance(fact, TurnTaken | Abstained) else ""
-    where = (
-        f" in {fact.step}"
-        if isinstance(fact, TurnTaken | Abstained | Asked | DeadlineFired)
-        else ""
-    )
-    return f"{fact.type}{who}{where}"
 
 
 WORDING = Wording(tell)

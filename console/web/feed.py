@@ -6,20 +6,17 @@ longer absence is brought up to date from the log, piece by piece, and then join
 """
 
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import suppress
-from functools import partial
 
 import anyio
 import structlog
 
 from parley.bus.contracts.facts import Submitted
-from parley.bus.errors import BusError, DecodeError, NotFound, Unavailable
-from parley.bus.journal import Journal
-from parley.bus.port import Record
+from parley.bus.errors import BusError, DecodeError, Unavailable
 from parley.bus.subjects import DebateRef
 from parley.console.web.sse import HEARTBEAT, event
 from parley.console.web.timeline import Frame, Timeline
 from parley.console.web.transcript_api import FactPresenter, event_json
+from parley.reading import Reading, Record
 
 # What is kept for those who are a little behind.
 MOST_FRAMES = 2000
@@ -35,14 +32,14 @@ log = structlog.get_logger()
 class FactPresenters:
     """Knows how far each debate has come, of those that were heard of lately."""
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
         self._known: dict[DebateRef, FactPresenter] = {}
 
     async def frame(self, record: Record) -> Frame | None:
         """None for what is no fact, or has no place in its debate."""
         try:
-            logged = self._journal.decode(record)
+            logged = self._reading.decode(record)
         except DecodeError:
             return None
         ref = logged.ref
@@ -59,8 +56,7 @@ class FactPresenters:
         return Frame(record.sequence, ref, data)
 
     async def _catch_up(self, teller: FactPresenter, ref: DebateRef, before: int) -> None:
-        earlier, _ = await self._journal.read(ref)
-        for one in earlier:
+        for one in await self._reading.debate(ref):
             if one.sequence < before:
                 teller.tell(one)
 
@@ -72,8 +68,8 @@ class FactPresenters:
 
 
 class Wire:
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
         self._viewers = 0
         self._pending: list[Record] = []
         self._wake = anyio.Event()
@@ -84,7 +80,7 @@ class Wire:
     def _begin(self) -> None:
         """Whoever follows the strip before this one has to come again."""
         self._pending.clear()
-        self._tellers = FactPresenters(self._journal)
+        self._tellers = FactPresenters(self._reading)
         self._strip = Timeline(MOST_FRAMES, self.last)
 
     def beat(self) -> None:
@@ -147,7 +143,7 @@ class Wire:
         self, after: int, strip: Timeline, panel: str | None
     ) -> AsyncGenerator[tuple[bytes, int]]:
         """What the strip no longer holds, and how far that reaches."""
-        tellers = FactPresenters(self._journal)
+        tellers = FactPresenters(self._reading)
         while after < strip.floor:
             records = await self._piece(after + 1, strip.floor)
             if not records:
@@ -162,8 +158,6 @@ class Wire:
     async def _piece(self, start: int, until: int) -> list[Record]:
         """Records from `start` to `until`, not many more than fit into memory easily."""
         records: list[Record] = []
-        subjects = self._journal.subjects
-        filters = (*subjects.facts(), subjects.redrives())
         with anyio.move_on_after(QUIET_S) as reading:
 
             def on(arrived: Sequence[Record]) -> None:
@@ -171,13 +165,12 @@ class Wire:
                 if arrived[-1].sequence >= until or len(records) >= PIECE:
                     reading.cancel()
 
-            await partial(self._journal.bus.tail, filters, start=start, on=on)()
+            await self._reading.tail(on, start=start)
         return records
 
     async def _check_gone(self, sequence: int) -> None:
         """Raises Unavailable if the log still holds it: then the server is merely slow."""
-        with suppress(NotFound):
-            await self._journal.bus.record(sequence)
+        if await self._reading.holds(sequence):
             raise Unavailable("the log cannot be read in time")
 
     async def _tell_pending(self) -> None:

@@ -46,11 +46,11 @@ _FACTS = (("fact", FactEvent), ("partial", PartialEvent))
 
 def operations_of(hub: Hub, tokens: Tokens, settings: Settings) -> list[Operation]:
     panels_dir, sitting = settings.panels, Sitting(hub, settings)
-    roll = PresenceBoard(hub.journal)
+    roll = PresenceBoard(hub.client.operations)
     reading, following, files = Reading(hub), Following(hub), Files(hub)
     operating = Operating(hub, roll, tokens, panels_dir)
     submitting = Submitting(hub, roll, panels_dir)
-    schemas = Schemas(hub.journal.subjects)
+    schemas = Schemas(settings.nats.prefix)
     return [
         Operation(
             "GET", "/debates", reading.list_debates, "The debates, newest first.",

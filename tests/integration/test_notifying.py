@@ -17,11 +17,9 @@ from typing_extensions import override
 import parley
 from parley.bus.errors import BadInput
 from parley.configs.settings import NotifySettings, Settings
-from parley.connection import open_host
 from parley.console.runtime import notify
 from parley.coordinator.service.notifications import told_through
 from parley.seat import Seats
-from parley.staff import staffed
 from tests.bus.worlds import until
 from tests.integration.test_people import review
 
@@ -92,11 +90,10 @@ async def test_a_webhook_that_was_away_is_told_after_a_restart(
                 "web": {"url": "https://parley.example.org"},
             }
         )
-        async with open_host(settings, warn=nobody) as host, staffed(host.journal, settings, []):
-            journal = host.journal
+        async with parley.client.host(settings) as client, client.staffed([]):
+            journal = client.journal
             receiver.status = 503
             async with notify.notifying(journal, settings):
-                client = parley.Client(journal, settings, None)  # type: ignore[arg-type]
                 debate = await client.submit(panel, "diff --git a/db.py")
                 await until(lambda: len(receiver.refused) > 1, 30)
                 assert await told_through(journal.bus) < await journal.bus.last_sequence()

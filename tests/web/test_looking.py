@@ -10,10 +10,10 @@ import pytest
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.subjects import DebateRef
-from parley.console.archive.reader import read_archive
 from parley.console.web.views import view_of
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.results import result_of
+from parley.files.reader import read_archive
 from tests.debates import STALEMATE, panel, play
 from tests.web.site import OpenLog, recorded, site, write
 

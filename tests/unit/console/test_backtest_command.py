@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from parley.bus.subjects import DebateRef
-from parley.console.archive.reader import Recorded, fact_lines
 from parley.console.reports.changes import read_sweep
 from parley.console.reports.intervals import paired_difference, wilson
+from parley.files.lines import Recorded, fact_lines
 from tests import absa_debates, deliberations
 from tests.absa_debates import FLIP
 from tests.debates import DEADLOCK, STALEMATE, panel, play

@@ -1,0 +1,71 @@
+"""
+The log as it is written, for whoever keeps a read model of their own: a page, a list, a mirror.
+
+Records are decoded only where somebody looks into them, so that a long log is read in seconds.
+"""
+
+from collections.abc import Callable, Sequence
+
+from parley.bus.archive import DebateArchive
+from parley.bus.errors import NotFound
+from parley.bus.journal import Journal, Logged
+from parley.bus.port import Extent, Record
+from parley.bus.subjects import DebateRef
+
+__all__ = ["Extent", "Logged", "Reading", "Record"]
+
+
+class Reading:
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    @property
+    def log(self) -> str:
+        """The name of the log on its server."""
+        return self._journal.bus.stream_of(self._journal.subjects.everything())
+
+    @property
+    def archive(self) -> DebateArchive:
+        """Of debates that left the log."""
+        return self._journal.archive
+
+    async def extent(self) -> Extent:
+        """How much the archive holds."""
+        return await self._journal.bus.archive.extent()
+
+    async def last_sequence(self) -> int:
+        """Of the newest record in the log; what happens next comes behind it."""
+        return await self._journal.bus.last_sequence()
+
+    async def holds(self, sequence: int) -> bool:
+        try:
+            await self._journal.bus.record(sequence)
+        except NotFound:
+            return False
+        return True
+
+    async def everything(self) -> list[Record]:
+        """What the log holds at this moment."""
+        return await self._journal.bus.read(self._journal.subjects.everything())
+
+    async def tail(self, on: Callable[[Sequence[Record]], None], *, start: int = 1) -> None:
+        """Every record of every debate from the sequence `start` on, in order; until cancelled."""
+        subjects = self._journal.subjects
+        filters = (*subjects.facts(), subjects.redrives())
+        await self._journal.bus.tail(filters, start=start, on=on)
+
+    async def records(self, ref: DebateRef) -> Sequence[Record]:
+        """All of one debate, wherever it stands."""
+        return await self._journal.records(ref)
+
+    async def debate(self, ref: DebateRef) -> list[Logged]:
+        """The same, decoded; what is no fact is left out."""
+        return (await self._journal.read(ref))[0]
+
+    def place_of(self, record: Record) -> tuple[DebateRef, str] | None:
+        """The debate of a record, and its place there; None for what counts for nothing."""
+        return None if record.forged else self._journal.subjects.parse(record.subject)
+
+    def decode(self, record: Record) -> Logged:
+        """Raises DecodeError for what is no fact."""
+        return self._journal.decode(record)
