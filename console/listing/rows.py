@@ -29,9 +29,9 @@ from parley.coordinator.core.state import Phase
 TOPIC_WIDTH = 160
 VERDICT_WIDTH = 80
 
-Status = Literal["open", "completed", "failed", "cancelled"]
+Status = Literal["open", "completed", "failed", "cancelled", "deleted"]
 # `closed` is every debate that is over, however it ended.
-State = Literal["open", "closed", "completed", "failed", "cancelled"]
+State = Literal["open", "closed", "completed", "failed", "cancelled", "deleted"]
 
 # opening, round-2, d2-epm, deliberate-2
 _ROUND = re.compile(r"(?:^d|-)(\d{1,4})(?:-|$)")

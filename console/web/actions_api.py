@@ -93,6 +93,11 @@ class Operating:
             raise Conflict(f"{ref.id} was cancelled before")
         return answer(Done(result="cancellation requested"), ACCEPTED)
 
+    async def delete(self, request: Request) -> Response:
+        ref = await debate_of(self._hub, request, query_of(request, OneDebate))
+        await self._hub.client.at(ref).delete()
+        return answer(Done(result="deleted"))
+
     async def agents(self, request: Request) -> Response:
         query = query_of(request, DeadQuery)
         before = number_of(query.before, "before") if query.before is not None else None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from anyio.abc import TaskGroup
 from pydantic import ValidationError
 
+from parley.bus.archive import DELETED
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput, PanelBase
@@ -116,8 +117,10 @@ class Client:
         return self.at(await find(self.journal, id))
 
     async def debates(self, panel: str = "*") -> list[Debate]:
-        """Those that the server holds, oldest first."""
-        return [self.at(ref) for ref in await self.journal.find(panel)]
+        """Those that the server holds, oldest first; without those that were deleted."""
+        contents = await self.journal.archive.contents()
+        deleted = {one.ref for one in contents if one.summary.status == DELETED}
+        return [self.at(ref) for ref in await self.journal.find(panel) if ref not in deleted]
 
     def at(self, ref: DebateRef) -> Debate:
         """Whether it is there or not."""

@@ -5,6 +5,7 @@ A debate belongs to the log, not to whoever follows it: cancelling a call here e
 the debate goes on.
 """
 
+import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -15,8 +16,8 @@ import anyio
 from anyio.abc import TaskGroup
 
 from parley.bus.contracts.base import Contract
-from parley.bus.contracts.facts import CancelRequested, Fact, Status
-from parley.bus.errors import Conflict
+from parley.bus.contracts.facts import CancelRequested, Deleted, Fact, Status
+from parley.bus.errors import Conflict, NotFound
 from parley.bus.journal import Journal
 from parley.bus.plugins import Plugins
 from parley.bus.subjects import DebateRef
@@ -27,7 +28,7 @@ from parley.coordinator.core.reducer import take
 from parley.coordinator.core.results import result_of
 from parley.coordinator.core.state import DebateState
 from parley.following import Following
-from parley.logs import Log, log_of
+from parley.logs import Log, log_of, refuse_deleted
 from parley.moving import export
 from parley.wording import Wording
 
@@ -152,6 +153,8 @@ class Debate:
         state = DebateState()
         async with aclosing(following.facts(self._tasks)) as facts:
             async for one in facts:
+                if state.panel is None:
+                    refuse_deleted([one])
                 walked = take(state, one.fact)
                 before, state = state, walked.after
                 if walked.refused is not None:
@@ -182,6 +185,17 @@ class Debate:
         except Conflict:
             return False
         return True
+
+    async def delete(self, why: str = "") -> None:
+        """
+        Take a closed debate out of the log and the archive for good; only a tombstone stays.
+
+        Idempotent; its id is never used again. Blobs, which others may share, go by their age.
+        Raises Conflict for one that is open, Denied where only others may, NotFound.
+        """
+        if not await self._journal.records(self.ref):
+            raise NotFound(f"no debate {str(self.ref)!r} on this server")
+        await self._journal.delete(self.ref, Deleted(why=why), time.time_ns())
 
     async def verify(self) -> Verification:
         found = audit(await self.facts())

@@ -1,12 +1,14 @@
 """A debate's log as a whole, with whatever in it is not as it should be; and which one a name means."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 
-from parley.bus.contracts.facts import Fact, Submitted
-from parley.bus.errors import BadInput, DecodeError, NotFound, NotInstalled, Unsuitable
-from parley.bus.journal import Journal, Undecodable
+from parley.bus.archive import DELETED
+from parley.bus.contracts.facts import Deleted, Fact, Submitted
+from parley.bus.errors import BadInput, DecodeError, Gone, NotFound, NotInstalled, Unsuitable
+from parley.bus.journal import Journal, Logged, Undecodable
 from parley.bus.subjects import DebateRef
 from parley.connection import Warn
 from parley.coordinator.core.backtest import Recording, record
@@ -48,6 +50,7 @@ async def log_of(journal: Journal, ref: DebateRef, warn: Warn) -> Log:
     logged, undecodable = await journal.read(ref)
     if not logged:
         raise NotFound(f"no debate {str(ref)!r} on this server")
+    refuse_deleted(logged)
     _report(undecodable, warn)
     archived = await journal.archive.get(ref)
     return Log(
@@ -60,6 +63,14 @@ async def log_of(journal: Journal, ref: DebateRef, warn: Warn) -> Log:
         )
         + await _taken_out(journal, ref, {one.record.sequence for one in undecodable}),
     )
+
+
+def refuse_deleted(logged: Sequence[Logged]) -> None:
+    """Raises Gone."""
+    if logged and isinstance(logged[0].fact, Deleted):
+        at = datetime.fromtimestamp(logged[0].time_ns / 1e9, UTC)
+        why = f": {logged[0].fact.why}" if logged[0].fact.why else ""
+        raise Gone(f"{logged[0].ref} was deleted at {at:%Y-%m-%d %H:%M} UTC{why}")
 
 
 async def _taken_out(journal: Journal, ref: DebateRef, known: set[int]) -> tuple[str, ...]:
@@ -86,8 +97,13 @@ async def every_log(journal: Journal, panel: str, warn: Warn) -> list[Log]:
     recorded: dict[DebateRef, list[Recorded]] = {}
     for one in logged:
         recorded.setdefault(one.ref, []).append(Recorded(one.fact, one.time_ns))
-    kept = dict.fromkeys(one.ref for one in await journal.archive.contents())
-    archived = [await log_of(journal, ref, warn) for ref in kept if panel in ("*", ref.panel)]
+    contents = await journal.archive.contents()
+    kept = {one.ref: one.summary.status for one in contents}
+    archived = [
+        await log_of(journal, ref, warn)
+        for ref, status in kept.items()
+        if panel in ("*", ref.panel) and status != DELETED
+    ]
     return archived + [
         Log(ref, tuple(facts))
         for ref, facts in recorded.items()

@@ -19,7 +19,7 @@ from parley.coordinator.core.summary import summary_of
 from parley.files.bundle import SUFFIX, BundleWriter
 from parley.files.lines import Archived, Recorded, blob_line, blobs_in, fact_lines
 from parley.files.reader import Archive, read_archive, written_whole
-from parley.logs import Log
+from parley.logs import Log, refuse_deleted
 
 
 class Writer(Protocol):
@@ -147,6 +147,7 @@ async def _missing(journal: Journal, debate: Archived, warn: Warn) -> tuple[Sequ
     """The facts that the server does not have yet, and the sequence that they follow in its log."""
     records = await journal.records(debate.ref)
     logged, undecodable = journal.decode_all(records)
+    refuse_deleted(logged)
     warn(f"record {one.record.sequence} is left out: {one.reason}" for one in undecodable)
     there = tuple(one.fact for one in logged)
     both = min(len(there), len(debate.facts))

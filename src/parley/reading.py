@@ -11,6 +11,7 @@ from parley.bus.errors import NotFound
 from parley.bus.journal import Journal, Logged
 from parley.bus.port import Extent, Record
 from parley.bus.subjects import DebateRef
+from parley.logs import refuse_deleted
 
 __all__ = ["Extent", "Logged", "Reading", "Record"]
 
@@ -23,6 +24,11 @@ class Reading:
     def log(self) -> str:
         """The name of the log on its server."""
         return self._journal.bus.stream_of(self._journal.subjects.everything())
+
+    @property
+    def prefix(self) -> str:
+        """Of every subject."""
+        return self._journal.subjects.prefix
 
     @property
     def archive(self) -> DebateArchive:
@@ -59,8 +65,10 @@ class Reading:
         return await self._journal.records(ref)
 
     async def debate(self, ref: DebateRef) -> list[Logged]:
-        """The same, decoded; what is no fact is left out."""
-        return (await self._journal.read(ref))[0]
+        """The same, decoded; what is no fact is left out. Raises Gone."""
+        logged = (await self._journal.read(ref))[0]
+        refuse_deleted(logged)
+        return logged
 
     def place_of(self, record: Record) -> tuple[DebateRef, str] | None:
         """The debate of a record, and its place there; None for what counts for nothing."""

@@ -6,6 +6,7 @@ from typing import Annotated
 import anyio
 import typer
 
+from parley.bus.archive import DELETED
 from parley.bus.errors import NotFound, ParleyError
 from parley.bus.journal import Journal
 from parley.bus.metrics import Metrics
@@ -141,7 +142,7 @@ async def _problems(journal: Journal, ref: DebateRef) -> list[str]:
         return [str(error)]
     if found is None:
         raise NotFound(f"{ref} is not in the archive")
-    if found.broken:
+    if found.broken or found.summary.status == DELETED:
         return list(found.broken)
     state = fold(one.fact for one in journal.decode_all(found.records)[0])
     if state.closed is None or state.closed.status.value != found.summary.status:
