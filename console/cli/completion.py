@@ -83,7 +83,7 @@ _OPTIONS: Mapping[str, Values] = {"--panel": panels, "--without": seats, "--deba
 
 def completed(name: str, module: str) -> TyperCommand | None:
     """What stands for a command while its words are completed; None for one with none of these."""
-    known = name in _FIRST or name in _EACH or name == "list"
+    known = name in _FIRST or name in _EACH or name in {"list", "up", "import", "serve"}
     return _Words(name, module) if known else None
 
 

@@ -201,7 +201,7 @@ def row_of_summary(ref: DebateRef, said: Summary) -> Row:
         verdict=one_line(said.answer, VERDICT_WIDTH) if said.answer else None,
         confidence=said.confidence,
         tone=(known.get(said.answer) or tones.get(said.answer)) if said.answer else None,
-        reason=said.reason or one_line(said.closing, VERDICT_WIDTH),
+        reason=said.reason or one_line(said.closing, VERDICT_WIDTH) or None,
         status=cast("Status", said.status),
         tokens=said.tokens,
         cost=round(said.cost, 6),

@@ -29,7 +29,7 @@ from parley.coordinator.core.state import DebateState
 from parley.debate import Debate, Event
 from parley.files.reader import Archive
 from parley.following import Following, Overhear, overhearing
-from parley.logs import Log, every_log, find
+from parley.logs import Log, every_log, find, refuse_deleted
 from parley.moving import export, import_, read_whole
 from parley.operations import Operations
 from parley.panel import Panel
@@ -183,6 +183,8 @@ class Client:
         states: dict[DebateRef, DebateState] = {}
         async with aclosing(following.facts(self._tasks)) as facts:
             async for one in facts:
+                if debates is not None:
+                    refuse_deleted([one])
                 walked = take(await self._before(states, one), one.fact)
                 states[one.ref] = walked.after
                 if walked.refused is not None:
