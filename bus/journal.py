@@ -189,14 +189,14 @@ class Journal:
         the coordinator, which finds a closed debate that is archived. Raises Denied, and Conflict
         for one that is open.
         """
-        through = await self.bus.last_sequence()
-        hot = await self.bus.read(self.subjects.debate(ref))
+        subject = self.subjects.debate(ref)
+        through = (await self.bus.position()).reached[self.bus.place_of(subject).number]
+        hot = await self.bus.read(subject)
         kept = await self.archive.summary(ref)
         if kept is None and self.subjects.at(ref, CLOSED) not in {one.subject for one in hot}:
             raise Conflict(f"{ref} is open: cancel it first")
         logged = self.decode_all(hot)[0]
         begun = next((one for one in logged if isinstance(one.fact, Submitted)), None)
-        ours = self.bus.stream_of(self.subjects.debate(ref))
         protocol = kept.protocol if kept is not None else ""
         submitted_ns = kept.submitted_ns if kept is not None else now_ns
         if begun is not None and isinstance(begun.fact, Submitted):
@@ -208,7 +208,7 @@ class Journal:
             submitted_ns=submitted_ns,
             closed_ns=now_ns,
             facts=1,
-            stream=ours,
+            stream=self.bus.stream_of(subject),
             through=through,
         )
         record = Record(1, self.subjects.of(ref, fact), encode(fact), now_ns)
@@ -221,7 +221,7 @@ class Journal:
         else:
             raise Unavailable(f"{ref} is being archived: delete it again")
         if hot:
-            await self.bus.purge(self.subjects.debate(ref), through=through)
+            await self.bus.purge(subject, through=through)
 
     async def follow(self, ref: DebateRef, *, on: Callable[[Sequence[Record]], None]) -> None:
         """

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import anyio
 
-from parley.bus.contracts.panel import Panel
+from parley.bus.contracts.panel import Panel, PanelBase
 from parley.bus.subjects import DebateRef
 from parley.client import Client
 from parley.connection import new_id
 from parley.console.batch.files import Debated
+from parley.console.inputs.kind import input_of
 from parley.console.runtime.gc import gc_tuned
 from parley.console.runtime.inputs import Material, upload
 from parley.console.runtime.plan import ScriptFile
@@ -18,6 +19,12 @@ from parley.files.lines import Recorded
 
 # Enough to keep every agent busy, few enough to meet their deadlines.
 AT_ONCE = 64
+# Looking at an image takes an agent seconds.
+IMAGES_AT_ONCE = 8
+
+
+def usual_at_once(panel: PanelBase) -> int:
+    return IMAGES_AT_ONCE if input_of(panel).takes(panel) == "image" else AT_ONCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,7 @@ async def debate_all(client: Client, job: Job, done: Callable[[int, Debated], No
     recorded: dict[DebateRef, list[Recorded]] = {}
     places = anyio.Semaphore(job.at_once)
     left = len(job.items)
-    after = await client.reading.last_sequence()
+    after = await client.reading.position()
 
     async def submit_all() -> None:
         """Ids are made from one chance value and a count, so that no two of a batch are alike."""

@@ -92,7 +92,7 @@ async def debate_photo(
 ) -> DebateState:
     """Raises BadInput for an id that is taken."""
     ref = DebateRef(job.panel.name, name)
-    after = await client.reading.last_sequence()
+    after = await client.reading.position()
     blobs = {IMAGE_BLOB: await _uploaded(client, photo), **references}
     about = DebateInput(text=one_line(photo.path.name), blobs=blobs)
     await client.submit(job.panel, about, id=name, fresh=job.given_id is None)

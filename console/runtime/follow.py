@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import aclosing
 
+from parley.bus.position import Position
 from parley.bus.subjects import DebateRef
 from parley.client import Client
 from parley.console.terminal.views import View
@@ -10,7 +11,7 @@ from parley.coordinator.core.state import DebateState
 
 
 async def follow_to_the_end(
-    client: Client, refs: Sequence[DebateRef], view: View, *, after: int
+    client: Client, refs: Sequence[DebateRef], view: View, *, after: Position
 ) -> dict[DebateRef, DebateState]:
     """The final states, once all of these debates are closed."""
     waiting, states = set(refs), dict[DebateRef, DebateState]()

@@ -19,6 +19,7 @@ from parley.bus.contracts.partial import Partial
 from parley.bus.errors import NotFound, Unavailable
 from parley.bus.metrics import Metrics
 from parley.bus.port import Link, Presence
+from parley.bus.position import Position
 from parley.bus.subjects import DebateRef
 from parley.client import Client
 from parley.console.listing.archived import ArchivedDebates
@@ -51,13 +52,13 @@ class Hub:
         self.metrics = Metrics()
         self._channels: dict[DebateRef, Channel] = {}
         self._read = 0
-        self._target = 0
+        self._target = Position()
         self._caught_up = anyio.Event()
 
     async def run(self) -> None:
         """Until cancelled."""
         reading = self.client.reading
-        self._target = await reading.last_sequence()
+        self._target = await reading.position()
         async with self.client.overhearing(self._on_partial), anyio.create_task_group() as tasks:
             tasks.start_soon(self.debates.follow)
             tasks.start_soon(self._report_rebuild)
@@ -140,8 +141,6 @@ class Hub:
 
     def _on_record(self, record: Record) -> None:
         self._read += 1
-        if record.sequence >= self._target and not self._caught_up.is_set():
-            self._caught_up.set()
         address = self.client.reading.place_of(record)
         if address is not None:
             ref, tail = address
@@ -150,11 +149,16 @@ class Hub:
             if channel is not None:
                 channel.take(record)
         self.wire.take(record)
+        if not self._caught_up.is_set() and self.wire.reached.includes(self._target):
+            self._caught_up.set()
 
     def _on_partial(self, ref: DebateRef, said: Partial) -> None:
         channel = self._channels.get(ref)
-        if channel is not None:
-            channel.take_partial(said)
+        try:
+            if channel is not None:
+                channel.take_partial(said)
+        except Exception:
+            log.exception("partial_failed", debate=str(ref))
 
     async def _beat(self) -> None:
         while True:
@@ -164,16 +168,16 @@ class Hub:
                 channel.strip.beat()
 
     def _heard(self) -> tuple[int, Link]:
-        return self._read, self.client.operations.link
+        return self._read, self.client.reading.link
 
     async def _report_rebuild(self) -> None:
         started = time.monotonic()
-        quiet = not self._target
+        quiet = not any(self._target.reached)
         while not quiet and not self._caught_up.is_set():
             before = self._heard()
             with anyio.move_on_after(QUIET_S):
                 await self._caught_up.wait()
-            quiet = before == self._heard() and self.client.operations.link.up
+            quiet = before == self._heard() and self.client.reading.link.up
         await self.debates.ready.wait()
         self.rebuilt_in_s = round(time.monotonic() - started, 3)
         log.info(

@@ -6,7 +6,6 @@ Everything a client starts ends with it; debates in the log stay.
 
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -14,11 +13,13 @@ from anyio.abc import TaskGroup
 from pydantic import ValidationError
 
 from parley.bus.archive import DELETED
+from parley.bus.backlog import follow_everything
 from parley.bus.contracts.base import BlobRef
-from parley.bus.contracts.facts import Submitted
+from parley.bus.contracts.facts import Deleted, Submitted
 from parley.bus.contracts.panel import DebateInput, PanelBase
 from parley.bus.errors import BadInput, Denied
 from parley.bus.journal import Journal, Logged
+from parley.bus.position import Position, starting
 from parley.bus.subjects import DebateRef
 from parley.configs.names import name_unknown
 from parley.configs.panels import resolve
@@ -28,7 +29,7 @@ from parley.coordinator.core.reducer import take
 from parley.coordinator.core.state import DebateState
 from parley.debate import Debate, Event
 from parley.files.reader import Archive
-from parley.following import Following, Overhear, overhearing
+from parley.following import Following, Overhear, Tail, of_one, overhearing
 from parley.logs import Log, every_log, find, refuse_deleted
 from parley.moving import export, import_, read_whole
 from parley.operations import Operations
@@ -153,48 +154,55 @@ class Client:
         self,
         panel: str = "*",
         *,
-        after: int | None = None,
+        after: Position | int | str | None = None,
         debates: Collection[DebateRef] | None = None,
     ) -> AsyncGenerator[Event, None]:
         """
         What happens in all debates, of one panel or of every panel, until it is left.
 
-        From now on, or from behind the `sequence` of an event that was seen before. `debates`, a
-        collection that may change meanwhile, are those that are wanted. A login that may not read
-        the log hears what happens from now on, without what came before.
+        From now on, or from behind the `position` of an event that was seen before; 0 is the
+        beginning. What was archived since comes from the archive. `debates`, a collection that may
+        change meanwhile, are those that are wanted. A login that may not read the log hears what
+        happens from now on, without what came before.
         """
-        filters = self.journal.subjects.facts(panel)
-        if isinstance(debates, frozenset) and len(debates) == 1:
-            filters = self.journal.subjects.facts(*next(iter(debates)))
-        bus = self.journal.bus
-        try:
-            start = 1 + (await bus.last_sequence() if after is None else after)
-            following = Following(
-                self.journal,
-                lambda start, on: bus.tail(filters, start=start, on=on),
-                start,
-                warn=self._warn,
-                refs=debates,
-            )
-        except Denied:
-            (only,) = filters
-            hear = partial(bus.hear, only)
-            following = Following(self.journal, lambda _, on: hear(on=on), warn=self._warn)
+        alone = (
+            next(iter(debates)) if isinstance(debates, frozenset) and len(debates) == 1 else None
+        )
+        position, tail = await self._tail(panel, alone, after)
+        following = Following(self.journal, tail, position, warn=self._warn, refs=debates)
         states: dict[DebateRef, DebateState] = {}
         async with aclosing(following.facts(self._tasks)) as facts:
             async for one in facts:
                 if debates is not None:
                     refuse_deleted([one])
+                position = position.past(one.sequence)
                 walked = take(await self._before(states, one), one.fact)
-                states[one.ref] = walked.after
+                before, state = walked.before, walked.after
+                states[one.ref] = state
                 if walked.refused is not None:
                     self._warn([f"record {one.sequence} is left out: {walked.refused}"])
-                elif walked.has_place or walked.after.panel is None:
-                    yield Event(
-                        one.ref, one.sequence, one.time_ns, one.fact, walked.before, walked.after
-                    )
-                if walked.after.closed is not None:
+                elif walked.has_place or not (state.panel or isinstance(one.fact, Deleted)):
+                    where = one.ref, one.sequence, one.time_ns
+                    yield Event(*where, one.fact, before, state, str(position))
+                if state.closed is not None:
                     states.pop(one.ref, None)
+
+    async def _tail(
+        self, panel: str, alone: DebateRef | None, after: Position | int | str | None
+    ) -> tuple[Position, Tail]:
+        """From where, and by what, the log is read; heard, where it may not be read."""
+        journal = self.journal
+        try:
+            now = await journal.bus.position()
+        except Denied:
+            where = alone or DebateRef(panel, "*")
+            return Position(), lambda _, on: journal.bus.hear(journal.subjects.debate(where), on=on)
+        if after is None:
+            after = now
+        start = after if isinstance(after, Position) else starting(str(after), now)
+        if alone is not None:
+            return start, of_one(journal, alone)
+        return start, lambda start, on: follow_everything(journal, panel, start=start, on=on)
 
     async def _before(self, states: Mapping[DebateRef, DebateState], one: Logged) -> DebateState:
         """What happened in the debate before it was watched is read back, where that is allowed."""

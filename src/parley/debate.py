@@ -23,11 +23,12 @@ from parley.bus.plugins import Plugins
 from parley.bus.subjects import DebateRef
 from parley.connection import Warn
 from parley.coordinator.core.audit import Discrepancy, audit
+from parley.coordinator.core.ledger import Ledger, ledger_of
 from parley.coordinator.core.protocol import PROTOCOLS, protocol_of
 from parley.coordinator.core.reducer import take
 from parley.coordinator.core.results import result_of
 from parley.coordinator.core.state import DebateState
-from parley.following import Following
+from parley.following import Following, of_one
 from parley.logs import Log, log_of, refuse_deleted
 from parley.moving import export
 from parley.wording import Wording
@@ -49,6 +50,8 @@ class Event:
     fact: Fact
     before: DebateState = field(repr=False)
     state: DebateState = field(repr=False)
+    # Of whoever watches all debates and has seen it: where to go on.
+    position: str = ""
 
     @property
     def debate(self) -> str:
@@ -91,6 +94,8 @@ class Result:
     # What a vote on the opening statements would have said.
     opening: str | None
     rounds: int
+    # Whether the debate earned its cost.
+    ledger: Ledger
     detail: Contract
 
     @property
@@ -147,9 +152,7 @@ class Debate:
         return _result(self.ref, state)
 
     async def _events(self) -> AsyncGenerator[Event, None]:
-        following = Following(
-            self._journal, lambda _, on: self._journal.follow(self.ref, on=on), warn=self._warn
-        )
+        following = Following(self._journal, of_one(self._journal, self.ref), warn=self._warn)
         state = DebateState()
         async with aclosing(following.facts(self._tasks)) as facts:
             async for one in facts:
@@ -229,5 +232,6 @@ def _result(ref: DebateRef, state: DebateState) -> Result:
         confidence=course.confidence,
         opening=course.before.label if course.before else None,
         rounds=course.rounds,
+        ledger=ledger_of(state),
         detail=result_of(ref, state),
     )

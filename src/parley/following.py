@@ -3,33 +3,34 @@
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
 from pydantic import ValidationError
 
-from parley.bus.archive import Listed
 from parley.bus.contracts.partial import Partial
 from parley.bus.errors import DecodeError, ParleyError, Unavailable
 from parley.bus.journal import Journal, Logged
 from parley.bus.port import Record
+from parley.bus.position import Position
 from parley.bus.subjects import DebateRef
 from parley.connection import Warn, tell
 
 # So many records are read ahead of whoever takes them; then reading pauses, to go on at half of it.
 MOST_AHEAD = 1000
 
-# Hands on every record from a sequence on, until cancelled.
-Tail: TypeAlias = Callable[[int, Callable[[Sequence[Record]], None]], Awaitable[None]]
+BEGINNING = Position()
+
+# Hands on every record behind a position, until cancelled.
+Tail: TypeAlias = Callable[[Position, Callable[[Sequence[Record]], None]], Awaitable[None]]
 Overhear: TypeAlias = Callable[[DebateRef, Partial], None]
 
 
 class Following:
     """
-    The facts that `tail` hands on, from a sequence on; with `refs`, which may change, of those
-    debates only, and once more from the archive for whoever was cut off while they ended.
+    The facts that `tail` hands on, behind a position; with `refs`, which may change meanwhile, of
+    those debates only.
 
     A task of the client reads, so that whoever iterates may be cancelled or leave at any point.
     """
@@ -38,7 +39,7 @@ class Following:
         self,
         journal: Journal,
         tail: Tail,
-        start: int = 1,
+        start: Position = BEGINNING,
         *,
         warn: Warn = tell,
         refs: Collection[DebateRef] | None = None,
@@ -46,7 +47,7 @@ class Following:
     ) -> None:
         self._journal = journal
         self._handed_on = tail
-        self._next = start
+        self._seen = start
         self._warn = warn
         self._refs = refs
         self._most = most
@@ -60,16 +61,13 @@ class Following:
     async def facts(self, tasks: TaskGroup) -> AsyncGenerator[Logged, None]:
         """Each once; what is no fact is left out. Raises what ended the reading."""
         tasks.start_soon(self._run)
-        reached: dict[DebateRef, int] = {}
         try:
             while True:
                 one = await self._take_next()
-                address = self._journal.subjects.parse(one.subject)
-                ref = address[0] if address is not None else None
                 if self._refs is not None:
-                    if ref is None or ref not in self._refs or one.sequence <= reached.get(ref, 0):
+                    address = self._journal.subjects.parse(one.subject)
+                    if address is None or address[0] not in self._refs:
                         continue
-                    reached[ref] = one.sequence
                 try:
                     yield self._journal.decode(one)
                 except DecodeError as error:
@@ -93,12 +91,9 @@ class Following:
     async def _run(self) -> None:
         try:
             with self._scope:
-                async with anyio.create_task_group() as tasks:
-                    if self._refs is not None:
-                        tasks.start_soon(self._follow_archive, self._refs)
-                    await self._tail()
-        except* ParleyError as group:
-            self._read.append(_first(group))
+                await self._tail()
+        except ParleyError as error:
+            self._read.append(error)
         finally:
             self._read.append(None)
             self._news.set()
@@ -108,52 +103,34 @@ class Following:
         while True:
             self._pause = anyio.CancelScope()
             with self._pause:
-                await self._handed_on(self._next, self._take)
+                await self._handed_on(self._seen, self._take)
             self._room = anyio.Event()
             if len(self._read) > self._most // 2:
                 await self._room.wait()
 
     def _take(self, records: Sequence[Record]) -> None:
         """What there is no room for is left: it is read again from there on."""
-        fresh = [one for one in records if one.sequence >= self._next]
-        if self._pause.cancel_called or not fresh:
+        if self._pause.cancel_called:
             return
-        kept = fresh[: self._most - len(self._read)]
+        kept = records[: self._most - len(self._read)]
         self._read += kept
-        self._next = kept[-1].sequence + 1
+        for one in kept:
+            self._seen = self._seen.past(one.sequence)
         self._news.set()
         if len(self._read) >= self._most:
             self._pause.cancel()
 
-    async def _follow_archive(self, refs: Collection[DebateRef]) -> None:
-        """Those that are archived already, then those that will be."""
-        journal = self._journal
-        last = (await journal.bus.archive.extent()).last
-        found: deque[DebateRef] = deque()
-        news = anyio.Event()
 
-        def note(listed: Sequence[Listed], _reached: int) -> None:
-            found.extend(one.ref for one in listed if one.ref in refs)
-            news.set()
+def of_one(journal: Journal, ref: DebateRef) -> Tail:
+    """One debate, wherever it stands."""
 
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(partial(journal.archive.follow, start=last + 1, on=note))
-            for ref in tuple(refs):
-                if await journal.bus.archive.holds([journal.subjects.archive(ref)]):
-                    found.append(ref)
-            while True:
-                while found:
-                    archived = await journal.archive.get(found.popleft())
-                    if archived is not None:
-                        self._read += archived.records
-                        self._news.set()
-                news = anyio.Event()
-                await news.wait()
+    async def tail(start: Position, on: Callable[[Sequence[Record]], None]) -> None:
+        def fresh(records: Sequence[Record]) -> None:
+            on([one for one in records if not start.covers(one.sequence)])
 
+        await journal.follow(ref, on=fresh)
 
-def _first(group: BaseExceptionGroup[ParleyError]) -> ParleyError:
-    one = group.exceptions[0]
-    return _first(one) if isinstance(one, BaseExceptionGroup) else one
+    return tail
 
 
 def partial_of(journal: Journal, subject: str, data: bytes) -> tuple[DebateRef, Partial] | None:

@@ -4,12 +4,13 @@ The log as it is written, for whoever keeps a read model of their own: a page, a
 Records are decoded only where somebody looks into them, so that a long log is read in seconds.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 
 from parley.bus.archive import DebateArchive
-from parley.bus.errors import NotFound
+from parley.bus.backlog import Backlog
 from parley.bus.journal import Journal, Logged
-from parley.bus.port import Extent, Record
+from parley.bus.port import Extent, Link, Record
+from parley.bus.position import Position
 from parley.bus.subjects import DebateRef
 from parley.logs import refuse_deleted
 
@@ -39,26 +40,36 @@ class Reading:
         """How much the archive holds."""
         return await self._journal.bus.archive.extent()
 
-    async def last_sequence(self) -> int:
-        """Of the newest record in the log; what happens next comes behind it."""
-        return await self._journal.bus.last_sequence()
+    @property
+    def link(self) -> Link:
+        """The way to the server."""
+        return self._journal.bus.link
 
-    async def holds(self, sequence: int) -> bool:
-        try:
-            await self._journal.bus.record(sequence)
-        except NotFound:
-            return False
-        return True
+    @property
+    def beginning(self) -> Position:
+        return Position(
+            (0,) * self._journal.bus.place_of(self._journal.subjects.everything()).streams
+        )
+
+    async def position(self) -> Position:
+        """Behind everything that stands in the log at this moment."""
+        return await self._journal.bus.position()
+
+    def backlog(
+        self, panel: str, after: Position, until: Position
+    ) -> AsyncGenerator[Sequence[Record]]:
+        """Piece by piece all facts between two positions, wherever they stand by now."""
+        return Backlog(self._journal, panel, after, until).pieces()
 
     async def everything(self) -> list[Record]:
         """What the log holds at this moment."""
         return await self._journal.bus.read(self._journal.subjects.everything())
 
-    async def tail(self, on: Callable[[Sequence[Record]], None], *, start: int = 1) -> None:
-        """Every record of every debate from the sequence `start` on, in order; until cancelled."""
+    async def tail(self, on: Callable[[Sequence[Record]], None]) -> None:
+        """Every record of every debate in the log, then those that come; until cancelled."""
         subjects = self._journal.subjects
         filters = (*subjects.facts(), subjects.redrives())
-        await self._journal.bus.tail(filters, start=start, on=on)
+        await self._journal.bus.tail(filters, start=1, on=on)
 
     async def records(self, ref: DebateRef) -> Sequence[Record]:
         """All of one debate, wherever it stands."""

@@ -125,7 +125,7 @@ async def _debate(client: Client, stop: Stop) -> list[str]:
     panel = panel_for(resolution.panel, stop.about, None)
     ref = DebateRef(panel.name, new_id())
     async with at_work(client, BrainChoice(AUTO), (panel,)):
-        after = await client.reading.last_sequence()
+        after = await client.reading.position()
         about = await upload(client, Material(text=stop.about), script)
         debate = await client.submit(panel, about, id=ref.id, fresh=True)
         with view_for(several=False) as view:

@@ -50,7 +50,7 @@ async def _rerun(settings: Settings, debate: str, name: str, *, wait: bool) -> D
             raise NotFound(f"the submission of {debate!r} is gone")
         labels = {**submitted.input.labels, "rerun_of": old.id}
         about = submitted.input.model_copy(update={"labels": labels})
-        after = await client.reading.last_sequence()
+        after = await client.reading.position()
         ref = (await client.submit(submitted.panel, about, id=name)).ref
         if wait:
             with view_for(several=False) as view:

@@ -189,7 +189,7 @@ async def submit_and_follow(
     The final states; what happens on the way is shown unless JSON is wanted. Where the agents are
     `here`, so are the people: they are asked at this terminal.
     """
-    after = await client.reading.last_sequence()
+    after = await client.reading.position()
     await submit_all(client, wanted)
     asks_people = here and any(one.people for one in wanted.panels)
     several = len(wanted.refs) > 1

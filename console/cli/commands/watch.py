@@ -7,6 +7,7 @@ import typer
 from parley.bus.contracts.facts import Closed
 from parley.bus.contracts.partial import Partial
 from parley.bus.errors import BadInput, Denied
+from parley.bus.position import Position
 from parley.bus.subjects import DebateRef
 from parley.client import Client
 from parley.configs.settings import Settings, load
@@ -71,7 +72,7 @@ class _Wanted(NamedTuple):
 async def _watch(settings: Settings, debate: str | None, wanted: _Wanted) -> None:
     async with join(settings) as client:
         try:
-            last = await client.reading.last_sequence()
+            now = await client.reading.position()
         except Denied:
             heard = "facts" if wanted.as_json else "debates that begin"
             complain(f"this login cannot read the log: it hears {heard} from now on")
@@ -83,11 +84,11 @@ async def _watch(settings: Settings, debate: str | None, wanted: _Wanted) -> Non
             log = await client.at(ref).log()
             if log.state.closed is not None:
                 return
-        await _follow(client, ref, 0 if wanted.early else last, wanted)
+        await _follow(client, ref, 0 if wanted.early else now, wanted)
 
 
 async def _follow(
-    client: Client, ref: DebateRef | None, after: int | None, wanted: _Wanted
+    client: Client, ref: DebateRef | None, after: Position | int | None, wanted: _Wanted
 ) -> None:
     with nullcontext(None) if wanted.as_json else view_for(several=ref is None) as view:
         async with AsyncExitStack() as stack:
