@@ -33,7 +33,7 @@ class LazyGroup(TyperGroup):
         known = self._by_name()
         if cmd_name not in known:
             raise BadInput(name_unknown("command", cmd_name, known))
-        if ctx.resilient_parsing:
+        if ctx is not None and ctx.resilient_parsing:
             words = completed(cmd_name, known[cmd_name].module)
             if words is not None:
                 return words

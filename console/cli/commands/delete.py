@@ -19,9 +19,9 @@ def delete(
     config: Config = None,
 ) -> None:
     """
-    Delete a closed debate for good, from the log and from the archive.
+    Delete a debate for good.
 
-    A tombstone stays: nothing is ever debated under this id again. Images and other blobs, which
+    A closed one, from the log and from the archive. A tombstone stays: nothing is ever debated under this id again. Images and other blobs, which
     debates may share, go by their age (retention.blob_days). Copies in files are yours to delete.
     """
     keep_quiet()
