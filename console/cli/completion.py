@@ -9,7 +9,6 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import anyio
 from typer._click.shell_completion import CompletionItem
 from typer.core import TyperCommand
 from typer.main import get_command
@@ -51,6 +50,8 @@ def seats(settings: "Settings") -> Iterable[str]:
 
 def debates(settings: "Settings") -> Iterable[str]:
     """The newest of the log and of the archive."""
+    import anyio  # noqa: PLC0415
+
     from parley.bus.archive import DELETED, DebateArchive  # noqa: PLC0415
     from parley.bus.subjects import Subjects  # noqa: PLC0415
     from parley.connection import open_server  # noqa: PLC0415
