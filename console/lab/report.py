@@ -12,6 +12,7 @@ _WORDS = {
     "decide": "Which decide rule",
     "stop": "When to stop",
     "visibility": "Who sees whom",
+    "regime": "How open the question is",
 }
 
 
@@ -43,7 +44,7 @@ def _blocks(found: Findings) -> Iterator[Block]:
     yield Heading("As personas become better")
     yield Picture(side_by_side([_curve(one) for one in found.curves]))
     yield Table(
-        ("decide", *(f"{x:g}" for x, _ in found.curves[0].points)),
+        ("rules", *(f"{x:g}" for x, _ in found.curves[0].points)),
         tuple((one.name, *(f"{y:.3f}" for _, y in one.points)) for one in found.curves),
         frozenset(range(1, len(found.curves[0].points) + 1)),
     )
