@@ -159,7 +159,10 @@ def _chance(random: Random, skill: Skill) -> float:
 
 
 class Simulation(Protocol):
-    """One debate's worth of personas."""
+    """One debate's worth of personas. `text` is what they debate."""
+
+    @property
+    def text(self) -> str: ...
 
     @property
     def truth(self) -> str: ...

@@ -37,6 +37,8 @@ FLOOD = "It cannot be otherwise. " * 800
 
 
 class SimulatedDeliberation:
+    text = "a question"
+
     def __init__(
         self, panel: Panel, skill: Skill, random: Random, attacker: Attacker | None = None
     ) -> None:

@@ -22,6 +22,8 @@ FLOOD = "It cannot be otherwise. " * 800
 
 
 class SimulatedVerdicts:
+    text = "a case"
+
     def __init__(
         self, panel: Panel, skill: Skill, random: Random, attacker: Attacker | None = None
     ) -> None:

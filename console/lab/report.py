@@ -12,6 +12,7 @@ _WORDS = {
     "decide": "Which decide rule",
     "stop": "When to stop",
     "visibility": "Who sees whom",
+    "switch": "Which part of the pipeline",
     "regime": "How open the question is",
 }
 
@@ -27,7 +28,7 @@ def lab_document(found: Findings) -> Document:
 
 def _blocks(found: Findings) -> Iterator[Block]:
     yield Paragraph(
-        f"A vote on the opening statements is right in {found.vote:.3f} of the debates. Gains are in"
+        f"Before anybody argues the answer is right in {found.vote:.3f} of the debates. Gains are in"
         " points over the panel as it is, in the same debates, with 95 % intervals."
     )
     for group in found.groups:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from parley.agents.simulated import SIMULATIONS, Attacker, Skill
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.panel import DebateInput, Panel
+from parley.console.inputs.kind import input_of
 from parley.console.lab.kind import Variants, compared_in, lab_of
 from parley.console.reports.intervals import Interval, paired_difference, share_of
 from parley.console.runtime.rehearsal import play_with
@@ -84,7 +85,9 @@ def play(panel: Panel, skill: Skill, seed: int, attacker: Attacker | None = None
     """The same seed draws the same truth and the same beliefs, whatever the panel's rules are."""
     random = Random(f"{seed}")  # noqa: S311 - to be repeated, not to be secret
     simulation = SIMULATIONS[panel.protocol](panel, skill, random, attacker)
-    state = play_with(panel, DebateInput(text=f"case {seed}"), simulation.speak)
+    suited = input_of(panel).suit(panel, simulation.text, None)
+    about = DebateInput(text=simulation.text, labels={"seed": str(seed)})
+    state = play_with(suited, about, simulation.speak)
     course = protocol_of(state).course(state)
     answer = course.answer.label if course.answer else ""
     vote = course.before.label if course.before else ""
