@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable
 from enum import StrEnum
 from functools import cache, partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -20,7 +20,6 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import any_schema, simple_ser_schema
-from typing_extensions import Self
 
 
 class Contract(BaseModel):
