@@ -1,7 +1,6 @@
 """infra, dlq, doctor and the probes, against a server."""
 
 import json
-import os
 import shutil
 import stat
 import sys
@@ -31,13 +30,6 @@ from tests.unit.console.calling import Call, Called
 PARLEY = [sys.executable, "-m", "parley"]
 PERSONAS = ("frequency", "noise", "watermark", "spatial", "fatformer", "manager")
 REF = DebateRef("forensic", "d1")
-
-
-@pytest.fixture(autouse=True)
-def nobodys_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in [name for name in os.environ if name.startswith("PARLEY_")]:  # noqa: TID251 - to be rid of it
-        monkeypatch.delenv(name)
 
 
 @pytest.fixture
@@ -276,10 +268,10 @@ def test_the_doctor_writes_to_the_log_itself_and_believes_no_presence(
         ):
             fake = Presence("parley-coordinator", "fake", "1", {"role": "coordinator"}, {})
             tasks.start_soon(journal.bus.announce, lambda: fake)
-            before = await journal.bus.last_sequence()
+            (before,) = (await journal.bus.position()).reached
             told.append(await anyio.to_thread.run_sync(ask, "doctor", "--json"))
             assert await journal.bus.read(journal.subjects.redrives()) == []
-            assert await journal.bus.last_sequence() == before + 1
+            assert (await journal.bus.position()).reached == (before + 1,)
             tasks.cancel_scope.cancel()
 
     anyio.run(pose)
