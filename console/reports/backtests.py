@@ -90,6 +90,7 @@ class Backtest(Contract):
     swept: str | None = None
     curve: tuple[Point, ...] = ()
     presets: tuple[Point, ...] = ()
+    rules: tuple[Point, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
