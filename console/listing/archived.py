@@ -40,6 +40,9 @@ CREATE INDEX IF NOT EXISTS by_time ON debates (at, id, panel, status, reason, wo
 CREATE INDEX IF NOT EXISTS by_panel ON debates (panel, at, id);
 CREATE INDEX IF NOT EXISTS by_status ON debates (status, at, id, panel);
 """
+_OUTDATED = """
+DELETE FROM debates WHERE place NOT IN (SELECT max(place) FROM debates GROUP BY id, panel)
+"""
 
 log = structlog.get_logger()
 
@@ -65,7 +68,12 @@ class ArchivedDebates:
 
     def make_indices(self) -> None:
         """Once the table holds what there was at the start; idempotent."""
-        self._database.executescript(_INDICES)
+        try:
+            self._database.executescript(_INDICES)
+        except sqlite3.IntegrityError:
+            # One was archived anew meanwhile.
+            self._database.execute(_OUTDATED)
+            self._database.executescript(_INDICES)
 
     @property
     def reached(self) -> int:

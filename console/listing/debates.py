@@ -18,11 +18,11 @@ import anyio.to_thread
 
 from parley.bus.archive import Unread
 from parley.bus.errors import BusError
-from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.console.listing.archived import ArchivedDebates, open_archived
 from parley.console.listing.hot import Rows
 from parley.console.listing.rows import Key, Row, Wanted
+from parley.reading import Reading
 
 Answer = TypeVar("Answer")
 
@@ -42,9 +42,9 @@ class Page(NamedTuple):
 
 
 class DebateList:
-    def __init__(self, journal: Journal, table: ArchivedDebates) -> None:
+    def __init__(self, reading: Reading, table: ArchivedDebates) -> None:
         self.hot = Rows()
-        self._journal = journal
+        self._reading = reading
         self._table = table
         # One question at a time, beside the event loop.
         self._one = anyio.CapacityLimiter(1)
@@ -52,14 +52,14 @@ class DebateList:
         self._reached = self._target = 0
         self._wake = anyio.Event()
         self._room = anyio.Event()
-        self._reading = anyio.CancelScope()
+        self._scope = anyio.CancelScope()
         # Set once everything stands in the table that the archive held at the start.
         self.ready = anyio.Event()
         self.built_in_s: float | None = None
 
     async def follow(self) -> None:
         """Keep the table up with the archive; until cancelled."""
-        began, extent = time.monotonic(), await self._journal.bus.archive.extent()
+        began, extent = time.monotonic(), await self._reading.extent()
         await self._ask(partial(self._table.forget_before, extent.first))
         self._reached = await self._ask(lambda: self._table.reached)
 
@@ -86,19 +86,19 @@ class DebateList:
         self._target = self._reached
         while True:
             self._room = anyio.Event()
-            with anyio.CancelScope() as self._reading:
+            with anyio.CancelScope() as self._scope:
                 start = self._target + 1
-                await self._journal.archive.follow_unread(start=start, on=self._note)
+                await self._reading.archive.follow_unread(start=start, on=self._note)
             await self._room.wait()
 
     def _note(self, listed: Sequence[Unread], reached: int) -> None:
-        if self._reading.cancel_called:
+        if self._scope.cancel_called:
             return
         self._waiting.extend(listed)
         self._target = reached
         self._wake.set()
         if len(self._waiting) > MOST_AHEAD:
-            self._reading.cancel()
+            self._scope.cancel()
 
     async def _put(self) -> None:
         batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
@@ -112,7 +112,7 @@ class DebateList:
         while True:
             await anyio.sleep(FORGOTTEN_EVERY_S)
             try:
-                extent = await self._journal.bus.archive.extent()
+                extent = await self._reading.extent()
             except BusError:
                 continue
             await self._ask(partial(self._table.forget_before, extent.first))
@@ -145,12 +145,11 @@ class DebateList:
 
 
 @asynccontextmanager
-async def open_list(journal: Journal, folder: Path | None) -> AsyncIterator[DebateList]:
+async def open_list(reading: Reading, folder: Path | None) -> AsyncIterator[DebateList]:
     """`folder` is where the table of a large archive is kept from one process to the next."""
-    bus, subjects = journal.bus, journal.subjects
-    extent = await bus.archive.extent()
-    table = open_archived(folder, bus.stream_of(subjects.everything()), extent)
+    extent = await reading.extent()
+    table = open_archived(folder, reading.log, extent)
     try:
-        yield DebateList(journal, table)
+        yield DebateList(reading, table)
     finally:
         table.close()

@@ -23,6 +23,7 @@ from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef, Subjects
 from parley.console.listing.debates import open_list
 from parley.console.listing.rows import Wanted
+from parley.reading import Reading
 from tests.bus.worlds import NatsServer
 
 BEGAN_NS = 1_700_000_000 * 10**9
@@ -79,7 +80,10 @@ async def measure(url: str, folder: Path, debates: int) -> dict[str, float]:
     for built in ("built_in_s", "opened_again_in_s"):
         async with open_bus(Server((url,))) as bus:
             journal = Journal(bus, Subjects())
-            async with open_list(journal, folder) as found, anyio.create_task_group() as tasks:
+            async with (
+                open_list(Reading(journal), folder) as found,
+                anyio.create_task_group() as tasks,
+            ):
                 began = time.monotonic()
                 tasks.start_soon(found.follow)
                 await found.ready.wait()
