@@ -34,7 +34,7 @@ def spent_in(state: DebateState) -> Spent:
         calls=usage.model_calls,
         tokens=usage.tokens,
         cost=usage.cost,
-        seconds=sum(map(_waited, state.steps)),
+        seconds=sum(map(waited_s, state.steps)),
     )
 
 
@@ -87,7 +87,7 @@ def with_allowance(fact: ControlFact, state: DebateState) -> ControlFact:
         personas=panel.everybody,
         claims=_claims(state, fact, _of_an_ask(state)),
         shared=() if panel.batch is None else _claims(state, fact, panel.batch.budget.of_an_ask),
-        waited_s=sum(map(_waited, state.steps)),
+        waited_s=sum(map(waited_s, state.steps)),
     )
     return fact.model_copy(update={"budget": allowance})
 
@@ -118,7 +118,7 @@ def _spent_at_most(state: DebateState) -> Spent:
     *before, last = state.steps
     most = _of_an_ask(state)
     usage = sum_of(_counted(state, most, most.all).values())
-    seconds = sum(map(_waited, before)) + last.ask.deadline_s
+    seconds = sum(map(waited_s, before)) + last.ask.deadline_s
     return Spent(usage.model_calls, usage.tokens, usage.cost, seconds)
 
 
@@ -143,7 +143,7 @@ def _of_an_ask(state: DebateState) -> Most:
     return ANYTHING if own is None else own.of_an_ask
 
 
-def _waited(step: Step) -> float:
+def waited_s(step: Step) -> float:
     """
     A step that ran into its deadline took all of it; no turn can have taken longer. The time that
     people take is not charged.
