@@ -23,6 +23,7 @@ from parley.agents.worker import WorkerOptions, queue_of
 from parley.bus.contracts.budget import Budget
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput
+from parley.bus.errors import Unavailable
 from parley.bus.jetstream.accounts import COORDINATOR, SEED_SUFFIX, SUBMITTER, WEB, accounts, save
 from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
@@ -240,8 +241,10 @@ class Debates:
                 shelf = {
                     self.journal.subjects.archive(DebateRef(panel, one)): one for one in waiting
                 }
-                kept = await self.journal.bus.archive.holds(list(shelf))
-                waiting = [one for subject, one in shelf.items() if subject not in kept]
+                # A server under attack may be late with its answer.
+                with suppress(Unavailable):
+                    kept = await self.journal.bus.archive.holds(list(shelf))
+                    waiting = [one for subject, one in shelf.items() if subject not in kept]
                 if waiting:
                     await anyio.sleep(0.2)
         return waiting
