@@ -2,9 +2,9 @@
 Budgets that all replicas share: reserved before a call, settled after it.
 
 Every persona keeps an account of its own in the register, so that none can touch another's, and
-writes it only while no other account of the same purse has changed since: of two who want the last
-call one wins and the other looks again. In a debate's purse only the accounts of its own personas
-count, and only up to what their asks can have cost; of a batch's purse, what the coordinator notes
+writes it only while no other account of the same budget has changed since: of two who want the last
+call one wins and the other looks again. In a debate's budget only the accounts of its own personas
+count, and only up to what their asks can have cost; of a batch's budget, what the coordinator notes
 there of all its debates.
 
 When a reservation is over says the clock of whoever looks; `parley doctor` compares clocks.
@@ -83,7 +83,7 @@ class _Wish:
 
 class SharedBudget:
     """
-    One purse, as one persona of this process draws on it.
+    A budget that processes share, as one persona of this process draws on it.
 
     What several asks wish for at the same time is written at once: the more others get in the way,
     the more is done by each write.
@@ -243,7 +243,7 @@ class SharedBudget:
 
 
 class BudgetLedger:
-    """The purses this process draws on; those used longest ago are read anew when they are needed."""
+    """The budgets this process draws on; those used longest ago are read anew when they are needed."""
 
     def __init__(self, bus: Stores, now_ns: Now = time.time_ns) -> None:
         self._register = bus.register(PURSE)
@@ -255,33 +255,33 @@ class BudgetLedger:
         drawn: list[_Drawn] = []
         belief: Belief | None
         if allowance is not None and allowance.debate is not None:
-            purse = self.of_debate(task)
-            belief = purse.belief(allowance, task.deadline_s)
-            drawn.append(_Drawn(purse, allowance.debate, belief))
+            shared = self.of_debate(task)
+            belief = shared.belief(allowance, task.deadline_s)
+            drawn.append(_Drawn(shared, allowance.debate, belief))
         if allowance is not None and allowance.batch is not None:
             key = batch_purse(task.ref.panel, allowance.batch.name)
             belief = None if allowance.shared else BELIEVED
-            drawn.append(_Drawn(self._purse(key, task.persona), allowance.batch.budget, belief))
+            drawn.append(_Drawn(self._shared(key, task.persona), allowance.batch.budget, belief))
         return AskMeter(self, task, drawn)
 
     def of_debate(self, task: Task) -> SharedBudget:
         drawn_by = task.budget.personas if task.budget is not None else ()
-        return self._purse(debate_purse(task.ref), task.persona, drawn_by)
+        return self._shared(debate_purse(task.ref), task.persona, drawn_by)
 
-    def _purse(self, key: str, persona: str, drawn_by: tuple[str, ...] = ()) -> SharedBudget:
+    def _shared(self, key: str, persona: str, drawn_by: tuple[str, ...] = ()) -> SharedBudget:
         name = (key, persona, drawn_by)
-        self._open[name] = purse = self._open.pop(name, None) or SharedBudget(
+        self._open[name] = shared = self._open.pop(name, None) or SharedBudget(
             self._register, key, persona, self._now_ns, drawn_by
         )
         while len(self._open) > _PURSES_OPEN:
             self._open.popitem(last=False)
-        return purse
+        return shared
 
 
 class _Drawn(NamedTuple):
     """What an ask draws on."""
 
-    purse: SharedBudget
+    shared: SharedBudget
     budget: Budget
     belief: Belief | None = BELIEVED
 
@@ -296,8 +296,8 @@ class AskMeter:
     whoever is handed the ask next has to account for it.
     """
 
-    def __init__(self, treasury: BudgetLedger, task: Task, drawn: Sequence[_Drawn]) -> None:
-        self._treasury = treasury
+    def __init__(self, ledger: BudgetLedger, task: Task, drawn: Sequence[_Drawn]) -> None:
+        self._ledger = ledger
         self._task = task
         self._attempt = attempt_at(f"{task.ref.id}.{task.step}", secrets.token_hex(4))
         self._drawn = drawn
@@ -309,11 +309,11 @@ class AskMeter:
         granted = False
         try:
             for one in self._drawn:
-                purse, budget, belief = one
+                shared, budget, belief = one
                 limits = budget.model_dump_json(exclude_none=True)
                 if not one.of_an_ask.allows(sum_of((self._before, used))):
                     raise Spent(f"one ask has used all that it may use of the budget {limits}")
-                if not await purse.reserve(
+                if not await shared.reserve(
                     budget, self._attempt, used, wanted, within_s, belief=belief
                 ):
                     raise Spent(f"the budget is used up: {limits}")
@@ -323,26 +323,26 @@ class AskMeter:
                 await self.settle(used)
 
     async def settle(self, used: Usage) -> None:
-        await self._settle([one.purse for one in self._drawn], used)
+        await self._settle([one.shared for one in self._drawn], used)
 
     async def put_off(self, used: Usage) -> None:
         """The attempt is over, and there will be another one."""
-        await self._settle([self._treasury.of_debate(self._task)], used)
+        await self._settle([self._ledger.of_debate(self._task)], used)
 
     async def used_before(self) -> Usage:
         """What was used in vain before this attempt. Raises BusError when nobody can say."""
         if self._task.attempt == 1:
             return NOTHING_USED
-        purse = self._treasury.of_debate(self._task)
-        self._before = await purse.used_before(self._attempt)
+        shared = self._ledger.of_debate(self._task)
+        self._before = await shared.used_before(self._attempt)
         return self._before
 
-    async def _settle(self, purses: Sequence[SharedBudget], used: Usage) -> None:
+    async def _settle(self, budgets: Sequence[SharedBudget], used: Usage) -> None:
         """Also while everything around is being cancelled."""
         with anyio.CancelScope(shield=True), anyio.move_on_after(_SETTLE_WITHIN_S):
-            for purse in purses:
+            for shared in budgets:
                 try:
-                    await purse.settle(self._attempt, used)
+                    await shared.settle(self._attempt, used)
                 except BusError as error:
                     # What is held is free again when its time is over.
                     log.warning("not_settled", attempt=self._attempt, reason=str(error))
