@@ -44,6 +44,7 @@ from parley.bus.contracts.facts import (
     Asked,
     CancelRequested,
     DeadlineFired,
+    Deleted,
     Fact,
     Submitted,
     TurnTaken,
@@ -116,7 +117,7 @@ def tail_of(fact: Fact) -> str:
             return f"turn.{fact.step}.{fact.persona}"
         case Asked():
             return ask_tail(fact)
-        case Submitted() | CancelRequested():
+        case Submitted() | CancelRequested() | Deleted():
             return fact.type
         case DeadlineFired():
             return f"fired.{fact.step}" + (f".{fact.persona}" if fact.persona else "")
