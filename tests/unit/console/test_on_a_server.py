@@ -29,7 +29,7 @@ rounds:
 class Up:
     """`parley up` on a port of its own."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, archived_after_s: float = 60.0) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -42,7 +42,11 @@ class Up:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 cwd=directory,
-                env={**os.environ, "PARLEY_LOG__LEVEL": "info"},  # noqa: TID251 - for the process
+                env={
+                    **os.environ,  # noqa: TID251 - for the process
+                    "PARLEY_LOG__LEVEL": "info",
+                    "PARLEY_ARCHIVE__AFTER": str(archived_after_s),
+                },
             )
         self.greeting = ""
         assert self.process.stdout is not None
@@ -60,9 +64,10 @@ class Up:
         return code
 
 
-@pytest.fixture(scope="module")
-def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
-    system = Up(tmp_path_factory.mktemp("up"))
+@pytest.fixture(scope="module", params=[0.0, 0.1], ids=["in the log", "archived"])
+def up(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Up]:
+    """What a command shows is the same wherever the debate stands by then."""
+    system = Up(tmp_path_factory.mktemp("up"), request.param)
     yield system
     if system.process.poll() is None:
         system.stop(signal.SIGTERM)
