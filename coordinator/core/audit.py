@@ -155,6 +155,8 @@ def carried_alike(expected: Asked, recorded: Asked) -> Asked:
 def _left_open(budget: Allowance) -> dict[str, object]:
     """What an older ask does not say of whose claims count, and how much of them."""
     names: dict[str, object] = {} if budget.personas else {"personas": ()}
+    if not budget.shared:
+        names["shared"] = ()
     return names if budget.claims else {**names, "claims": (), "waited_s": 0.0}
 
 
