@@ -1,5 +1,6 @@
 """The panel of a debate of verdicts: who sits on it, when it stops, how it is decided."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, Self
 
@@ -180,7 +181,7 @@ class VerdictPanel(ManagedPanel):
 
 
 def label_mistakes(names: list[str], undecided: str) -> list[str]:
-    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    twice = [name for name, count in Counter(names).items() if count > 1]
     return [
         *(f"labels: {name} stands twice" for name in twice),
         *(
