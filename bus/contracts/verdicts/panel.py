@@ -76,13 +76,17 @@ PARAMETERS: dict[str, tuple[str, str]] = {
 }
 
 
+# The brief knows no debate without a round.
+NO_ROUNDS = Rounds(at=0)
+
+
 def params_in_step(params: VerdictParams, stop: tuple[StopRule, ...]) -> VerdictParams:
     """With what the panel's own stop rules say, so that whoever reads parameters is told the truth."""
     by_name = {rule.rule: rule for rule in reversed(stop)}
     said = {
         name: getattr(by_name[rule], field)
         for name, (rule, field) in PARAMETERS.items()
-        if rule in by_name
+        if rule in by_name and by_name[rule] != NO_ROUNDS
     }
     return params.model_copy(update=said)
 
