@@ -24,8 +24,8 @@ LINES_OF_NAVIGATION = (
 async def test_the_form_of_every_panel_fits(visit: Visit, panel: str, scheme: str) -> None:
     page = await visit.page("/", viewport=PHONE, color_scheme=scheme)
     await page.get_by_role("button", name="New debate").click()
-    await page.get_by_role("radio", name=panel, exact=True).check(force=True)
-    await page.get_by_text("Settings").click()
+    await page.locator(f"input[name=panel][value={panel}]").check(force=True)
+    await page.get_by_text("Settings", exact=True).click()
     await expect(page.get_by_role("button", name="Start the debate")).to_be_visible()
     assert await page.evaluate(TOO_WIDE) == []
 
@@ -34,7 +34,7 @@ async def test_the_form_of_every_panel_fits(visit: Visit, panel: str, scheme: st
 async def test_a_debate_from_the_example_fits(visit: Visit, panel: str) -> None:
     page = await visit.page("/", viewport=PHONE)
     await page.get_by_role("button", name="New debate").click()
-    await page.get_by_role("radio", name=panel, exact=True).check(force=True)
+    await page.locator(f"input[name=panel][value={panel}]").check(force=True)
     await page.get_by_role("button", name="Fill in an example").click()
     await page.get_by_role("button", name="Start the debate").click()
     await expect(page.get_by_role("log")).to_contain_text("Closed:")
