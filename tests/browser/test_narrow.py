@@ -56,6 +56,6 @@ async def test_every_view_fits(stage: Stage, visit: Visit, path: str) -> None:
 async def test_a_missing_debate_says_so_and_leads_back(visit: Visit) -> None:
     visit.forgives = True
     page = await visit.page("/#/debates/no-such-debate", viewport=PHONE)
-    await expect(page.get_by_role("alert")).to_contain_text("There is no debate no-such-debate")
+    await expect(page.get_by_role("alert")).to_contain_text("there is no debate no-such-debate")
     await page.get_by_role("link", name="All debates").click()
     await expect(page.get_by_role("heading", name="Debates")).to_be_visible()

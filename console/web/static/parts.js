@@ -1,6 +1,6 @@
 // Small parts that several views are made of.
 import { html, useEffect, useRef } from './vendor/htm-preact.js';
-import { capital, glyph, initials, share, spoken, tone } from './words.js';
+import { glyph, initials, share, spoken, tone } from './words.js';
 
 export const Chip = ({ label, as, mark }) => html`
   <span class=${`chip tone-${as ?? tone(label)}`}>
@@ -22,7 +22,7 @@ export const Avatar = ({ name, voice }) => html`
 
 export const Problem = ({ error }) => html`
   <div class="notice" role="alert">
-    ${capital(error.message)}
+    ${error.message}
     ${error.mistakes?.length > 0 && html`<ul>${error.mistakes.map((one) => html`<li>${one}</li>`)}</ul>`}
   </div>`;
 
