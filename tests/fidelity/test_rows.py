@@ -30,15 +30,14 @@ from parley.bus.contracts.deliberation.regimes import Iteration, RegimeOverrides
 from parley.bus.contracts.facts import Asked, Fact, TurnTaken
 from parley.configs.languages import language_patterns
 from parley.console.archive.reader import read_archive
-from parley.coordinator.protocols.absa.rules.adopt import adopt_ungated
+from parley.coordinator.protocols.absa.rules.adopt import adopt_ungated, ev_components, ev_score
 from parley.coordinator.protocols.absa.rules.aggregate import span_label
-from parley.coordinator.protocols.absa.rules.ev import ev_components, ev_score
 from parley.coordinator.protocols.absa.rules.final import build_final_aspects, build_tuples
 from parley.coordinator.protocols.absa.rules.hints import review_context
 from parley.coordinator.protocols.absa.rules.mapping import aspect_index
 from parley.coordinator.protocols.absa.rules.moderator import validator_view
 from parley.coordinator.protocols.absa.steps import refusal
-from parley.coordinator.protocols.deliberation.run import run_regime
+from parley.coordinator.protocols.deliberation.rules_io import run_regime
 from tests.absa_debates import panel as absa_panel
 
 REPLAY = Path(__file__).parents[1] / "replay"
