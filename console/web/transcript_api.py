@@ -6,13 +6,13 @@ from typing import NamedTuple
 from parley.bus.codec import encode
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import AnyFact, Submitted
-from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
 from parley.console.transcript.items import Item
 from parley.console.transcript.transcript import item_of
 from parley.console.transcript.words import lines
 from parley.coordinator.core.reducer import take
 from parley.coordinator.core.state import DebateState
+from parley.reading import Logged
 
 
 class _Head(Contract):

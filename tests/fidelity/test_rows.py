@@ -29,7 +29,6 @@ from parley.bus.contracts.absa.sentiment import (
 from parley.bus.contracts.deliberation.regimes import Iteration, RegimeOverrides, Theta
 from parley.bus.contracts.facts import Asked, Fact, TurnTaken
 from parley.configs.languages import language_patterns
-from parley.console.archive.reader import read_archive
 from parley.coordinator.protocols.absa.rules.adopt import adopt_ungated, ev_components, ev_score
 from parley.coordinator.protocols.absa.rules.aggregate import span_label
 from parley.coordinator.protocols.absa.rules.final import build_final_aspects, build_tuples
@@ -38,6 +37,7 @@ from parley.coordinator.protocols.absa.rules.mapping import aspect_index
 from parley.coordinator.protocols.absa.rules.moderator import validator_view
 from parley.coordinator.protocols.absa.steps import refusal
 from parley.coordinator.protocols.deliberation.rules_io import run_regime
+from parley.files.reader import read_archive
 from tests.absa_debates import panel as absa_panel
 
 REPLAY = Path(__file__).parents[1] / "replay"
