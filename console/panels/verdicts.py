@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.verdicts.panel import briefs_list
+from parley.bus.contracts.verdicts.rules import in_language
 from parley.configs.panel_files import PanelFile
 from parley.configs.protocols.verdicts import VerdictPanelFile
 from parley.console.panels.plain import personas_table, presets_table, shown
@@ -37,7 +38,7 @@ def _described_rules(content: VerdictPanelFile) -> Iterator[str]:
     decide = [f"{reason}: {_rule(rule)}" for reason, rule in content.decide.items()]
     yield f"decides by: {'; '.join(decide) or 'trust_weighted'}"
     for one in content.follow_ups:
-        yield f"after {one.after}: {one.persona} is asked to {one.task}"
+        yield f"after {one.after}: {one.persona} is asked to {in_language(one.task, None)}"
 
 
 def _rule(rule: Contract) -> str:

@@ -28,8 +28,10 @@ from parley.bus.contracts.absa.sentiment import (
 )
 from parley.bus.contracts.deliberation.regimes import Iteration, RegimeOverrides, Theta
 from parley.bus.contracts.facts import Asked, Fact, TurnTaken
+from parley.bus.contracts.panel import DebateInput
 from parley.configs.languages import language_patterns
 from parley.console.archive.reader import read_archive
+from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.absa.rules.adopt import adopt_ungated
 from parley.coordinator.protocols.absa.rules.aggregate import span_label
 from parley.coordinator.protocols.absa.rules.ev import ev_components, ev_score
@@ -123,7 +125,7 @@ def adoption_is_decided_without_a_debate() -> None:
 
 @row("row-20")
 def an_edit_names_its_aspect() -> None:
-    chosen = absa_panel()
+    chosen = DebateState(panel=absa_panel())
     unnamed = TurnTaken(step="d1-epm", persona="epm", content=edits(None))
     assert refusal(chosen, unnamed) == "set_polarity names no target.aspect_ref"
     renamed = TurnTaken(step="d1-tan", persona="tan", content=edits(None, op="set_aspect_ref"))
@@ -136,11 +138,15 @@ def a_judge_quotes_for_its_polarity() -> None:
         content = DebateSummary.model_validate(summary)
         return TurnTaken(step="judge", persona="judge", content=content)
 
-    chosen = absa_panel()
+    chosen = DebateState(panel=absa_panel(), input=DebateInput(text="맛있지만 느려요"))
     assert refusal(chosen, said(sentence_polarity="positive")) is not None
     assert refusal(chosen, said(sentence_polarity="neutral")) is None
     quoted = said(sentence_polarity="positive", sentence_evidence_spans=["맛있지만"])
     assert refusal(chosen, quoted) is None
+    paraphrased = said(sentence_polarity="positive", sentence_evidence_spans=["맛있습니다"])
+    assert "letter by letter" in (refusal(chosen, paraphrased) or "")
+    one_is_exact = said(sentence_polarity="positive", sentence_evidence_spans=["좋다", "맛있지만"])
+    assert refusal(chosen, one_is_exact) is None
 
 
 @row("row-22")
