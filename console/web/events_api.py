@@ -4,6 +4,7 @@ from contextlib import AsyncExitStack
 
 from starlette.requests import Request
 
+from parley.console.web.feed import Only
 from parley.console.web.hub import Hub
 from parley.console.web.list_changes import changes_of
 from parley.console.web.request_parsing import (
@@ -28,7 +29,11 @@ class Following:
         self._hub.audience.check_room()
         held = AsyncExitStack()
         channel = await held.enter_async_context(self._hub.watching(ref))
-        return EventStream(channel.frames(after), self._hub.audience, held)
+        return EventStream(
+            channel.frames(after, declarations_only=query.only is not None),
+            self._hub.audience,
+            held,
+        )
 
     async def all_debates(self, request: Request) -> EventStream:
         query = query_of(request, EventsQuery)
@@ -36,7 +41,8 @@ class Following:
         await self._hub.up_to_date()
         self._hub.audience.check_room()
         wire = self._hub.wire
-        frames = wire.frames(wire.last if after is None else after, query.panel)
+        only = Only(query.panel, declarations=query.only is not None)
+        frames = wire.frames(wire.last if after is None else after, only)
         return EventStream(frames, self._hub.audience)
 
     async def changes(self, request: Request) -> EventStream:

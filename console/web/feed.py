@@ -8,6 +8,7 @@ longer absence is brought up to date from the log, piece by piece, and then join
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import NamedTuple
 
 import anyio
 import structlog
@@ -19,7 +20,7 @@ from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
 from parley.console.web.sse import HEARTBEAT, event
 from parley.console.web.timeline import Frame, Timeline
-from parley.console.web.transcript_api import FactPresenter, event_json
+from parley.console.web.transcript_api import FactPresenter, declared_in, event_json
 
 # What is kept for those who are a little behind.
 MOST_FRAMES = 2000
@@ -30,6 +31,21 @@ PIECE = 500
 QUIET_S = 2.0
 
 log = structlog.get_logger()
+
+
+class Only(NamedTuple):
+    """What a viewer of all debates wants to see of them."""
+
+    panel: str | None = None
+    declarations: bool = False
+
+    def of(self, frame: Frame) -> bytes:
+        if self.panel not in (None, frame.ref.panel):
+            return b""
+        return frame.shown(declarations_only=self.declarations)
+
+
+EVERYTHING = Only()
 
 
 class FactPresenters:
@@ -56,7 +72,8 @@ class FactPresenters:
         if told is None:
             return None
         data = event("fact", event_json(ref, told), record.sequence)
-        return Frame(record.sequence, ref, data)
+        declared = declared_in(ref, told, record.sequence)
+        return Frame(record.sequence, ref, data, declared)
 
     async def _catch_up(self, teller: FactPresenter, ref: DebateRef, before: int) -> None:
         earlier, _ = await self._journal.read(ref)
@@ -109,24 +126,22 @@ class Wire:
             except BusError as error:
                 self._give_up(str(error))
 
-    async def frames(self, after: int, panel: str | None) -> AsyncGenerator[bytes]:
+    async def frames(self, after: int, only: Only = EVERYTHING) -> AsyncGenerator[bytes]:
         """Every fact behind `after`, in order, each once."""
         if not self._viewers:
             self._begin()
         self._viewers += 1
         strip = self._strip
         try:
-            async for data, reached in self._missed(after, strip, panel):
+            async for data, reached in self._missed(after, strip, only):
                 after = reached
                 yield data
-            async for data in self._following(after, strip, panel):
+            async for data in self._following(after, strip, only):
                 yield data
         finally:
             self._viewers -= 1
 
-    async def _following(
-        self, after: int, strip: Timeline, panel: str | None
-    ) -> AsyncGenerator[bytes]:
+    async def _following(self, after: int, strip: Timeline, only: Only) -> AsyncGenerator[bytes]:
         place = strip.place_after(after)
         beats = strip.beats
         while strip is self._strip:
@@ -134,7 +149,7 @@ class Wire:
             if told is None:
                 return
             place = strip.end
-            chunk = b"".join(one.data for one in told if panel in (None, one.ref.panel))
+            chunk = b"".join(only.of(one) for one in told)
             if chunk:
                 yield chunk
             elif beats != strip.beats:
@@ -144,7 +159,7 @@ class Wire:
                 await strip.change()
 
     async def _missed(
-        self, after: int, strip: Timeline, panel: str | None
+        self, after: int, strip: Timeline, only: Only
     ) -> AsyncGenerator[tuple[bytes, int]]:
         """What the strip no longer holds, and how far that reaches."""
         tellers = FactPresenters(self._journal)
@@ -155,8 +170,8 @@ class Wire:
                 return
             for record in records:
                 frame = await tellers.frame(record)
-                if frame is not None and panel in (None, frame.ref.panel):
-                    yield frame.data, record.sequence
+                if frame is not None and (data := only.of(frame)):
+                    yield data, record.sequence
             after = records[-1].sequence
 
     async def _piece(self, start: int, until: int) -> list[Record]:

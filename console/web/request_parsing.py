@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import anyio
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
@@ -75,6 +75,8 @@ class EventsQuery(OneDebate):
     # The id of the last event known: of one debate the fact's ordinal in it, of all of them its
     # sequence in the log. The header Last-Event-ID wins over it.
     after: Sequence | None = None
+    # Nothing but declarations.
+    only: Literal["declarations"] | None = None
 
 
 def query_of(request: Request, schema: type[Asked]) -> Asked:

@@ -18,6 +18,11 @@ class Frame(NamedTuple):
     sequence: int
     ref: DebateRef
     data: bytes
+    # Only what the fact declares; empty where it declares nothing.
+    declared: bytes = b""
+
+    def shown(self, *, declarations_only: bool) -> bytes:
+        return self.declared if declarations_only else self.data
 
 
 class Timeline:

@@ -16,7 +16,8 @@ import structlog
 from anyio.abc import TaskGroup
 
 from parley.bus.contracts.base import Contract
-from parley.bus.contracts.facts import CancelRequested, Fact, Status
+from parley.bus.contracts.declaration import TerminationDeclaration
+from parley.bus.contracts.facts import CancelRequested, Fact, Status, declarations_in
 from parley.bus.errors import BadInput, Conflict, NotFound
 from parley.bus.journal import Journal
 from parley.bus.plugins import Plugins
@@ -121,6 +122,14 @@ class Debate:
             async for step in steps:
                 if step.before.facts > after:
                     yield step.event(self.ref)
+
+    async def declarations(self, after: int = -1) -> AsyncIterator[TerminationDeclaration]:
+        """What the debate and each of its steps declare, as it happens, until the debate is closed."""
+        async with aclosing(self._steps()) as steps:
+            async for step in steps:
+                if step.before.facts > after:
+                    for one in declarations_in(step.fact):
+                        yield one
 
     async def result(self, timeout: float | None = None) -> Result:  # noqa: ASYNC109 - the caller's words
         """Wait for the end. Raises TimeoutError after `timeout` seconds; the debate goes on."""

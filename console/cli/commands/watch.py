@@ -1,10 +1,11 @@
 import json
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, NamedTuple
 
 import typer
 
-from parley.bus.contracts.facts import Closed
+from parley.bus.contracts.facts import Closed, declarations_in
 from parley.bus.contracts.partial import Partial
 from parley.bus.errors import BadInput, DecodeError, Denied
 from parley.bus.journal import Journal, Logged
@@ -28,6 +29,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         "parley watch 01jd7w2k9xqz",
         "parley watch --from-start --json",
         "parley watch --json --partials",
+        "parley watch --declarations",
     )
 )
 def watch(
@@ -44,6 +46,10 @@ def watch(
     partials: Annotated[
         bool, typer.Option("--partials", help="With --json: words while they are spoken, too.")
     ] = False,
+    declarations: Annotated[
+        bool,
+        typer.Option("--declarations", help="Only what each step declares, as one JSON line each."),
+    ] = False,
     nats: Nats = None,
     config: Config = None,
     as_json: Json = False,
@@ -55,17 +61,20 @@ def watch(
     one line. A terminal also shows the words of a model that streams (model.stream).
     """
     keep_quiet()
+    if partials and declarations:
+        raise BadInput("--partials and --declarations are two different things: take one")
     if partials and not as_json:
         raise BadInput("--partials goes with --json; a terminal shows them anyway")
     settings = load(config, {"nats.url": nats})
     early = from_start if from_start is not None else debate is not None
-    run_async(lambda: _watch(settings, debate, _Wanted(early, as_json, partials)))
+    run_async(lambda: _watch(settings, debate, _Wanted(early, as_json, partials, declarations)))
 
 
 class _Wanted(NamedTuple):
     early: bool
     as_json: bool
     partials: bool
+    declarations: bool
 
 
 async def _watch(settings: Settings, debate: str | None, wanted: _Wanted) -> None:
@@ -87,16 +96,23 @@ async def _watch(settings: Settings, debate: str | None, wanted: _Wanted) -> Non
 async def _watch_from(
     journal: Journal, ref: DebateRef | None, start: int | None, wanted: _Wanted
 ) -> None:
-    if not wanted.as_json:
+    if wanted.declarations:
+        await _watch_facts(journal, ref, start, _declarations)
+    elif not wanted.as_json:
         await _watch_story(journal, ref, start)
     elif wanted.partials:
         async with overhearing(journal, ref, _print_partial):
-            await _watch_facts(journal, ref, start)
+            await _watch_facts(journal, ref, start, _facts)
     else:
-        await _watch_facts(journal, ref, start)
+        await _watch_facts(journal, ref, start, _facts)
 
 
-async def _watch_facts(journal: Journal, ref: DebateRef | None, start: int | None) -> None:
+async def _watch_facts(
+    journal: Journal,
+    ref: DebateRef | None,
+    start: int | None,
+    lines: Callable[[Logged], Sequence[str]],
+) -> None:
     seen = 0
 
     async def see(record: Record) -> bool:
@@ -109,7 +125,8 @@ async def _watch_facts(journal: Journal, ref: DebateRef | None, start: int | Non
         except DecodeError as error:
             complain(f"warning: record {record.sequence} is left out: {error}")
             return False
-        print_line(_line(logged))
+        for line in lines(logged):
+            print_line(line)
         return ref is not None and isinstance(logged.fact, Closed)
 
     await follow(journal, _filters(journal, ref), start=start, see=see, refs=[ref] if ref else ())
@@ -149,7 +166,18 @@ async def _is_closed(journal: Journal, ref: DebateRef) -> bool:
     return any(isinstance(one.fact, Closed) for one in (await journal.read(ref))[0])
 
 
-def _line(logged: Logged) -> str:
+def _facts(logged: Logged) -> list[str]:
+    return [_line(logged, fact=logged.fact.model_dump(mode="json", exclude_none=True))]
+
+
+def _declarations(logged: Logged) -> list[str]:
+    return [
+        _line(logged, declaration=one.model_dump(mode="json", by_alias=True))
+        for one in declarations_in(logged.fact)
+    ]
+
+
+def _line(logged: Logged, **said: object) -> str:
     moment = datetime.fromtimestamp(logged.time_ns / 1e9, UTC)
     return json.dumps(
         {
@@ -157,7 +185,7 @@ def _line(logged: Logged) -> str:
             "time": moment.isoformat(timespec="milliseconds"),
             "panel": logged.ref.panel,
             "debate_id": logged.ref.id,
-            "fact": logged.fact.model_dump(mode="json", exclude_none=True),
+            **said,
         },
         ensure_ascii=False,
     )
