@@ -50,10 +50,10 @@ class Korean(English):
         if said.reason in LOWERED:
             ended += " Manager가 최종 판정을 내립니다:"
         lowered = " (불일치로 인한 감소)" if said.reason in LOWERED else ""
+        stated = self.statements(said.positions, said.quotes)
+        # Why it ended comes first; agreement speaks for itself.
         parts = (
-            ended,
-            self.statements(said.positions, said.quotes),
-            said.ground,
+            *((ended, stated, said.ground) if ended else (said.ground, stated)),
             f"→ 신뢰도: {said.confidence:.2f}{lowered}",
             self.tasks(said.follow_ups),
         )
