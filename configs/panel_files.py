@@ -8,9 +8,9 @@ hold its panel as it is, and `--set key=value` is a path into it.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from parley.bus.contracts.base import Token
 from parley.bus.contracts.panel import Panel, PanelBase
@@ -21,6 +21,7 @@ from parley.configs.mistakes import Place, explain
 from parley.configs.names import name_unknown
 
 DEFAULT_PRESET = "default"
+Checked = TypeVar("Checked", bound=BaseModel)
 
 
 class PanelFile(PanelBase):
@@ -103,6 +104,19 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
+class Recorded:
+    """
+    What of a recorded debate's panel `parley backtest` can change, by key.
+
+    `change` is given overrides of these keys, and the preset that is laid beneath them; it raises
+    BadInput with one line for each mistake.
+    """
+
+    keys: Callable[[Panel], Sequence[str]]
+    change: Callable[[Panel, Sequence[Override], str | None], Panel]
+
+
+@dataclass(frozen=True, slots=True)
 class PanelFiles:
     """`assemble` raises BadInput with one line for each mistake."""
 
@@ -116,6 +130,8 @@ class PanelFiles:
     courses: tuple[tuple[str, ...], ...] = ((),)
     # What `parley panels NAME` says besides the personas; None where a plain list will do.
     describe: Callable[[PanelFile, Wanted], Sequence[str]] | None = None
+    # None where nothing of a recorded panel can be changed.
+    recorded: Recorded | None = None
 
 
 # The names alone: what they stand for is loaded by agents.
@@ -167,6 +183,24 @@ def _assemble_plain(contract: type[PanelBase], content: PanelFile, wanted: Wante
     if mistakes:
         raise BadInput("\n".join(mistakes))
     return Resolution(panel)
+
+
+def recorded_with(
+    schema: type[Checked], data: Mapping[str, object], own: Sequence[Override], *mistakes: str
+) -> Checked:
+    """Raises BadInput with the mistakes given and those in the data, each with its override."""
+    origins = {one.key.rpartition(".")[2]: one.origin for one in own}
+
+    def origin(place: Place) -> str:
+        return origins.get(str(place[-1]) if place else "", "the recording")
+
+    try:
+        content = schema.model_validate(data)
+    except ValidationError as error:
+        raise BadInput("\n".join([*mistakes, *explain(error, schema, origin)])) from error
+    if mistakes:
+        raise BadInput("\n".join(mistakes))
+    return content
 
 
 def nested(path: Sequence[str], value: object) -> dict[str, object]:

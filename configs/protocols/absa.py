@@ -39,6 +39,7 @@ from parley.configs.panel_files import (
     nested,
 )
 from parley.configs.protocols.absa_experiment import read_absa_experiment
+from parley.configs.protocols.absa_recorded import RECORDED
 from parley.configs.speakers import speakers
 
 STAGES = ("ate", "atsa", "validator")
@@ -290,4 +291,5 @@ FILES = PanelFiles(
     experiment=read_absa_experiment,
     courses=(("debate.protocol=v2",), ("debate.protocol=v1",)),
     describe=described,
+    recorded=RECORDED,
 )

@@ -2,21 +2,23 @@
 A verdict panel's file, and how it becomes the panel of a debate.
 
 Keys of `--set`: the parameters by their names (`max_rounds`), `stop` and `stop.RULE.PARAMETER`,
-`decide.STOP_RULE`, `trust.PERSONA`, `deadline_s`, `quorum`, `manager`, `visibility`.
+`decide` and `decide.STOP_RULE`, `trust.PERSONA`, `deadline_s`, `quorum`, `manager`, `visibility`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Annotated, Literal
 
 from pydantic import Field
 from typing_extensions import override
 
 from parley.bus.contracts.base import Share, Token
-from parley.bus.contracts.panel import ManagedPanel, Persona
+from parley.bus.contracts.panel import ManagedPanel, Panel, Persona
 from parley.bus.contracts.verdicts.content import LabelName, PanelLabel
 from parley.bus.contracts.verdicts.panel import (
     PARAMETERS,
     InputKind,
+    VerdictPanel,
     VerdictParams,
     label_mistakes,
     params_in_step,
@@ -36,10 +38,12 @@ from parley.configs.panel_files import (
     PanelFile,
     PanelFiles,
     Prepared,
+    Recorded,
     Resolution,
     Wanted,
 )
-from parley.configs.protocols.verdict_overrides import lay_over, with_fields
+from parley.configs.panels import panel_path, read_panel
+from parley.configs.protocols.verdict_overrides import known_keys, lay_over, with_fields
 from parley.configs.protocols.verdict_rules import (
     names_that_decide_rules_lack,
     read_decide,
@@ -47,10 +51,18 @@ from parley.configs.protocols.verdict_rules import (
     stop_names,
 )
 
+BRIEFS_PANEL = "forensic"
+_PRESET_KEYS = {
+    "max_rounds",
+    "consensus_threshold",
+    "stalemate_threshold",
+    "high_confidence_threshold",
+}
 # Trust that older panels gave to an agent which is no more; harmless, so it is only reported.
 _RETIRED_TRUST = "semantic"
-_PLAIN_KEYS = ("deadline_s", "quorum", "visibility", "language")
 _RECOMMENDED_ROUNDS = 5
+_RECORDED_KEYS = ("quorum", "visibility")
+_PLAIN_KEYS = ("deadline_s", *_RECORDED_KEYS, "language")
 _MANAGER = "manager"
 _FEWEST_LABELS = 2
 
@@ -237,4 +249,26 @@ def _manager(
     return content.manager if told.value is True else None
 
 
-FILES = PanelFiles(VerdictPanelFile, assemble, prepare)
+@cache
+def briefs_presets() -> Mapping[str, VerdictParams]:
+    """The presets of the brief's own panel."""
+    content, _ = read_panel(panel_path(BRIEFS_PANEL))
+    assert isinstance(content, VerdictPanelFile)
+    return {name: content.params_of(name) for name in content.preset_names}
+
+
+def _recorded_keys(panel: Panel) -> list[str]:
+    return known_keys(dict(panel), _RECORDED_KEYS)
+
+
+def _changed(panel: Panel, overrides: Sequence[Override], preset: str | None) -> Panel:
+    assert isinstance(panel, VerdictPanel)
+    data: dict[str, object] = {**dict(panel), "params": panel.params.model_dump()}
+    if preset is not None:
+        said = briefs_presets()[preset].model_dump(include=_PRESET_KEYS)
+        overrides = [*(Override(key, said[key], "--preset") for key in said), *overrides]
+        data["preset"] = preset
+    return lay_over(data, overrides, [], "the recording", _RECORDED_KEYS)
+
+
+FILES = PanelFiles(VerdictPanelFile, assemble, prepare, recorded=Recorded(_recorded_keys, _changed))

@@ -22,9 +22,10 @@ from parley.console.batch.runner import Job, debate_all
 from parley.console.cli.exits import complain
 from parley.console.cli.output import print_line
 from parley.console.reports.figures import count
+from parley.console.reports.gold import ITEM
 from parley.console.runtime.brains import MODEL, BrainChoice
 from parley.console.runtime.host import host_with_agents
-from parley.console.runtime.inputs import Material
+from parley.console.runtime.inputs import Material, short_topic
 from parley.console.runtime.seats import as_seated
 from parley.console.terminal.progress import progress_of
 from parley.console.transcript.costs import usage_in_words
@@ -55,6 +56,8 @@ class Batch:
     language: str | None
     at_once: int
     sets: tuple[str, ...]
+    # Only complaints are printed.
+    quiet: bool = False
 
 
 class Failed(Contract):
@@ -127,7 +130,7 @@ async def _run(journal: Journal, wanted: Batch, variant: Variant, choice: BrainC
 
     def prepare(index: int) -> tuple[Panel, Material]:
         item = items[index]
-        about = item.read()
+        about = replace(item.read(), labels={ITEM: short_topic(item.name)})
         return suit(panel, item.name, item.row, about.text, wanted.language), about
 
     tally = Metrics(ran=len(items))
@@ -147,6 +150,8 @@ async def _run(journal: Journal, wanted: Batch, variant: Variant, choice: BrainC
     finally:
         put_back(files)
     found = _conclude(wanted, variant, tally)
+    if not wanted.quiet:
+        _tell(variant, tally, found)
     return not tally.failures and not found.out_of_budget
 
 
@@ -192,15 +197,19 @@ def _conclude(wanted: Batch, variant: Variant, tally: Metrics) -> Figures:
     (variant.directory / MANIFEST).write_text(text + "\n", encoding="utf-8")
     for one in complaints:
         complain(one)
+    return found
+
+
+def _tell(variant: Variant, tally: Metrics, found: Figures) -> None:
+    speed = round(tally.ran / tally.seconds, 1) if tally.seconds else None
     print_line(
         f"{variant.name}: {found.samples} records in {variant.directory}"
         f" ({tally.ran} run now, {speed or 0} debates/s, {len(tally.failures)} failed)"
     )
-    for line in _shortcomings(found, tally.failures, files):
+    for line in _shortcomings(found, tally.failures, variant.files):
         print_line(f"  {line}")
     if tally.usage:
         print_line(f"  models: {usage_in_words(tally.total)}")
-    return found
 
 
 def _digest(path: Path) -> str | None:

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import anyio
 
-from parley.bus.contracts.panel import Panel
+from parley.bus.contracts.panel import Panel, PanelBase
 from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
 from parley.connection import new_id
 from parley.console.archive.reader import Recorded
 from parley.console.batch.files import Debated
+from parley.console.inputs.kind import input_of
 from parley.console.runtime.follow import Audience
 from parley.console.runtime.gc import gc_tuned
 from parley.console.runtime.inputs import Material, upload
@@ -22,6 +23,12 @@ from parley.submission import submit
 
 # Enough to keep every agent busy, few enough to meet their deadlines.
 AT_ONCE = 64
+# Looking at an image takes an agent seconds.
+IMAGES_AT_ONCE = 8
+
+
+def usual_at_once(panel: PanelBase) -> int:
+    return IMAGES_AT_ONCE if input_of(panel).takes(panel) == "image" else AT_ONCE
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,13 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
         "batch": Lazy(
             f"{_AT}.batch", "Run a data set through a panel, and compare variants of the panel."
         ),
-        "eval": Lazy(f"{_AT}.eval_absa", "Measure the aspect-sentiment pipeline on MAMS."),
+        "eval": Lazy(
+            f"{_AT}.eval", "Measure on labelled data whether a panel's debates earn their cost."
+        ),
+    },
+    "Improve it": {
+        "lab": Lazy(f"{_AT}.lab", "Find out what a panel's rules are worth, by simulation."),
+        "drill": Lazy(f"{_AT}.drill", "Find out how far one dishonest persona moves the outcome."),
     },
     "Run it": {
         "up": Lazy(

@@ -159,7 +159,7 @@ def _change(case: Case, changes: Changes, gold: Gold) -> DebateChange:
             correct=truth.confirms(answer) if truth and answer and whole else None,
         )
 
-    new = changes.ending(redecided.state) if redecided.ending_is_known else None
+    new = ending_of(redecided.state) if redecided.ending_is_known else None
     known = redecided.outcome_is_known
     return DebateChange(
         debate_id=log.ref.id,

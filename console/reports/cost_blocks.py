@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from parley.bus.contracts.base import Usage
-from parley.console.reports.document import Block, Heading, Paragraph, Table
+from parley.console.reports.document import Block, Heading, Items, Paragraph, Table
 from parley.console.transcript.costs import tell_savings, tell_total
+from parley.console.transcript.worth import tell_worth
 from parley.coordinator.core.accounting import brains_of, usage_by_persona, usage_of
 from parley.coordinator.core.state import DebateState
 
@@ -12,6 +13,10 @@ _USAGE = ("model calls", "tokens read", "tokens written", "cost")
 
 
 def cost_blocks(state: DebateState) -> Iterator[Block]:
+    told = list(tell_worth(state))
+    if told:
+        yield Heading("What the debate was worth")
+        yield Items(tuple(line.strip() for line in told))
     brains, used = brains_of(state), usage_by_persona(state)
     if not brains:
         return

@@ -314,5 +314,5 @@ PRESENTATION = Presentation(
     board=later("parley.console.terminal.verdicts:board"),
     view=later("parley.console.web.views.verdicts:view"),
     blocks=later("parley.console.reports.verdicts:blocks"),
-    presets=later("parley.console.reports.changes:presets"),
+    presets=later("parley.configs.protocols.verdicts:briefs_presets"),
 )

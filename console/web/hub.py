@@ -154,14 +154,13 @@ class Hub:
         self.wire.take(record)
 
     def _on_partial(self, subject: str, data: bytes) -> None:
-        said = partial_of(self.journal.subjects, subject, data)
-        if said is None:
-            log.debug("partial_left_out", subject=subject)
-            return
-        ref, partial_turn = said
-        channel = self._channels.get(ref)
-        if channel is not None:
-            channel.take_partial(partial_turn)
+        try:
+            said = partial_of(self.journal.subjects, subject, data)
+            channel = self._channels.get(said[0]) if said is not None else None
+            if said is not None and channel is not None:
+                channel.take_partial(said[1])
+        except Exception:
+            log.exception("partial_failed", subject=subject)
 
     async def _beat(self) -> None:
         while True:

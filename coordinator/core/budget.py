@@ -34,7 +34,7 @@ def spent_in(state: DebateState) -> Spent:
         calls=usage.model_calls,
         tokens=usage.tokens,
         cost=usage.cost,
-        seconds=sum(map(_waited, state.steps)),
+        seconds=sum(map(waited_s, state.steps)),
     )
 
 
@@ -91,7 +91,7 @@ def with_allowance(fact: ControlFact, state: DebateState) -> ControlFact:
             sum_of((before.get(one, NOTHING_USED), most if one in asked else NOTHING_USED))
             for one in panel.everybody
         ),
-        waited_s=sum(map(_waited, state.steps)),
+        waited_s=sum(map(waited_s, state.steps)),
     )
     return fact.model_copy(update={"budget": allowance})
 
@@ -113,7 +113,7 @@ def _spent_at_most(state: DebateState) -> Spent:
     """Whoever left no turn may have used all that an ask can, and have waited for its deadline."""
     *before, last = state.steps
     usage = sum_of(_counted(state, _of_an_ask(state).all).values())
-    seconds = sum(map(_waited, before)) + last.ask.deadline_s
+    seconds = sum(map(waited_s, before)) + last.ask.deadline_s
     return Spent(usage.model_calls, usage.tokens, usage.cost, seconds)
 
 
@@ -138,7 +138,7 @@ def _of_an_ask(state: DebateState) -> Most:
     return ANYTHING if own is None else own.of_an_ask
 
 
-def _waited(step: Step) -> float:
+def waited_s(step: Step) -> float:
     """
     A step that ran into its deadline took all of it; no turn can have taken longer. The time that
     people take is not charged.

@@ -94,7 +94,12 @@ class Archiver:
 
     async def put_aside(self, ref: DebateRef, records: Sequence[Record]) -> None:
         """What stands in the log of a debate that is archived: rests of it, and what came late."""
-        summary = await self._journal.archive.summary(ref)
+        try:
+            summary = await self._journal.archive.summary(ref)
+        except DecodeError as error:
+            # Whoever can read it knows which of them it holds.
+            log.error("archive_unreadable", debate=str(ref), reason=str(error))  # noqa: TRY400
+            return
         through = self._ours_through(ref, summary) if summary is not None else 0
         if any(one.sequence <= through for one in records):
             await self._purge(ref, through)
@@ -155,7 +160,10 @@ class Archiver:
         if not any(isinstance(one.fact, Asked) and one.fact.budget for one in logged):
             return []
         found = await self._journal.bus.register(PURSE).read(f"{debate_purse(ref)}.*")
-        return [KeptBudget(key=one.subject, data=one.data.decode()) for one in found]
+        # A persona writes there what it likes.
+        return [
+            KeptBudget(key=one.subject, data=one.data.decode("utf-8", "replace")) for one in found
+        ]
 
     def _later(self, ref: DebateRef, delay_s: float) -> None:
         heapq.heappush(self._due, (anyio.current_time() + delay_s, ref))

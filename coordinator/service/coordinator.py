@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup
 
 from parley.bus.codec import decode
 from parley.bus.contracts.facts import Asked, Fact
-from parley.bus.errors import DecodeError, NotInstalled, Unavailable
+from parley.bus.errors import BusError, DecodeError, NotInstalled, Unavailable
 from parley.bus.journal import Journal, refuse_forged
 from parley.bus.metrics import Metrics
 from parley.bus.port import Presence, Record
@@ -183,6 +183,9 @@ class Coordinator:
                 self._quarantine.put(record, NOT_ASKED)
         except Unavailable as error:
             log.warning("closings_unread", reason=str(error))
+            return
+        except Exception:
+            log.exception("closings_unread")
             return
         for ref in found:
             if ref not in self._debates and self._is_mine(ref):
@@ -378,6 +381,10 @@ class Coordinator:
             log.warning("read_back_failed", debate=str(ref), reason=str(error))
             tracked.loading_failed()
             return
+        except Exception:
+            log.exception("read_back_failed", debate=str(ref))
+            self._debates.pop(ref, None)
+            return
         if self._debates.get(ref) is tracked:
             self._alone(ref, tracked, partial(self._fold, ref, tracked, records))
 
@@ -389,24 +396,31 @@ class Coordinator:
         subjects = [self._subjects.archive(ref) for ref, _ in fresh]
         try:
             archived = await self._journal.bus.archive.holds(subjects)
-            for subject, (ref, tracked) in zip(subjects, fresh, strict=True):
-                if subject in archived:
-                    await self._put_aside(ref, tracked)
-                elif self._debates.get(ref) is tracked:
-                    self._alone(ref, tracked, partial(self._fold, ref, tracked, ()))
-        except Unavailable as error:
+        except BusError as error:
             log.warning("admission_put_off", debates=len(fresh), reason=str(error))
             for _, tracked in fresh:
-                if tracked.loading:
-                    tracked.loading_failed()
+                tracked.loading_failed()
+            return
+        for subject, (ref, tracked) in zip(subjects, fresh, strict=True):
+            if subject in archived:
+                await self._put_aside(ref, tracked)
+            elif self._debates.get(ref) is tracked:
+                self._alone(ref, tracked, partial(self._fold, ref, tracked, ()))
 
     async def _put_aside(
         self, ref: DebateRef, tracked: TrackedDebate, records: Sequence[Record] = ()
     ) -> None:
         """Facts of a debate that is archived open nothing."""
-        self._debates.pop(ref, None)
         every = {one.sequence: one for one in (*records, *tracked.loaded())}
-        await self._archiver.put_aside(ref, list(every.values()))
+        try:
+            await self._archiver.put_aside(ref, list(every.values()))
+        except Unavailable as error:
+            log.warning("not_put_aside", debate=str(ref), reason=str(error))
+            tracked.loading_failed()
+            return
+        except Exception:
+            log.exception("not_put_aside", debate=str(ref))
+        self._debates.pop(ref, None)
 
     def _fold(self, ref: DebateRef, tracked: TrackedDebate, records: Sequence[Record]) -> None:
         self._now = anyio.current_time()

@@ -100,10 +100,14 @@ class Decisions:
         fact: Finding,
         after: int,
     ) -> None:
-        async with self._at_once:
-            found = await self._effects.carry_out(ref, state, fact)
-        if tracked.control == after:
+        try:
+            async with self._at_once:
+                found = await self._effects.carry_out(ref, state, fact)
             draft = self._draft(ref, writable(state, found))
+        except Exception:
+            log.exception("effect_failed", debate=str(ref), finding=fact.type)
+            draft = self._draft(ref, closing(state, Impasse.UNDECIDABLE))
+        if tracked.control == after:
             tracked.wrote(Sent(draft, after))
             await self._write(ref, tracked, draft, after)
 

@@ -23,6 +23,7 @@ from parley.bus.journal import Journal
 from parley.bus.plugins import Plugins
 from parley.bus.subjects import DebateRef
 from parley.coordinator.core.audit import Discrepancy, audit
+from parley.coordinator.core.ledger import Ledger, ledger_of
 from parley.coordinator.core.protocol import PROTOCOLS, protocol_of
 from parley.coordinator.core.reducer import take
 from parley.coordinator.core.results import result_of
@@ -65,6 +66,8 @@ class Result:
     # What a vote on the opening statements would have said.
     opening: str | None
     rounds: int
+    # Whether the debate earned its cost.
+    ledger: Ledger
     detail: Contract
 
     @property
@@ -210,5 +213,6 @@ def _result(ref: DebateRef, state: DebateState) -> Result:
         confidence=course.confidence,
         opening=course.before.label if course.before else None,
         rounds=course.rounds,
+        ledger=ledger_of(state),
         detail=result_of(ref, state),
     )

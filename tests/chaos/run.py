@@ -18,7 +18,7 @@ from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef, Subjects
 from tests.bus.worlds import NatsServer
-from tests.chaos.auditor import read_all, violations
+from tests.chaos.auditor import merged, read_all, violations
 from tests.chaos.cluster import NODES, cluster, cluster_troubles
 from tests.chaos.inquest import Inquest, inquest
 from tests.chaos.members import READY_WITHIN_S, crew_of
@@ -160,7 +160,7 @@ async def _run(
         trouble.over = True
     await _until_closed(watch, refs)
     records = await watch.journal.bus.read(watch.journal.subjects.everything())
-    outside = await read_all(*log)
+    outside, archived = await read_all(*log)
     members = trouble.crew.members
     return Report(
         plan=plan,
@@ -169,8 +169,8 @@ async def _run(
         starts=sum(member.starts for member in members),
         findings=tuple(trouble.crew.findings),
         inquest=inquest(watch.journal, records, refs, watch.seen, await watch.bus.dead_letters()),
-        violations=tuple(violations(outside, [str(ref) for ref in refs])),
-        audited=len(outside),
+        violations=tuple(violations(outside, [str(ref) for ref in refs], archived)),
+        audited=len(merged(outside, archived, [])),
     )
 
 

@@ -1,5 +1,6 @@
 """The panel of a debate of verdicts: who sits on it, when it stops, how it is decided."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, Self
 
@@ -77,13 +78,17 @@ PARAMETERS: dict[str, tuple[str, str]] = {
 }
 
 
+# The brief knows no debate without a round.
+NO_ROUNDS = Rounds(at=0)
+
+
 def params_in_step(params: VerdictParams, stop: tuple[StopRule, ...]) -> VerdictParams:
     """With what the panel's own stop rules say, so that whoever reads parameters is told the truth."""
     by_name = {rule.rule: rule for rule in reversed(stop)}
     said = {
         name: getattr(by_name[rule], field)
         for name, (rule, field) in PARAMETERS.items()
-        if rule in by_name
+        if rule in by_name and by_name[rule] != NO_ROUNDS
     }
     return params.model_copy(update=said)
 
@@ -199,7 +204,7 @@ class VerdictPanel(ManagedPanel):
 
 
 def label_mistakes(names: list[str], undecided: str) -> list[str]:
-    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    twice = [name for name, count in Counter(names).items() if count > 1]
     return [
         *(f"labels: {name} stands twice" for name in twice),
         *(

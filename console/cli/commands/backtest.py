@@ -3,6 +3,7 @@ from typing import Annotated
 
 import typer
 
+from parley.configs.protocols.verdicts import briefs_presets
 from parley.configs.settings import load
 from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
@@ -10,7 +11,6 @@ from parley.console.cli.options import Config, Json, Nats, Sets, example
 from parley.console.reports.backtest_document import backtest_document
 from parley.console.reports.backtests import Backtest, Point, backtest, cases_of, summarise
 from parley.console.reports.changes import Changes, check, read_changes, read_sweep
-from parley.console.reports.changes import presets as known_presets
 from parley.console.reports.gold import read_gold
 from parley.console.reports.publish import TEXT, Format, GoldFile, Out, Sources, format_of, publish
 from parley.console.reports.sources import all_logs, read_groups
@@ -43,14 +43,6 @@ def backtest_(
             "--sweep", metavar="K=A..B:STEP", help="The curve over one parameter; or K=A,B,C."
         ),
     ] = None,
-    cobra: Annotated[
-        str | None,
-        typer.Option(
-            "--cobra",
-            metavar="auto|RoT|DRWA|AVGA",
-            help="Let COBRA merge the last verdicts, in the manager's place.",
-        ),
-    ] = None,
     gold: GoldFile = None,
     out: Out = None,
     form: Format = None,
@@ -69,7 +61,7 @@ def backtest_(
     tune()
     settings = load(config, {"nats.url": nats})
     wanted = format_of(form, out, "json" if as_json else TEXT)
-    base = read_changes(sets or (), preset, cobra)
+    base = read_changes(sets or (), preset)
     swept = read_sweep(sweep) if sweep is not None else None
     points = swept.points(base) if swept is not None else []
     truths = read_gold(gold)
@@ -90,7 +82,7 @@ def backtest_(
         debates=tuple(debates),
         swept=swept.key if swept is not None else None,
         curve=tuple(point(f"{value:g}", value, changes) for value, changes in points),
-        presets=tuple(point(name, None, replace(base, preset=name)) for name in known_presets())
+        presets=tuple(point(name, None, replace(base, preset=name)) for name in briefs_presets())
         if presets
         else (),
     )

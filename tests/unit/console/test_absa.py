@@ -1,4 +1,4 @@
-"""Sentences from the command line and from files, as processes of their own."""
+"""Sentences from the command line and from files."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from parley.console.archive.lines import DEBATES
 from parley.console.archive.reader import read_archive
 from parley.coordinator.core.audit import audit
 from parley.coordinator.protocols.absa.output.integrity import RecordView, check_record
-from tests.unit.console.calling import Called
+from tests.unit.console.calling import Called, parley
 
 SCRIPT = """
 panel: absa
@@ -35,20 +35,6 @@ steps:
 """
 TEXT = "피부톤은 맑아졌는데 가격은 비싸요"
 LINES = ("outputs.jsonl", "scorecards.jsonl", "traces.jsonl", "override_gate_debug.jsonl")
-
-
-def parley(*arguments: object, cwd: Path, stdin: bytes = b"") -> Called:
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PARLEY_")}  # noqa: TID251 - a child's environment
-    done = subprocess.run(
-        [sys.executable, "-m", "parley", *map(str, arguments)],
-        capture_output=True,
-        cwd=cwd,
-        timeout=90,
-        check=False,
-        env=environment,
-        input=stdin,
-    )
-    return Called(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @pytest.fixture

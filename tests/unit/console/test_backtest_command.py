@@ -223,13 +223,13 @@ def test_a_deliberation_that_stops_sooner_has_no_summary(parley: Call, tmp_path:
 
 
 def test_cobra_in_place_of_the_manager(parley: Call, file: Path) -> None:
-    found = json.loads(parley("backtest", file, "--cobra", "auto", "--json").out)
+    found = json.loads(parley("backtest", file, "--set", "decide=cobra", "--json").out)
     still, stuck = found["debates"]
-    assert found["changes"] == "COBRA auto"
     assert (still["redecided"]["reason"], still["redecided"]["rounds"]) == ("stalemate", 2)
     assert (still["redecided"]["answer"], stuck["redecided"]["answer"]) == ("ai_generated",) * 2
     assert found["summary"]["answers_changed"] == 2
-    assert "unknown algorithm 'x'" in parley("backtest", file, "--cobra", "x").err
+    wrong = parley("backtest", file, "--set", "decide={rule: cobra, algorithm: x}")
+    assert "'auto', 'RoT', 'DRWA' or 'AVGA'" in wrong.err
 
 
 def test_recordings_come_with_their_truth(parley: Call, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Single records that somebody published by hand, and the commands of an operator."""
 
 import json
-import os
 from pathlib import Path
 
 import anyio
@@ -22,13 +21,6 @@ from tests.unit.console.calling import Call, Called
 
 SUBMITTED = Submitted(panel=panel(), input=DebateInput(text="a photograph"))
 CLOSED = Closed(decided_at=1, status=Status.COMPLETED, reason="forged", detail="")
-
-
-@pytest.fixture(autouse=True)
-def nobodys_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in [name for name in os.environ if name.startswith("PARLEY_")]:  # noqa: TID251 - to be rid of it
-        monkeypatch.delenv(name)
 
 
 async def _bury_an_ask(url: str) -> None:

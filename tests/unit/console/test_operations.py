@@ -1,7 +1,6 @@
 """infra, dlq, doctor and the probes, against a server."""
 
 import json
-import os
 import shutil
 import stat
 import sys
@@ -31,13 +30,6 @@ from tests.unit.console.calling import Call, Called
 PARLEY = [sys.executable, "-m", "parley"]
 PERSONAS = ("frequency", "noise", "watermark", "spatial", "fatformer", "manager")
 REF = DebateRef("forensic", "d1")
-
-
-@pytest.fixture(autouse=True)
-def nobodys_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in [name for name in os.environ if name.startswith("PARLEY_")]:  # noqa: TID251 - to be rid of it
-        monkeypatch.delenv(name)
 
 
 @pytest.fixture

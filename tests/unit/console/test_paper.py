@@ -11,7 +11,7 @@ import pytest
 from parley.console.reports.intervals import Interval
 from parley.console.reports.paper import Against, PaperRow, Spread, table
 from parley.console.reports.significance import bootstrap_p, mcnemar
-from tests.fidelity.commands import parley
+from tests.unit.console.calling import parley
 
 
 @pytest.mark.parametrize(

@@ -35,11 +35,11 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command(
     epilog=example(
-        "parley eval absa --data ../shared/data/mams",
-        "parley eval absa --data ../shared/data/mams --split val --limit 100",
+        "python -m parley.console.batch.eval_absa absa --data ../shared/data/mams",
+        "python -m parley.console.batch.eval_absa absa --split val --limit 100",
     )
 )
-def evaluate(
+def evaluate(  # noqa: PLR0913, PLR0917  one argument an option
     panel: PanelName,
     data: Annotated[
         Path, typer.Option("--data", metavar="DIR", help="A folder with MAMS splits (XML).")
@@ -158,3 +158,7 @@ async def _over_bus(settings: Settings, panel: AbsaPanel, sentences: list[GoldSe
             began = time.perf_counter()
             await debate_all(host.journal, jobs, lambda _index, _debated: step())
             return len(sentences) / (time.perf_counter() - began)
+
+
+if __name__ == "__main__":
+    app()
