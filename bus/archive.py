@@ -20,6 +20,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from parley.bus.contracts.base import BlobRef, Contract, Token, Whole
 from parley.bus.errors import Conflict, DecodeError
 from parley.bus.port import LARGEST_RECORD_BYTES, Bus, Record
+from parley.bus.position import Place
 from parley.bus.subjects import DebateRef, Subjects
 
 SUMMARY = "Parley-Summary: "
@@ -34,7 +35,10 @@ VERSION = 1
 
 
 class KeptRecord(Contract):
-    """`data` is text, or base64 of what is none. `chain` covers this record and all before it."""
+    """
+    `data` is text, or base64 of what is none. `chain` covers this record and all before it;
+    `sequence` is the number in its own stream.
+    """
 
     tail: str
     sequence: Whole
@@ -92,7 +96,8 @@ class Summary(Contract):
     closed_ns: int = 0
     facts: int = 0
     stream: str = ""
-    # The last record that was taken in: what came later is no part of the debate.
+    # The first record, and the last that was taken in: what came later is no part of the debate.
+    first: int = 0
     through: int = 0
     # The last link of the chain.
     chain: str = ""
@@ -117,6 +122,8 @@ class Listed(NamedTuple):
     sequence: int
     ref: DebateRef
     summary: Summary
+    # When it was archived.
+    time_ns: int = 0
 
 
 class DebateArchive:
@@ -134,7 +141,8 @@ class DebateArchive:
         blobs: Iterable[BlobRef] = (),
     ) -> Summary:
         """Returns once the debate stands there: as given, or as somebody put it before."""
-        kept = chained(ref, [self._kept(ref, one) for one in records])
+        place = self._bus.place_of(self._subjects.debate(ref)) if summary.stream else Place()
+        kept = chained(ref, [self._kept(ref, one, place) for one in records])
         body = Body(
             panel=ref.panel,
             debate_id=ref.id,
@@ -144,8 +152,10 @@ class DebateArchive:
             blobs=tuple(blobs),
         )
         data = zlib.compress(body.model_dump_json(exclude_defaults=True).encode(), LEVEL)
-        chain = kept[-1].chain if kept else ""
-        summary = summary.model_copy(update={"through": records[-1].sequence, "chain": chain})
+        chain = kept[-1].chain
+        summary = summary.model_copy(
+            update={"first": kept[0].sequence, "through": kept[-1].sequence, "chain": chain}
+        )
         if len(data) > LARGEST_INLINE_BYTES:
             where = await self._bus.put_blob(data, MEDIA_TYPE)
             summary, data = summary.model_copy(update={"body": where}), b""
@@ -172,7 +182,10 @@ class DebateArchive:
         if summary.body is not None:
             packed = await self._bus.get_blob(summary.body)
         body = _unpacked(packed, str(ref))
-        records = tuple(self._record(ref, one) for one in body.records)
+        subject = self._subjects.debate(ref)
+        ours = body.stream == self._bus.stream_of(subject)
+        place = self._bus.place_of(subject) if ours else Place()
+        records = tuple(self._record(ref, one, place) for one in body.records)
         broken = tuple(breaks(ref, body.records))
         if not broken and body.records and body.records[-1].chain != summary.chain:
             broken = ("its last record is not the one that was archived",)
@@ -217,13 +230,24 @@ class DebateArchive:
             except DecodeError:
                 continue
             if ref is not None:
-                yield Listed(record.sequence, ref, summary)
+                yield Listed(record.sequence, ref, summary, record.time_ns)
 
-    def _kept(self, ref: DebateRef, record: Record) -> KeptRecord:
+    def extent(self, ref: DebateRef, summary: Summary) -> tuple[int, int]:
+        """
+        The sequences in this log from which and up to which the debate stood there; 0 and 0 where it
+        took place elsewhere: its sequences say nothing here.
+        """
+        subject = self._subjects.debate(ref)
+        if summary.stream != self._bus.stream_of(subject):
+            return 0, 0
+        place = self._bus.place_of(subject)
+        return place.sequence(summary.first), place.sequence(summary.through)
+
+    def _kept(self, ref: DebateRef, record: Record, place: Place) -> KeptRecord:
         text, binary = _as_text(record.data)
         return KeptRecord(
             tail=self._subjects.tail(ref, record.subject),
-            sequence=record.sequence,
+            sequence=place.own(record.sequence),
             time_ns=record.time_ns,
             headers=record.headers.decode("latin-1"),
             forged=record.forged,
@@ -231,9 +255,9 @@ class DebateArchive:
             base64=binary,
         )
 
-    def _record(self, ref: DebateRef, kept: KeptRecord) -> Record:
+    def _record(self, ref: DebateRef, kept: KeptRecord, place: Place) -> Record:
         return Record(
-            sequence=kept.sequence,
+            sequence=place.sequence(kept.sequence),
             subject=self._subjects.at(ref, kept.tail),
             data=_data(kept),
             time_ns=kept.time_ns,

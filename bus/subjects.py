@@ -177,6 +177,12 @@ class Subjects:
     def partition(self, number: int) -> str:
         return f"{self._root}{number}.>"
 
+    def partition_in(self, subject: str) -> int | None:
+        """Of a subject or filter of the log; None where it is of several, or of none that there is."""
+        named = subject.removeprefix(f"{REDRIVE}.").removeprefix(self._root).partition(".")[0]
+        number = int(named) if named.isascii() and named.isdigit() else PARTITIONS
+        return number if number < PARTITIONS else None
+
     def within(self, partitions: Collection[int], filter_subject: str) -> list[str]:
         """A filter of every partition, for some of them only."""
         if len(partitions) == PARTITIONS:

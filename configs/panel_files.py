@@ -128,7 +128,7 @@ class PanelFiles:
     experiment: Callable[[Mapping[str, object], str], Experiment] | None = None
     # Values of `--set` that between them bring up every kind of ask, for `parley prompts lint`.
     courses: tuple[tuple[str, ...], ...] = ((),)
-    # What `parley panels NAME` says besides the personas; None where a plain list will do.
+    # What `parley panels NAME` says; None where a plain list will do.
     describe: Callable[[PanelFile, Wanted], Sequence[str]] | None = None
     # None where nothing of a recorded panel can be changed.
     recorded: Recorded | None = None

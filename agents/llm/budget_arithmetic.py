@@ -1,7 +1,7 @@
 """
 What was taken out of a budget, as arithmetic: no clock, no bus.
 
-A purse holds one account for each persona that draws on it. An account knows its recent attempts
+A shared budget holds one account for each persona that draws on it. An account knows its recent attempts
 one by one: what an attempt at an ask has used for certain, and what it holds for a call under way.
 Both are set, not added, so that a repeated write charges nothing twice. An ask that is handed out
 again is another attempt: what the last one used stays used, what it still holds the next one takes
@@ -49,7 +49,7 @@ class Charge(Contract):
 
 
 class Account(Contract):
-    """One persona's part of a purse. `began_ns` is when it first drew on it."""
+    """One persona's part of a shared budget. `began_ns` is when it first drew on it."""
 
     began_ns: Moment
     # Of attempts that are not known by name any more.

@@ -2,8 +2,8 @@
 Budgets that all replicas share: reserved before a call, settled after it.
 
 Every persona keeps an account of its own in the register, so that none can touch another's, and
-writes it only while no other account of the same purse has changed since: of two who want the last
-call one wins and the other looks again. In a debate's purse only the accounts of its own personas
+writes it only while no other account of the same budget has changed since: of two who want the last
+call one wins and the other looks again. In a debate's budget only the accounts of its own personas
 count, and only up to what their asks can have cost. A batch has no roster of its own: whoever may
 write there is on its panel.
 
@@ -81,7 +81,7 @@ class _Wish:
 
 class SharedBudget:
     """
-    One purse, as one persona of this process draws on it.
+    A budget that processes share, as one persona of this process draws on it.
 
     What several asks wish for at the same time is written at once: the more others get in the way,
     the more is done by each write.
@@ -205,7 +205,7 @@ class SharedBudget:
 
 
 class BudgetLedger:
-    """The purses this process draws on; those used longest ago are read anew when they are needed."""
+    """The budgets this process draws on; those used longest ago are read anew when they are needed."""
 
     def __init__(self, bus: Stores, now_ns: Now = time.time_ns) -> None:
         self._register = bus.register(PURSE)
@@ -216,32 +216,32 @@ class BudgetLedger:
         allowance = task.budget
         drawn: list[_Drawn] = []
         if allowance is not None and allowance.debate is not None:
-            purse = self.of_debate(task)
-            belief = purse.belief(allowance, task.deadline_s)
-            drawn.append(_Drawn(purse, allowance.debate, belief))
+            shared = self.of_debate(task)
+            belief = shared.belief(allowance, task.deadline_s)
+            drawn.append(_Drawn(shared, allowance.debate, belief))
         if allowance is not None and allowance.batch is not None:
             key = batch_purse(task.ref.panel, allowance.batch.name)
-            drawn.append(_Drawn(self._purse(key, task.persona), allowance.batch.budget))
+            drawn.append(_Drawn(self._shared(key, task.persona), allowance.batch.budget))
         return AskMeter(self, task, drawn)
 
     def of_debate(self, task: Task) -> SharedBudget:
         drawn_by = task.budget.personas if task.budget is not None else ()
-        return self._purse(debate_purse(task.ref), task.persona, drawn_by)
+        return self._shared(debate_purse(task.ref), task.persona, drawn_by)
 
-    def _purse(self, key: str, persona: str, drawn_by: tuple[str, ...] = ()) -> SharedBudget:
+    def _shared(self, key: str, persona: str, drawn_by: tuple[str, ...] = ()) -> SharedBudget:
         name = (key, persona, drawn_by)
-        self._open[name] = purse = self._open.pop(name, None) or SharedBudget(
+        self._open[name] = shared = self._open.pop(name, None) or SharedBudget(
             self._register, key, persona, self._now_ns, drawn_by
         )
         while len(self._open) > _PURSES_OPEN:
             self._open.popitem(last=False)
-        return purse
+        return shared
 
 
 class _Drawn(NamedTuple):
     """What an ask draws on."""
 
-    purse: SharedBudget
+    shared: SharedBudget
     budget: Budget
     belief: Belief = BELIEVED
 
@@ -252,8 +252,8 @@ class AskMeter:
     whoever is handed the ask next has to account for it.
     """
 
-    def __init__(self, treasury: BudgetLedger, task: Task, drawn: Sequence[_Drawn]) -> None:
-        self._treasury = treasury
+    def __init__(self, ledger: BudgetLedger, task: Task, drawn: Sequence[_Drawn]) -> None:
+        self._ledger = ledger
         self._task = task
         self._attempt = attempt_at(f"{task.ref.id}.{task.step}", secrets.token_hex(4))
         self._drawn = drawn
@@ -264,11 +264,11 @@ class AskMeter:
         """All of it or nothing: whoever is refused holds nothing."""
         granted = False
         try:
-            for purse, budget, belief in self._drawn:
+            for shared, budget, belief in self._drawn:
                 limits = budget.model_dump_json(exclude_none=True)
                 if not belief.of_an_ask.allows(sum_of((self._before, used))):
                     raise Spent(f"one ask has used all that it may use of the budget {limits}")
-                if not await purse.reserve(
+                if not await shared.reserve(
                     budget, self._attempt, used, wanted, within_s, belief=belief
                 ):
                     raise Spent(f"the budget is used up: {limits}")
@@ -278,26 +278,26 @@ class AskMeter:
                 await self.settle(used)
 
     async def settle(self, used: Usage) -> None:
-        await self._settle([one.purse for one in self._drawn], used)
+        await self._settle([one.shared for one in self._drawn], used)
 
     async def put_off(self, used: Usage) -> None:
         """The attempt is over, and there will be another one."""
-        await self._settle([self._treasury.of_debate(self._task)], used)
+        await self._settle([self._ledger.of_debate(self._task)], used)
 
     async def used_before(self) -> Usage:
         """What was used in vain before this attempt. Raises BusError when nobody can say."""
         if self._task.attempt == 1:
             return NOTHING_USED
-        purse = self._treasury.of_debate(self._task)
-        self._before = await purse.used_before(self._attempt)
+        shared = self._ledger.of_debate(self._task)
+        self._before = await shared.used_before(self._attempt)
         return self._before
 
-    async def _settle(self, purses: Sequence[SharedBudget], used: Usage) -> None:
+    async def _settle(self, budgets: Sequence[SharedBudget], used: Usage) -> None:
         """Also while everything around is being cancelled."""
         with anyio.CancelScope(shield=True), anyio.move_on_after(_SETTLE_WITHIN_S):
-            for purse in purses:
+            for shared in budgets:
                 try:
-                    await purse.settle(self._attempt, used)
+                    await shared.settle(self._attempt, used)
                 except BusError as error:
                     # What is held is free again when its time is over.
                     log.warning("not_settled", attempt=self._attempt, reason=str(error))

@@ -5,7 +5,16 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from parley.bus.contracts.base import Amount, Contract, Seconds, Token, Usage, Whole, is_absent
+from parley.bus.contracts.base import (
+    Amount,
+    Contract,
+    Seconds,
+    Token,
+    Usage,
+    Whole,
+    is_absent,
+    is_empty,
+)
 
 # Of one ask, where a budget does not say: more than any answer of a model with its repetitions.
 USUAL_ASK_CALLS = 12
@@ -83,26 +92,18 @@ class BatchBudget(Contract):
     budget: Budget
 
 
-def _is_open(told: tuple[object, ...]) -> bool:
-    return not told
-
-
-def _is_nothing(seconds: float) -> bool:
-    return seconds == 0
-
-
 class Allowance(Contract):
     """What an ask's calls are charged to: reserved before each of them, settled after."""
 
     debate: Budget | None = None
     batch: BatchBudget | None = None
     # Whose accounts count in the debate's own budget; a log that does not say so leaves it open.
-    personas: Annotated[tuple[Token, ...], Field(exclude_if=_is_open)] = ()
+    personas: Annotated[tuple[Token, ...], Field(exclude_if=is_empty)] = ()
     # The most that each of their accounts can hold: what the log counts of the asks before, and all
     # that an ask can cost for whoever is asked now. A log that does not say so leaves it open.
-    claims: Annotated[tuple[Usage, ...], Field(exclude_if=_is_open)] = ()
+    claims: Annotated[tuple[Usage, ...], Field(exclude_if=is_empty)] = ()
     # How long the steps before took.
-    waited_s: Annotated[Seconds, Field(exclude_if=_is_nothing)] = 0.0
+    waited_s: Annotated[Seconds, Field(exclude_if=is_empty)] = 0.0
 
     def most_by_persona(self) -> dict[str, Most]:
         """Of the debate's own budget; empty where it is left open."""

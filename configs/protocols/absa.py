@@ -25,6 +25,7 @@ from parley.configs.absa_thresholds import (
     override_thresholds,
     warning_thresholds,
 )
+from parley.configs.described import plainly
 from parley.configs.languages import language_patterns
 from parley.configs.mistakes import Place, explain
 from parley.configs.names import name_unknown
@@ -242,6 +243,8 @@ def described(content: PanelFile, wanted: Wanted) -> list[str]:
     gate = holding(OVERRIDE_FILE, folder)
     warn = holding(WARNING_FILE, folder)
     return [
+        *plainly(content),
+        "",
         "parameters:",
         *_columns(usual),
         "",

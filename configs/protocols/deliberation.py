@@ -19,6 +19,7 @@ from parley.bus.contracts.deliberation.regimes import (
 )
 from parley.bus.contracts.panel import Panel
 from parley.bus.errors import BadInput
+from parley.configs.described import personas_table, presets_table
 from parley.configs.mistakes import Place, explain
 from parley.configs.names import name_unknown
 from parley.configs.panel_files import (
@@ -171,10 +172,24 @@ def _changed(panel: Panel, overrides: Sequence[Override], _preset: str | None) -
     return recorded_with(DeliberationPanel, data, own)
 
 
+def described(content: PanelFile, _wanted: Wanted) -> list[str]:
+    assert isinstance(content, DeliberationFile)
+    stances = {persona.name: persona.stance or "-" for persona in content.personas}
+    regimes = {theta.value: content.params_of(theta) for theta in Theta}
+    return [
+        *personas_table(content, "stance", stances),
+        "",
+        f"a round waits {content.deadline_s:g} s",
+        "",
+        *presets_table(regimes, "regime", content.params.model_dump()),
+    ]
+
+
 _RECORDED_KEYS = (*RegimeOverrides.model_fields, *SYMBOLS, "quorum", "theta")
 FILES = PanelFiles(
     DeliberationFile,
     assemble,
     courses=(("theta=L3",), ("theta=L2",)),
+    describe=described,
     recorded=Recorded(lambda _panel: _RECORDED_KEYS, _changed),
 )

@@ -5,14 +5,14 @@ Keys of `--set`: the parameters by their names (`max_rounds`), `stop` and `stop.
 `decide` and `decide.STOP_RULE`, `trust.PERSONA`, `deadline_s`, `quorum`, `manager`, `visibility`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Literal
 
 from pydantic import Field
 from typing_extensions import override
 
-from parley.bus.contracts.base import Share, Token
+from parley.bus.contracts.base import Contract, Share, Token
 from parley.bus.contracts.panel import ManagedPanel, Panel, Persona
 from parley.bus.contracts.verdicts.content import LabelName, PanelLabel
 from parley.bus.contracts.verdicts.panel import (
@@ -20,6 +20,7 @@ from parley.bus.contracts.verdicts.panel import (
     InputKind,
     VerdictPanel,
     VerdictParams,
+    briefs_list,
     label_mistakes,
     params_in_step,
 )
@@ -28,8 +29,10 @@ from parley.bus.contracts.verdicts.rules import (
     DecideRule,
     Language,
     StopRule,
+    in_language,
 )
 from parley.bus.contracts.verdicts.visibility import Visibility
+from parley.configs.described import personas_table, presets_table, shown
 from parley.configs.languages import FALLBACK
 from parley.configs.names import name_unknown
 from parley.configs.panel_files import (
@@ -249,6 +252,46 @@ def _manager(
     return content.manager if told.value is True else None
 
 
+def described(content: PanelFile, _wanted: Wanted) -> list[str]:
+    assert isinstance(content, VerdictPanelFile)
+    lines = personas_table(content, "trust", {k: f"{v:.2f}" for k, v in content.trust.items()})
+    if content.manager is not None:
+        where = "" if content.manager_sits == "always" else " where language models speak"
+        says = f"{content.manager} puts the decision into words{where}"
+        lines += ["", f"{says}; --set manager=true or false"]
+    presets = {preset: content.params_of(preset) for preset in content.preset_names}
+    return [
+        *lines,
+        "",
+        *_described_rules(content),
+        "",
+        f"a round waits {content.deadline_s:g} s",
+        "",
+        *presets_table(presets, "preset", content.params.model_dump()),
+    ]
+
+
+def _described_rules(content: VerdictPanelFile) -> Iterator[str]:
+    """What the personas choose from, when it stops, and how it is decided then."""
+    labels = [f"{one.name} ({one.means})" if one.means else one.name for one in content.labels]
+    yield f"labels, gravest first: {', '.join(labels)}; who cannot tell: {content.undecided}"
+    yield f"input: {content.input}; visibility: {content.visibility}"
+    stop = content.stop or briefs_list(content.params)
+    yield f"stops by: {', '.join(map(_rule_in_words, stop))}"
+    decide = [f"{reason}: {_rule_in_words(rule)}" for reason, rule in content.decide.items()]
+    yield f"decides by: {'; '.join(decide) or 'trust_weighted'}"
+    for one in content.follow_ups:
+        yield f"after {one.after}: {one.persona} is asked to {in_language(one.task, None)}"
+
+
+def _rule_in_words(rule: Contract) -> str:
+    given = rule.model_dump(mode="json", exclude_none=True)
+    name = given.pop("rule")
+    short = {key: value for key, value in given.items() if not isinstance(value, str | list | dict)}
+    inside = ", ".join(f"{key} {shown(value)}" for key, value in short.items())
+    return f"{name} ({inside})" if inside else name
+
+
 @cache
 def briefs_presets() -> Mapping[str, VerdictParams]:
     """The presets of the brief's own panel."""
@@ -271,4 +314,10 @@ def _changed(panel: Panel, overrides: Sequence[Override], preset: str | None) ->
     return lay_over(data, overrides, [], "the recording", _RECORDED_KEYS)
 
 
-FILES = PanelFiles(VerdictPanelFile, assemble, prepare, recorded=Recorded(_recorded_keys, _changed))
+FILES = PanelFiles(
+    VerdictPanelFile,
+    assemble,
+    prepare,
+    describe=described,
+    recorded=Recorded(_recorded_keys, _changed),
+)

@@ -51,7 +51,7 @@ async def debate_all(journal: Journal, job: Job, done: Callable[[int, Debated], 
     recorded: dict[DebateRef, list[Recorded]] = {}
     places = anyio.Semaphore(job.at_once)
     left = len(job.items)
-    start = await journal.bus.last_sequence() + 1
+    start = await journal.bus.position()
 
     async def see(record: Record) -> bool:
         nonlocal left
@@ -83,4 +83,4 @@ async def debate_all(journal: Journal, job: Job, done: Callable[[int, Debated], 
     with gc_tuned():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(submit_all)
-            await follow(journal, journal.subjects.facts(job.panel), start=start, see=see)
+            await follow(journal, DebateRef(job.panel, "*"), start=start, see=see)

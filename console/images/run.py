@@ -94,7 +94,7 @@ async def debate_photo(
 ) -> DebateState:
     """Raises BadInput for an id that is taken."""
     ref = DebateRef(job.panel.name, name)
-    start = await journal.bus.last_sequence() + 1
+    start = await journal.bus.position()
     blobs = {IMAGE_BLOB: await _uploaded(journal, photo), **references}
     about = DebateInput(text=one_line(photo.path.name), blobs=blobs)
     await submit(journal, ref, job.panel, about, fresh=job.given_id is None)

@@ -11,7 +11,8 @@ from parley.bus.contracts.partial import Partial
 from parley.bus.errors import BadInput, DecodeError, Denied, NotFound, NotInstalled
 from parley.bus.journal import Journal, Logged
 from parley.bus.port import Record
-from parley.bus.subjects import DebateRef, Subjects
+from parley.bus.position import Position
+from parley.bus.subjects import EVERY_DEBATE, DebateRef, Subjects
 from parley.console.cli.exits import complain
 from parley.console.runtime.system import follow
 from parley.console.terminal.views import View
@@ -95,31 +96,24 @@ async def overhearing(
 
 
 async def follow_to_the_end(
-    journal: Journal, refs: Sequence[DebateRef], view: View, *, start: int
+    journal: Journal, refs: Sequence[DebateRef], view: View, *, start: Position
 ) -> dict[DebateRef, DebateState]:
     """The final states, once all of these debates are closed."""
     audience = Audience(journal, view)
     waiting = set(refs)
-    reached: dict[DebateRef, int] = {}
 
     async def see(record: Record) -> bool:
         address = journal.subjects.parse(record.subject)
         if address is None or address[0] not in waiting:
             return False
-        if record.sequence <= reached.get(address[0], 0):
-            return False
-        reached[address[0]] = record.sequence
         await audience.see(record)
         if audience.states.get(address[0], DebateState()).closed is not None:
             waiting.discard(address[0])
         return not waiting
 
-    panel, debate = (refs[0].panel, refs[0].id) if len(refs) == 1 else ("*", "*")
     alone = refs[0] if len(refs) == 1 else None
     async with overhearing(journal, alone, view.overhear):
-        await follow(
-            journal, journal.subjects.facts(panel, debate), start=start, see=see, refs=waiting
-        )
+        await follow(journal, alone or EVERY_DEBATE, start=start, see=see)
     return audience.states
 
 

@@ -7,7 +7,7 @@ Nothing else in Parley knows which bus it runs on or where its options come from
 import gc
 import math
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -16,9 +16,10 @@ from typing import TypeVar
 import anyio
 
 from parley import connection
-from parley.bus.archive import Listed
+from parley.bus.backlog import follow_everything
 from parley.bus.journal import Journal
 from parley.bus.port import Record
+from parley.bus.position import Position
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings
 from parley.console.cli.exits import warn
@@ -73,52 +74,33 @@ async def somebody_coordinates(journal: Journal) -> bool:
 
 async def follow(
     journal: Journal,
-    filters: Sequence[str],
+    wanted: DebateRef,
     *,
-    start: int | None,
+    start: Position | None,
     see: Callable[[Record], Awaitable[bool]],
-    refs: Collection[DebateRef] = (),
 ) -> None:
     """
-    Hand every record to `see`, in order, until it answers that this was the last one.
+    Hand every record to `see`, those of one debate in order, until it answers that this was the last
+    one; of one debate, of a panel's (`panel/*`) or of all (`*/*`), wherever they stand.
 
-    Without a start only what can be heard from now on, of the only filter. Of `refs` the records
-    come once more when they are archived, for whoever was cut off while their debates ended.
+    Without a start only what can be heard from now on.
     """
     send, receive = anyio.create_memory_object_stream[Sequence[Record]](math.inf)
+
+    def on(records: Sequence[Record]) -> None:
+        send.send_nowait(
+            [one for one in records if start is None or not start.covers(one.sequence)]
+        )
+
     async with send, receive, anyio.create_task_group() as tasks:
         if start is None:
-            (only,) = filters
-            tasks.start_soon(partial(journal.bus.hear, only, on=send.send_nowait))
+            tasks.start_soon(partial(journal.bus.hear, journal.subjects.debate(wanted), on=on))
+        elif wanted.id != "*":
+            tasks.start_soon(partial(journal.follow, wanted, on=on))
         else:
-            tasks.start_soon(partial(journal.bus.tail, filters, start=start, on=send.send_nowait))
-            if refs:
-                tasks.start_soon(_follow_archive, journal, refs, send.send_nowait)
+            tasks.start_soon(partial(follow_everything, journal, wanted.panel, start=start, on=on))
         async for records in receive:
             for record in records:
                 if await see(record):
                     tasks.cancel_scope.cancel()
                     return
-
-
-async def _follow_archive(
-    journal: Journal, refs: Collection[DebateRef], on: Callable[[Sequence[Record]], None]
-) -> None:
-    """Those that are archived already, then those that will be."""
-    last = (await journal.bus.archive.extent()).last
-    send, receive = anyio.create_memory_object_stream[DebateRef](math.inf)
-
-    def note(listed: Sequence[Listed], _reached: int) -> None:
-        for one in listed:
-            if one.ref in refs:
-                send.send_nowait(one.ref)
-
-    async with send, receive, anyio.create_task_group() as tasks:
-        tasks.start_soon(partial(journal.archive.follow, start=last + 1, on=note))
-        for ref in tuple(refs):
-            if await journal.bus.archive.holds([journal.subjects.archive(ref)]):
-                send.send_nowait(ref)
-        async for ref in receive:
-            archived = await journal.archive.get(ref)
-            if archived is not None and ref in refs:
-                on(archived.records)

@@ -210,7 +210,6 @@ PRESENTATION = Presentation(
     voices=later("parley.console.transcript.deliberation_form:voices"),
     fields=later("parley.console.transcript.deliberation_form:fields"),
     content=later("parley.console.transcript.deliberation_form:content"),
-    panel_file=later("parley.console.panels.deliberation:described"),
     board=later("parley.console.terminal.deliberation:board"),
     view=later("parley.console.web.views.deliberation:view"),
     blocks=later("parley.console.reports.deliberation:blocks"),

@@ -310,7 +310,6 @@ PRESENTATION = Presentation(
     voices=later("parley.console.transcript.verdict_form:voices"),
     fields=later("parley.console.transcript.verdict_form:fields"),
     content=later("parley.console.transcript.verdict_form:content"),
-    panel_file=later("parley.console.panels.verdicts:described"),
     board=later("parley.console.terminal.verdicts:board"),
     view=later("parley.console.web.views.verdicts:view"),
     blocks=later("parley.console.reports.verdicts:blocks"),

@@ -136,7 +136,9 @@ class Channel:
         ordinal = told.item.ordinal
         self._places.append((record.sequence, ordinal))
         data = event("fact", event_json(self.ref, told), ordinal)
-        self.strip.append(Frame(ordinal, self.ref, data, declared_in(self.ref, told, ordinal)))
+        self.strip.append(
+            Frame(ordinal, self.ref, data, declared=declared_in(self.ref, told, ordinal))
+        )
 
     def _ordinal_at(self, after: int) -> int:
         if not self._places or after <= self._places[-1][1]:

@@ -9,8 +9,10 @@ from parley.console.web.hub import Hub
 from parley.console.web.list_changes import changes_of
 from parley.console.web.request_parsing import (
     EventsQuery,
+    FeedQuery,
     Nothing,
     debate_of,
+    position_of,
     query_of,
     resume_point,
 )
@@ -36,13 +38,12 @@ class Following:
         )
 
     async def all_debates(self, request: Request) -> EventStream:
-        query = query_of(request, EventsQuery)
-        after = resume_point(request, query)
+        query = query_of(request, FeedQuery)
         await self._hub.up_to_date()
+        after = position_of(request, query, self._hub.wire.reached)
         self._hub.audience.check_room()
-        wire = self._hub.wire
         only = Only(query.panel, declarations=query.only is not None)
-        frames = wire.frames(wire.last if after is None else after, only)
+        frames = self._hub.wire.frames(after, only)
         return EventStream(frames, self._hub.audience)
 
     async def changes(self, request: Request) -> EventStream:

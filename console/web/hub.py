@@ -20,6 +20,7 @@ from parley.bus.errors import NotFound, Unavailable
 from parley.bus.journal import Journal, Logged
 from parley.bus.metrics import Metrics
 from parley.bus.port import Link, Presence, Record
+from parley.bus.position import Position
 from parley.bus.subjects import DebateRef
 from parley.console.listing.archived import ArchivedDebates
 from parley.console.listing.debates import DebateList
@@ -51,13 +52,13 @@ class Hub:
         self.metrics = Metrics()
         self._channels: dict[DebateRef, Channel] = {}
         self._read = 0
-        self._target = 0
+        self._target = Position()
         self._caught_up = anyio.Event()
 
     async def run(self) -> None:
         """Until cancelled."""
         bus, subjects = self.journal.bus, self.journal.subjects
-        self._target = await bus.last_sequence()
+        self._target = await bus.position()
         filters = (*subjects.facts(), subjects.redrives())
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self.debates.follow)
@@ -142,8 +143,6 @@ class Hub:
 
     def _on_record(self, record: Record) -> None:
         self._read += 1
-        if record.sequence >= self._target and not self._caught_up.is_set():
-            self._caught_up.set()
         address = None if record.forged else self.journal.subjects.parse(record.subject)
         if address is not None:
             ref, tail = address
@@ -152,6 +151,8 @@ class Hub:
             if channel is not None:
                 channel.take(record)
         self.wire.take(record)
+        if not self._caught_up.is_set() and self.wire.reached.includes(self._target):
+            self._caught_up.set()
 
     def _on_partial(self, subject: str, data: bytes) -> None:
         try:
@@ -174,7 +175,7 @@ class Hub:
 
     async def _report_rebuild(self) -> None:
         started = time.monotonic()
-        quiet = not self._target
+        quiet = not any(self._target.reached)
         while not quiet and not self._caught_up.is_set():
             before = self._heard()
             with anyio.move_on_after(QUIET_S):

@@ -24,6 +24,7 @@ from parley.console.web.request_parsing import (
     DeadQuery,
     EventsQuery,
     FactsQuery,
+    FeedQuery,
     ListQuery,
     MomentQuery,
     OneDebate,
@@ -81,7 +82,7 @@ def operations_of(hub: Hub, tokens: Tokens, settings: Settings) -> list[Operatio
         Operation(
             "GET", "/events", following.all_debates,
             "The facts of all debates as they happen, or behind Last-Event-ID.",
-            STREAM, query=EventsQuery, events=_FACTS[:1], problems=(400, 401, 429),
+            STREAM, query=FeedQuery, events=_FACTS[:1], problems=(400, 401, 429),
         ),
         Operation(
             "POST", "/debates/{id}/cancel", operating.cancel, "Cancel a debate.",

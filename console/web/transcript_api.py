@@ -8,6 +8,7 @@ from parley.bus.contracts.base import Contract
 from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.contracts.facts import AnyFact, Submitted, declarations_in
 from parley.bus.journal import Logged
+from parley.bus.position import Position
 from parley.bus.subjects import DebateRef
 from parley.console.transcript.items import Item
 from parley.console.transcript.transcript import item_of
@@ -93,7 +94,7 @@ def placed(logged: Iterable[Logged]) -> list[Logged]:
     return entries[first:] if first is not None else []
 
 
-def declared_in(ref: DebateRef, told: Told, number: int) -> bytes:
+def declared_in(ref: DebateRef, told: Told, number: int | Position) -> bytes:
     """One event with a `DeclarationEvent` for each declaration that rides in the fact."""
     return b"".join(
         event(

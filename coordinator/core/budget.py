@@ -55,7 +55,8 @@ def exhausted(state: DebateState) -> bool:
 
 def spent_all(state: DebateState) -> bool:
     """The debate has used what it may use itself."""
-    return _reaches(state.running_panel.limits, spent_in(state))
+    limits = state.running_panel.limits
+    return limits is not None and _reaches(limits, spent_in(state))
 
 
 def refused(state: DebateState) -> bool:

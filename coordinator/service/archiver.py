@@ -16,12 +16,13 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
-from parley.bus.archive import KeptBudget, Summary
+from parley.bus.archive import KeptBudget
 from parley.bus.contracts.facts import Asked
 from parley.bus.errors import BusError, DecodeError, NotInstalled, Unavailable
 from parley.bus.journal import Journal, Logged
 from parley.bus.metrics import Metric, Metrics
 from parley.bus.port import Record
+from parley.bus.position import Position
 from parley.bus.subjects import PURSE, DebateRef, debate_purse
 from parley.coordinator.core.summary import blobs_in, summary_of
 from parley.coordinator.service.notifications import told_through
@@ -100,14 +101,14 @@ class Archiver:
             # Whoever can read it knows which of them it holds.
             log.error("archive_unreadable", debate=str(ref), reason=str(error))  # noqa: TRY400
             return
-        through = self._ours_through(ref, summary) if summary is not None else 0
+        through = self._journal.archive.extent(ref, summary)[1] if summary is not None else 0
         if any(one.sequence <= through for one in records):
             await self._purge(ref, through)
         for record in records:
             if record.sequence > through:
                 self._quarantine.put(record, ARCHIVED, take_out=True)
 
-    async def archive(self, ref: DebateRef, told: float | None = None) -> bool:
+    async def archive(self, ref: DebateRef, told: Position | None = None) -> bool:
         """
         One debate, now; False if it is not closed, or not for us to archive. Raises BusError, also
         while a notification of it may be undelivered: `told` is how far they have been taken.
@@ -122,14 +123,14 @@ class Archiver:
             return False
         if told is None:
             told = await told_through(bus)
-        if records[-1].sequence > told:
+        if not told.covers(records[-1].sequence):
             raise Unavailable(f"{ref} has a notification that is not delivered yet")
         facts = [one.fact for one in logged]
         budgets = await self._budgets(ref, logged)
         stored = await self._journal.archive.put(
             ref, records, summary, budgets=budgets, blobs=blobs_in(facts)
         )
-        await self._purge(ref, self._ours_through(ref, stored))
+        await self._purge(ref, self._journal.archive.extent(ref, stored)[1])
         for record in await bus.read(subjects.debate(ref)):
             self._quarantine.put(record, ARCHIVED, take_out=True)
         self._metrics.add(ARCHIVED_TOTAL, ref.panel)
@@ -146,11 +147,6 @@ class Archiver:
             except DecodeError:
                 continue
         return logged, False
-
-    def _ours_through(self, ref: DebateRef, summary: Summary) -> int:
-        """0 where the archived debate took place elsewhere: its sequences say nothing here."""
-        subject = self._journal.subjects.debate(ref)
-        return summary.through if summary.stream == self._journal.bus.stream_of(subject) else 0
 
     async def _purge(self, ref: DebateRef, through: int) -> None:
         if through:
@@ -195,7 +191,7 @@ class Archiver:
                 self._known.discard(ref)
         return taken
 
-    async def _told_through(self) -> float | None:
+    async def _told_through(self) -> Position | None:
         """None while the server does not say."""
         try:
             return await told_through(self._journal.bus)
@@ -203,7 +199,7 @@ class Archiver:
             log.info("archived_later", reason=str(error))
             return None
 
-    async def _archive(self, ref: DebateRef, told: float) -> None:
+    async def _archive(self, ref: DebateRef, told: Position) -> None:
         try:
             async with self._at_once:
                 await self.archive(ref, told)
@@ -255,7 +251,7 @@ class Archiver:
     async def _scan(self) -> None:
         bus, subjects = self._journal.bus, self._journal.subjects
         # The age of a record is known once the log's clock was measured.
-        await bus.last_sequence()
+        await bus.position()
         for record in await bus.read(subjects.closings()):
             address = subjects.parse(record.subject)
             if address is not None and self._mine(address[0]):

@@ -11,10 +11,12 @@ from pathlib import Path
 import structlog
 from anyio.abc import TaskGroup
 
+from parley.bus.backlog import follow_everything
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput, PanelBase
 from parley.bus.errors import BadInput, NotFound
 from parley.bus.journal import Journal, Logged
+from parley.bus.position import starting
 from parley.bus.subjects import DebateRef
 from parley.configs.names import name_unknown
 from parley.configs.panels import resolve
@@ -89,26 +91,31 @@ class Client:
         """Those that the server holds, oldest first."""
         return [self._debate(ref) for ref in await self._journal.find(panel)]
 
-    async def watch(self, panel: str = "*", *, after: int | None = None) -> AsyncIterator[Event]:
+    async def watch(
+        self, panel: str = "*", *, after: int | str | None = None
+    ) -> AsyncIterator[Event]:
         """
         What happens in all debates, of one panel or of every panel, until it is left.
 
-        From now on, or from behind the `sequence` of an event that was seen before.
+        From now on, or from behind the `position` of an event that was seen before; 0 is the
+        beginning. What was archived since comes from the archive.
         """
-        last = await self._journal.bus.last_sequence() if after is None else after
-        filters = self._journal.subjects.facts(panel)
+        now = await self._journal.bus.position()
+        position = now if after is None else starting(str(after), now)
         states: dict[DebateRef, DebateState] = {}
-        tail = self._journal.bus.tail
         following = Following(
-            self._journal, lambda start, on: tail(filters, start=start, on=on), last + 1
+            self._journal,
+            lambda start, on: follow_everything(self._journal, panel, start=start, on=on),
+            position,
         )
         async with aclosing(following.facts(self._tasks)) as facts:
             async for one in facts:
+                position = position.past(one.sequence)
                 before = await self._before(states, one)
                 state = take(before, one.fact).after
                 states[one.ref] = state
                 if state is not before:
-                    yield Step(one.sequence, one.fact, before, state).event(one.ref)
+                    yield Step(one.sequence, one.fact, before, state).event(one.ref, str(position))
                 if state.closed is not None:
                     del states[one.ref]
 

@@ -110,6 +110,7 @@ def layout_of(settings: Settings) -> Layout:
     nats, kept = settings.nats, settings.retention
     return Layout(
         stream=nats.stream,
+        streams=nats.streams,
         prefix=nats.prefix,
         replicas=nats.replicas,
         keep_log=_keep(kept.log_days, kept.log_mib),

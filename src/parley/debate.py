@@ -5,11 +5,11 @@ A debate belongs to the log, not to whoever follows it: cancelling a call here e
 the debate goes on.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import anyio
 import structlog
@@ -21,6 +21,8 @@ from parley.bus.contracts.facts import CancelRequested, Fact, Status, declaratio
 from parley.bus.errors import BadInput, Conflict, NotFound
 from parley.bus.journal import Journal
 from parley.bus.plugins import Plugins
+from parley.bus.port import Record
+from parley.bus.position import Position
 from parley.bus.subjects import DebateRef
 from parley.coordinator.core.audit import Discrepancy, audit
 from parley.coordinator.core.ledger import Ledger, ledger_of
@@ -39,7 +41,10 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One fact of a debate, with its place in it and in words; `sequence` is its place in the log."""
+    """
+    One fact of a debate, with its place in it and in words; `sequence` is its place in the log, and
+    `position` that of whoever watches all debates and has seen it: where to go on.
+    """
 
     debate: str
     panel: str
@@ -47,6 +52,7 @@ class Event:
     sequence: int
     fact: Fact
     lines: tuple[str, ...]
+    position: str = ""
 
     @property
     def text(self) -> str:
@@ -96,9 +102,11 @@ class Step(NamedTuple):
     before: DebateState
     after: DebateState
 
-    def event(self, ref: DebateRef) -> Event:
+    def event(self, ref: DebateRef, position: str = "") -> Event:
         lines = tuple(_wording().lines(self.fact, self.before, self.after))
-        return Event(ref.id, ref.panel, self.before.facts, self.sequence, self.fact, lines)
+        return Event(
+            ref.id, ref.panel, self.before.facts, self.sequence, self.fact, lines, position
+        )
 
 
 class Debate:
@@ -144,7 +152,15 @@ class Debate:
         return _result(self.ref, state)
 
     async def _steps(self) -> AsyncGenerator[Step, None]:
-        following = Following(self._journal, lambda _, on: self._journal.follow(self.ref, on=on))
+        def tail(
+            start: Position, on: Callable[[Sequence[Record]], None]
+        ) -> Coroutine[Any, Any, None]:
+            def fresh(records: Sequence[Record]) -> None:
+                on([one for one in records if not start.covers(one.sequence)])
+
+            return self._journal.follow(self.ref, on=fresh)
+
+        following = Following(self._journal, tail)
         state = DebateState()
         async with aclosing(following.facts(self._tasks)) as facts:
             async for one in facts:

@@ -11,30 +11,37 @@ from anyio.abc import TaskGroup
 from parley.bus.errors import DecodeError, ParleyError, Unavailable
 from parley.bus.journal import Journal, Logged
 from parley.bus.port import Record
+from parley.bus.position import Position
 
 # So many records are read ahead of whoever takes them; then reading pauses, to go on at half of it.
 MOST_AHEAD = 1000
 
+BEGINNING = Position()
+
 log = structlog.get_logger()
 
 
-# Hands on every record from a sequence on, until cancelled.
-Tail: TypeAlias = Callable[[int, Callable[[Sequence[Record]], None]], Awaitable[None]]
+# Hands on every record behind a position, until cancelled.
+Tail: TypeAlias = Callable[[Position, Callable[[Sequence[Record]], None]], Awaitable[None]]
 
 
 class Following:
     """
-    The facts that `tail` hands on, from a sequence on.
+    The facts that `tail` hands on, behind a position.
 
     A task of the client reads, so that whoever iterates may be cancelled or leave at any point.
     """
 
     def __init__(
-        self, journal: Journal, tail: Tail, start: int = 1, most: int = MOST_AHEAD
+        self,
+        journal: Journal,
+        tail: Tail,
+        start: Position = BEGINNING,
+        most: int = MOST_AHEAD,
     ) -> None:
         self._journal = journal
         self._handed_on = tail
-        self._next = start
+        self._seen = start
         self._most = most
         self._scope = anyio.CancelScope()
         # None ends it.
@@ -80,19 +87,19 @@ class Following:
         while True:
             self._pause = anyio.CancelScope()
             with self._pause:
-                await self._handed_on(self._next, self._take)
+                await self._handed_on(self._seen, self._take)
             self._room = anyio.Event()
             if len(self._read) > self._most // 2:
                 await self._room.wait()
 
     def _take(self, records: Sequence[Record]) -> None:
         """What there is no room for is left: it is read again from there on."""
-        fresh = [one for one in records if one.sequence >= self._next]
-        if self._pause.cancel_called or not fresh:
+        if self._pause.cancel_called:
             return
-        kept = fresh[: self._most - len(self._read)]
+        kept = records[: self._most - len(self._read)]
         self._read += kept
-        self._next = kept[-1].sequence + 1
+        for one in kept:
+            self._seen = self._seen.past(one.sequence)
         self._news.set()
         if len(self._read) >= self._most:
             self._pause.cancel()

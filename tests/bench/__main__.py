@@ -21,6 +21,8 @@ import psutil
 
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
+from parley.bus.subjects import PARTITIONS, Subjects
+from parley.coordinator.service.membership import Beacon
 from tests.bench import floor
 from tests.bench.processes import Driven, Plan, Usage
 from tests.bench.report import FLOOR, Figures, Idle, Report
@@ -75,6 +77,8 @@ def measure(
         others = [_coordinator(running.url, number) for number in range(1, coordinators)]
         driver = _python("drive", kind, running.url, plan.model_dump_json())
         try:
+            if others:
+                anyio.run(_shared, running.url, coordinators)
             return _figures(kind, plan, running, agents, [driver, *others]).model_copy(
                 update={
                     "fsync": fsync,
@@ -154,6 +158,22 @@ async def _set_up(kind: str, url: str) -> None:
     else:
         async with open_bus(Server((url,))) as bus:
             await bus.apply()
+
+
+async def _shared(url: str, coordinators: int) -> None:
+    """Until all of them have started, and each partition is read by one of them alone."""
+    reads: dict[str, tuple[int, ...]] = {}
+    with anyio.fail_after(120), anyio.CancelScope() as listening:
+
+        def hear(_subject: str, data: bytes) -> None:
+            beacon = Beacon.model_validate_json(data)
+            reads[beacon.name] = beacon.reads
+            every = sorted(one for read in reads.values() for one in read)
+            if len(reads) == coordinators and every == list(range(PARTITIONS)):
+                listening.cancel()
+
+        async with open_bus(Server((url,))) as bus:
+            await bus.listen(Subjects().beacons(), hear)
 
 
 def _python(*arguments: str) -> subprocess.Popen[str]:

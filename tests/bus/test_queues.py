@@ -15,7 +15,7 @@ Handle = Callable[[Delivery], Awaitable[None]]
 
 
 def asks(w: World, *, ack_wait_s: float = 10.0, max_deliver: int = 5) -> Queue:
-    filters = (w.subject("*.ask.*.noise"), w.subject("*.ask.*.all"))
+    filters = (f"{w.prefix}.*.p.*.ask.*.noise", f"{w.prefix}.*.p.*.ask.*.all")
     return Queue("p-noise", filters, ack_wait_s, max_deliver)
 
 
@@ -238,7 +238,7 @@ async def test_slots_are_never_exceeded(world: OpenWorld, slots: int) -> None:
     async with world() as w, w.connect() as bus:
         await bus.ensure_queue(asks(w))
         await bus.append(
-            *(entry(w.subject(f"d{n}.ask.1.noise"), f"m{n}", b"%d" % n) for n in range(60))
+            *(entry(w.spread(n, f"d{n}.ask.1.noise"), f"m{n}", b"%d" % n) for n in range(60))
         )
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(bus.work, "p-noise", slots, handle)

@@ -22,6 +22,7 @@ from parley.coordinator.service.coordinator import Coordinator
 from parley.staff import worker_options
 from tests.bus.worlds import NatsServer, until
 from tests.debates import panel
+from tests.deploy import guarded
 from tests.deploy.guarded import (
     COORDINATOR,
     PANELS,
@@ -149,7 +150,8 @@ async def test_every_login_gets_in_by_the_settings_of_its_process(
     server: NatsServer, login: str
 ) -> None:
     seed = server.home / f"{login}.nk"
-    settings = load(flags={"nats.url": server.url, "nats.nkey_seed_file": seed})
+    flags = {"nats.url": server.url, "nats.nkey_seed_file": seed}
+    settings = load(flags={**flags, "nats.streams": guarded.streams_of(server)})
     async with open_journal(settings, create=login != SUBMITTER) as journal:
         if login == PERSONA:
             stop = anyio.Event()

@@ -48,17 +48,16 @@ from parley.console.cli.commands.rules import RULES
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.core.tolerance import below
-from parley.coordinator.protocols.absa.rules.adopt import adopt_ungated
+from parley.coordinator.protocols.absa.rules.adopt import adopt_ungated, ev_components, ev_score
 from parley.coordinator.protocols.absa.rules.aggregate import span_label
-from parley.coordinator.protocols.absa.rules.ev import ev_components, ev_score
 from parley.coordinator.protocols.absa.rules.final import build_final_aspects, build_tuples
 from parley.coordinator.protocols.absa.rules.hints import review_context
 from parley.coordinator.protocols.absa.rules.mapping import aspect_index
 from parley.coordinator.protocols.absa.rules.moderator import validator_view
 from parley.coordinator.protocols.absa.sample import Reading
 from parley.coordinator.protocols.absa.steps import refusal
-from parley.coordinator.protocols.deliberation.axes import judge_axes
-from parley.coordinator.protocols.deliberation.run import run_regime
+from parley.coordinator.protocols.deliberation.observation import judge_axes
+from parley.coordinator.protocols.deliberation.rules_io import run_regime
 from parley.coordinator.protocols.deliberation.similarity import lexical_similarity
 from parley.coordinator.protocols.verdicts.disagreement import disagreement
 from parley.coordinator.protocols.verdicts.rationale import English

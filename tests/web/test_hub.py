@@ -8,6 +8,7 @@ from typing_extensions import override
 from parley.bus.journal import Journal
 from parley.bus.memory import MemoryBus, MemoryServer, open_memory_server
 from parley.bus.port import Link, Record
+from parley.bus.position import Start
 from parley.bus.subjects import DebateRef, Subjects
 from parley.bus.virtual import VirtualTimeLoop
 from parley.console.web.hub import QUIET_S, Hub
@@ -32,7 +33,7 @@ class Away(MemoryBus):
 
     @override
     async def tail(
-        self, filters: Sequence[str], *, start: int, on: Callable[[Sequence[Record]], None]
+        self, filters: Sequence[str], *, start: Start, on: Callable[[Sequence[Record]], None]
     ) -> None:
         await self.back.wait()
         await anyio.sleep(QUIET_S / 2)

@@ -112,6 +112,11 @@ class SenseForm(Form):
     sensitivity: SensitivityWord
 
 
+# What a model says of a question with two options, and what it stands for.
+_ANSWERS = {"first": True, "second": False}
+AnswerWord = Annotated[str, Field(json_schema_extra={"enum": [*_ANSWERS, "none"]})]
+
+
 class DissentEntry(Form):
     agent: Name
     reason: Line
@@ -121,7 +126,7 @@ class SummaryForm(Form):
     rationale: Passage
     conclusion: Passage
     # Of a question with two options only.
-    answer: bool | None
+    answer: AnswerWord
     confidence: Portion
     dissent: Annotated[list[DissentEntry], _AT_MOST]
 
@@ -260,7 +265,7 @@ def read_summary(form: SummaryForm, request: SummaryRequest, told: str) -> Summa
             found.setdefault(turn.agent, dissent)
     summary = Summary(
         conclusion=outcome("conclusion", form.conclusion, told, mistakes),
-        answer=form.answer,
+        answer=_ANSWERS.get(form.answer.strip().lower()),
         confidence=form.confidence,
         rationale=grounds("rationale", form.rationale, told, mistakes),
         dissent=tuple(found.values()),

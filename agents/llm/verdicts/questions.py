@@ -16,6 +16,7 @@ from parley.agents.llm.question import (
     QuestionFamily,
     QuestionOptions,
     Questions,
+    Speak,
 )
 from parley.agents.llm.untrusted import fenced
 from parley.agents.llm.verdicts.forms import (
@@ -35,20 +36,52 @@ from parley.agents.llm.verdicts.prompts import (
     prompts_for,
 )
 from parley.agents.llm.verdicts.report import about_decision, read_report, report_form
-from parley.agents.llm.verdicts.stand_in import stand_in
-from parley.bus.contracts.facts import Request
+from parley.bus.contracts.facts import Content, Request
+from parley.bus.contracts.panel import Panel
 from parley.bus.contracts.verdicts.content import (
     Brief,
+    Localization,
     LocalizeRequest,
     OpeningRequest,
+    Reply,
+    Report,
     ReportRequest,
+    ResponseType,
     RoundRequest,
     Standing,
+    Statement,
     VerdictRequest,
 )
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import NotFound
 from parley.bus.plugins import Plugins
 from parley.prompts import PromptFolders, Section, render, words
+
+
+def stand_in(panel: Panel, _text: str, _question: bytes | None) -> Speak:
+    """So chosen that every kind of ask comes up: the first is as sure as all others are, of another thing."""
+    assert isinstance(panel, VerdictPanel)
+    first = panel.roster[0]
+    *_, others, alone = ("", *(panel.verdicts[:-1] or ("first", "second")))
+
+    def speak(persona: str, request: Request) -> Content:
+        match request:
+            case OpeningRequest():
+                return Statement(
+                    verdict=alone if persona == first else others,
+                    confidence=0.9,
+                    reasoning=f"(what {persona} says)",
+                    arguments=(f"(the evidence of {persona})",),
+                )
+            case LocalizeRequest():
+                return Localization(summary="(the region)")
+            case ReportRequest():
+                return Report(summary="(the report)")
+            case _:
+                return Reply(response_type=ResponseType.DEFENSE)
+
+    return speak
+
 
 IMAGE = "image"
 # What is measured for a persona in the image of its task, as text in the prompt's language that it

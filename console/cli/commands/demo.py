@@ -128,7 +128,7 @@ async def _debate(host: Host, stop: Stop) -> list[str]:
     ref = DebateRef(panel.name, new_id())
     journal = host.journal
     async with at_work(host, BrainChoice(AUTO), (panel,)):
-        start = await journal.bus.last_sequence() + 1
+        start = await journal.bus.position()
         about = await upload(journal.bus, Material(text=stop.about), script)
         await submit(journal, ref, panel, about, fresh=True)
         with view_for(several=False) as view:

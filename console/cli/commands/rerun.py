@@ -55,7 +55,7 @@ async def _rerun(settings: Settings, debate: str, name: str, *, wait: bool) -> D
         labels = {**submitted.input.labels, "rerun_of": old.id}
         about = submitted.input.model_copy(update={"labels": labels})
         ref = DebateRef(old.panel, name)
-        start = await journal.bus.last_sequence() + 1
+        start = await journal.bus.position()
         await submit(journal, ref, submitted.panel, about)
         if wait:
             with view_for(several=False) as view:

@@ -191,7 +191,7 @@ async def submit_and_follow(
     The final states; what happens on the way is shown unless JSON is wanted. Where the agents are
     `here`, so are the people: they are asked at this terminal.
     """
-    start = await journal.bus.last_sequence() + 1
+    start = await journal.bus.position()
     await submit_all(journal, wanted)
     asks_people = here and any(one.people for one in wanted.panels)
     several = len(wanted.refs) > 1

@@ -10,7 +10,8 @@ from parley.bus.contracts.partial import Partial
 from parley.bus.errors import BadInput, DecodeError, Denied
 from parley.bus.journal import Journal, Logged
 from parley.bus.port import Record
-from parley.bus.subjects import DebateRef
+from parley.bus.position import Position
+from parley.bus.subjects import EVERY_DEBATE, DebateRef
 from parley.configs.settings import Settings, load
 from parley.console.cli.exits import complain
 from parley.console.cli.logs import keep_quiet
@@ -80,7 +81,7 @@ class _Wanted(NamedTuple):
 async def _watch(settings: Settings, debate: str | None, wanted: _Wanted) -> None:
     async with open_journal(settings, create=False) as journal:
         try:
-            last = await journal.bus.last_sequence()
+            now = await journal.bus.position()
         except Denied:
             heard = "facts" if wanted.as_json else "debates that begin"
             complain(f"this login cannot read the log: it hears {heard} from now on")
@@ -90,11 +91,13 @@ async def _watch(settings: Settings, debate: str | None, wanted: _Wanted) -> Non
         ref = await find(journal, debate) if debate is not None else None
         if ref is not None and not wanted.early and await _is_closed(journal, ref):
             return
-        await _watch_from(journal, ref, 1 if wanted.early else last + 1, wanted)
+        await _watch_from(
+            journal, ref, Position((0,) * len(now.reached)) if wanted.early else now, wanted
+        )
 
 
 async def _watch_from(
-    journal: Journal, ref: DebateRef | None, start: int | None, wanted: _Wanted
+    journal: Journal, ref: DebateRef | None, start: Position | None, wanted: _Wanted
 ) -> None:
     if wanted.declarations:
         await _watch_facts(journal, ref, start, _declarations)
@@ -110,16 +113,10 @@ async def _watch_from(
 async def _watch_facts(
     journal: Journal,
     ref: DebateRef | None,
-    start: int | None,
+    start: Position | None,
     lines: Callable[[Logged], Sequence[str]],
 ) -> None:
-    seen = 0
-
     async def see(record: Record) -> bool:
-        nonlocal seen
-        if record.sequence <= seen:
-            return False
-        seen = record.sequence
         try:
             logged = journal.decode(record)
         except DecodeError as error:
@@ -129,37 +126,25 @@ async def _watch_facts(
             print_line(line)
         return ref is not None and isinstance(logged.fact, Closed)
 
-    await follow(journal, _filters(journal, ref), start=start, see=see, refs=[ref] if ref else ())
+    await follow(journal, ref or EVERY_DEBATE, start=start, see=see)
 
 
-async def _watch_story(journal: Journal, ref: DebateRef | None, start: int | None) -> None:
+async def _watch_story(journal: Journal, ref: DebateRef | None, start: Position | None) -> None:
     with view_for(several=ref is None) as view:
         audience = Audience(journal, view)
 
-        seen = 0
-
         async def see(record: Record) -> bool:
-            nonlocal seen
-            if record.sequence <= seen:
-                return False
-            seen = record.sequence
             logged = await audience.see(record)
             return ref is not None and logged is not None and isinstance(logged.fact, Closed)
 
         async with overhearing(journal, ref, view.overhear):
-            await follow(
-                journal, _filters(journal, ref), start=start, see=see, refs=[ref] if ref else ()
-            )
+            await follow(journal, ref or EVERY_DEBATE, start=start, see=see)
 
 
 def _print_partial(ref: DebateRef, partial: Partial) -> None:
     said = partial.model_dump(mode="json")
     line = {"panel": ref.panel, "debate_id": ref.id, "partial": said}
     print_line(json.dumps(line, ensure_ascii=False))
-
-
-def _filters(journal: Journal, ref: DebateRef | None) -> tuple[str, ...]:
-    return journal.subjects.facts(ref.panel, ref.id) if ref else journal.subjects.facts()
 
 
 async def _is_closed(journal: Journal, ref: DebateRef) -> bool:

@@ -268,10 +268,10 @@ def test_the_doctor_writes_to_the_log_itself_and_believes_no_presence(
         ):
             fake = Presence("parley-coordinator", "fake", "1", {"role": "coordinator"}, {})
             tasks.start_soon(journal.bus.announce, lambda: fake)
-            before = await journal.bus.last_sequence()
+            (before,) = (await journal.bus.position()).reached
             told.append(await anyio.to_thread.run_sync(ask, "doctor", "--json"))
             assert await journal.bus.read(journal.subjects.redrives()) == []
-            assert await journal.bus.last_sequence() == before + 1
+            assert (await journal.bus.position()).reached == (before + 1,)
             tasks.cancel_scope.cancel()
 
     anyio.run(pose)

@@ -15,7 +15,7 @@ from parley.bus.contracts.deliberation.regimes import (
     params_for,
 )
 from parley.coordinator.core.tolerance import below
-from parley.coordinator.protocols.deliberation.run import RegimeRun, run_regime
+from parley.coordinator.protocols.deliberation.rules_io import RegimeRun, run_regime
 
 modest = settings(deadline=None, max_examples=80)
 

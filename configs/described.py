@@ -1,12 +1,17 @@
-"""A panel file in words, whatever its protocol, and what the other forms share with this one."""
+"""A panel file in words, as `parley panels NAME` tells it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from parley.bus.contracts.base import Contract
-from parley.configs.panel_files import PanelFile
+from parley.configs.panel_files import PanelFile, Wanted, panel_files_of
 
 
-def described(content: PanelFile) -> list[str]:
+def described(content: PanelFile, wanted: Wanted) -> list[str]:
+    describe = panel_files_of(content.protocol).describe
+    return [*describe(content, wanted)] if describe is not None else plainly(content)
+
+
+def plainly(content: PanelFile) -> list[str]:
     width = max(len(persona.name) for persona in content.personas)
     return [
         f"{content.name}: {content.title}",
