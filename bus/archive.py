@@ -32,6 +32,8 @@ LARGEST_INLINE_BYTES = LARGEST_RECORD_BYTES - 64 * 1024
 # Of a body that is unpacked.
 LARGEST_BODY_BYTES = 512 << 20
 VERSION = 1
+# The status of a debate in whose place a tombstone stands.
+DELETED = "deleted"
 
 
 class KeptRecord(Contract):
@@ -165,6 +167,28 @@ class DebateArchive:
         except Conflict:
             return await self.summary(ref) or summary
         return summary
+
+    async def bury(self, ref: DebateRef, tombstone: Record, summary: Summary) -> None:
+        """
+        Put the tombstone in the place of the debate, or where it would go; once.
+
+        Raises Conflict where the debate is archived at this moment.
+        """
+        subject = self._subjects.archive(ref)
+        before = await self._bus.archive.get(subject)
+        known = summary_of(before) if before is not None else None
+        if known is not None and known.status == DELETED:
+            return
+        kept = chained(ref, [self._kept(ref, tombstone, Place())])
+        body = Body(panel=ref.panel, debate_id=ref.id, records=kept)
+        data = zlib.compress(body.model_dump_json(exclude_defaults=True).encode(), LEVEL)
+        through = self._bus.place_of(self._subjects.debate(ref)).own(summary.through)
+        summary = summary.model_copy(update={"chain": kept[-1].chain, "through": through})
+        header = f"{SUMMARY}{summary.model_dump_json(exclude_defaults=True)}"
+        after = before.sequence if before is not None else 0
+        await self._bus.archive.put(subject, data, (header,), after=after)
+        if known is not None and known.body is not None:
+            await self._bus.drop_blob(known.body)
 
     async def summary(self, ref: DebateRef) -> Summary | None:
         """None for a debate that is not in the archive. Raises DecodeError."""

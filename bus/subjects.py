@@ -15,6 +15,7 @@ The only place where a subject is spelled.
 
     purse.{prefix}.{panel}.debate.{id}.{persona}          a persona: what it took out of a budget
     purse.{prefix}.{panel}.batch.{name}.{persona}
+    purse.{prefix}.{panel}.batch.{name}.asked.{id}        the coordinator: what a debate's asks can cost
     answers.{prefix}.{panel}.{persona}.{hash}             a persona: what its model answered a prompt
 
     archive.{prefix}.{p}.{panel}.{id}                     the coordinator: a closed debate as one record
@@ -44,6 +45,7 @@ from parley.bus.contracts.facts import (
     Asked,
     CancelRequested,
     DeadlineFired,
+    Deleted,
     Fact,
     Submitted,
     TurnTaken,
@@ -117,7 +119,7 @@ def tail_of(fact: Fact) -> str:
             return f"turn.{fact.step}.{fact.persona}"
         case Asked():
             return ask_tail(fact)
-        case Submitted() | CancelRequested():
+        case Submitted() | CancelRequested() | Deleted():
             return fact.type
         case DeadlineFired():
             return f"fired.{fact.step}" + (f".{fact.persona}" if fact.persona else "")
@@ -300,6 +302,11 @@ def debate_purse(ref: DebateRef) -> str:
 
 def batch_purse(panel: str, name: str) -> str:
     return f"{panel}.batch.{name}"
+
+
+def batch_claims(ref: DebateRef, name: str) -> str:
+    """One token longer than what a persona may write."""
+    return f"{batch_purse(ref.panel, name)}.asked.{ref.id}"
 
 
 def answer_key(panel: str, persona: str, digest: str) -> str:

@@ -21,9 +21,11 @@ class JetStreamArchive:
         # Until the server says otherwise.
         self._may_consume = True
 
-    async def put(self, subject: str, data: bytes, headers: Sequence[str]) -> None:
-        guard = Guard(subject, 0)
-        await self._writer.append(Entry(subject, data, subject, guard, tuple(headers)))
+    async def put(
+        self, subject: str, data: bytes, headers: Sequence[str], *, after: int = 0
+    ) -> None:
+        guard, name = Guard(subject, after), f"{subject}.{after}" if after else subject
+        await self._writer.append(Entry(subject, data, name, guard, tuple(headers)))
 
     async def get(self, subject: str) -> Record | None:
         """The leader is asked: a replica that lags behind would deny what left the log for good."""

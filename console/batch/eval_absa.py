@@ -11,8 +11,8 @@ from parley.bus.contracts.absa.findings import Overridden
 from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.panel import Panel
 from parley.bus.errors import BadInput
+from parley.client import host
 from parley.configs.settings import Settings, load
-from parley.connection import open_host
 from parley.console.batch.pure import Speed, Stopwatch, cores, played, sentences_per_s
 from parley.console.batch.runner import Job, debate_all
 from parley.console.batch.scores import Ledger, Score, Tuple, lines, placed
@@ -151,12 +151,12 @@ async def _over_bus(settings: Settings, panel: AbsaPanel, sentences: list[GoldSe
 
     jobs = Job(panel.name, range(len(sentences)), prepare)
     async with (
-        open_host(settings, warn=warn, private=True) as host,
-        at_work(host, BrainChoice(AUTO), (panel,)),
+        host(settings, warn=warn, private=True) as client,
+        at_work(client, BrainChoice(AUTO), (panel,)),
     ):
         with progress_of("over the bus", len(sentences)) as step:
             began = time.perf_counter()
-            await debate_all(host.journal, jobs, lambda _index, _debated: step())
+            await debate_all(client, jobs, lambda _index, _debated: step())
             return len(sentences) / (time.perf_counter() - began)
 
 

@@ -58,6 +58,7 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
         "watch": Lazy(f"{_AT}.watch", "Follow debates as they happen."),
         "sit": Lazy(f"{_AT}.sit", "Take a person's seat: see what waits for you, and answer."),
         "cancel": Lazy(f"{_AT}.cancel", "Cancel a debate."),
+        "delete": Lazy(f"{_AT}.delete", "Delete a debate for good."),
         "rerun": Lazy(f"{_AT}.rerun", "Debate the same question again, on the same panel."),
     },
     "Check it": {

@@ -18,11 +18,11 @@ import anyio.to_thread
 
 from parley.bus.archive import Listed
 from parley.bus.errors import BusError
-from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.console.listing.archived import ArchivedDebates, open_archived
 from parley.console.listing.hot import Rows
 from parley.console.listing.rows import Key, Row, Wanted
+from parley.reading import Reading
 
 Answer = TypeVar("Answer")
 
@@ -40,9 +40,9 @@ class Page(NamedTuple):
 
 
 class DebateList:
-    def __init__(self, journal: Journal, table: ArchivedDebates) -> None:
+    def __init__(self, reading: Reading, table: ArchivedDebates) -> None:
         self.hot = Rows()
-        self._journal = journal
+        self._reading = reading
         self._table = table
         # One question at a time, beside the event loop.
         self._one = anyio.CapacityLimiter(1)
@@ -55,7 +55,7 @@ class DebateList:
 
     async def follow(self) -> None:
         """Keep the table up with the archive; until cancelled."""
-        began, extent = time.monotonic(), await self._journal.bus.archive.extent()
+        began, extent = time.monotonic(), await self._reading.extent()
         await self._ask(partial(self._table.forget_before, extent.first))
         self._reached = await self._ask(lambda: self._table.reached)
 
@@ -67,7 +67,7 @@ class DebateList:
         ready()
         async with anyio.create_task_group() as tasks:
             start = self._reached + 1
-            tasks.start_soon(partial(self._journal.archive.follow, start=start, on=self._note))
+            tasks.start_soon(partial(self._reading.archive.follow, start=start, on=self._note))
             tasks.start_soon(self._forget)
             while True:
                 await self._wake.wait()
@@ -93,7 +93,7 @@ class DebateList:
         while True:
             await anyio.sleep(FORGOTTEN_EVERY_S)
             try:
-                extent = await self._journal.bus.archive.extent()
+                extent = await self._reading.extent()
             except BusError:
                 continue
             await self._ask(partial(self._table.forget_before, extent.first))
@@ -126,12 +126,11 @@ class DebateList:
 
 
 @asynccontextmanager
-async def open_list(journal: Journal, folder: Path | None) -> AsyncIterator[DebateList]:
+async def open_list(reading: Reading, folder: Path | None) -> AsyncIterator[DebateList]:
     """`folder` is where the table of a large archive is kept from one process to the next."""
-    bus, subjects = journal.bus, journal.subjects
-    extent = await bus.archive.extent()
-    table = open_archived(folder, bus.stream_of(subjects.everything()), extent)
+    extent = await reading.extent()
+    table = open_archived(folder, reading.log, extent)
     try:
-        yield DebateList(journal, table)
+        yield DebateList(reading, table)
     finally:
         table.close()

@@ -9,12 +9,11 @@ from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import TurnTaken
 from parley.bus.contracts.partial import Partial
 from parley.bus.errors import DecodeError
-from parley.bus.journal import Journal
-from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
 from parley.console.web.sse import HEARTBEAT, event
 from parley.console.web.timeline import Frame, Timeline
 from parley.console.web.transcript_api import FactPresenter, declared_in, event_json
+from parley.reading import Reading, Record
 
 END = event("end", b"{}")
 
@@ -31,11 +30,11 @@ class PartialEvent(Contract):
 
 
 class Channel:
-    def __init__(self, journal: Journal, ref: DebateRef) -> None:
+    def __init__(self, reading: Reading, ref: DebateRef) -> None:
         self.ref = ref
         self.strip = Timeline(floor=-1)
         self.viewers = 0
-        self._journal = journal
+        self._reading = reading
         self._teller = FactPresenter()
         self._last = 0
         # (sequence in the log, ordinal in the debate) of every fact that was told.
@@ -60,7 +59,7 @@ class Channel:
         async with self._opening:
             if self._early is None:
                 return
-            for record in await self._journal.records(self.ref):
+            for record in await self._reading.records(self.ref):
                 self._tell(record)
                 # A long debate must not make the others wait.
                 await checkpoint()
@@ -125,7 +124,7 @@ class Channel:
             return
         self._last = record.sequence
         try:
-            logged = self._journal.decode(record)
+            logged = self._reading.decode(record)
         except DecodeError:
             return
         told = self._teller.tell(logged)

@@ -11,23 +11,20 @@ from typing import NamedTuple
 import anyio
 import structlog
 
-from parley.bus.backlog import Backlog
 from parley.bus.contracts.facts import Submitted
 from parley.bus.errors import BusError, DecodeError
-from parley.bus.journal import Journal
-from parley.bus.port import Record
 from parley.bus.position import Position
 from parley.bus.subjects import DebateRef
 from parley.console.web.sse import HEARTBEAT, event
 from parley.console.web.timeline import Frame, Timeline
 from parley.console.web.transcript_api import FactPresenter, declared_in, event_json
+from parley.reading import Reading, Record
 
 # What is kept for those who are a little behind.
 MOST_FRAMES = 2000
 # What may wait to be told before everybody has to come again.
 MOST_PENDING = 20_000
 MOST_TELLERS = 500
-EVERYTHING = ">"
 
 log = structlog.get_logger()
 
@@ -54,14 +51,14 @@ EVERY_FACT = Only()
 class FactPresenters:
     """Knows how far each debate has come, of those that were heard of lately."""
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
         self._known: dict[DebateRef, FactPresenter] = {}
 
     async def frame(self, record: Record, position: Position) -> Frame | None:
         """None for what is no fact, or has no place in its debate; `position` is behind it."""
         try:
-            logged = self._journal.decode(record)
+            logged = self._reading.decode(record)
         except DecodeError:
             return None
         ref = logged.ref
@@ -79,8 +76,7 @@ class FactPresenters:
         return Frame(record.sequence, ref, data, position, declared)
 
     async def _catch_up(self, teller: FactPresenter, ref: DebateRef, before: int) -> None:
-        earlier, _ = await self._journal.read(ref)
-        for one in earlier:
+        for one in await self._reading.debate(ref):
             if one.sequence < before:
                 teller.tell(one)
 
@@ -92,29 +88,29 @@ class FactPresenters:
 
 
 class Wire:
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
         self._viewers = 0
         self._pending: list[Record] = []
         self._wake = anyio.Event()
         # Behind the last records that the process has seen.
-        self.reached = Position((0,) * journal.bus.place_of(EVERYTHING).streams)
+        self.reached = reading.beginning
         self._begin()
 
     def _begin(self) -> None:
         """Whoever follows the strip before this one has to come again."""
         self._pending.clear()
-        self._tellers = FactPresenters(self._journal)
+        self._tellers = FactPresenters(self._reading)
         self._strip = Timeline(MOST_FRAMES)
         # What stands on the strip, or is pending, is behind the first; the second is told.
         self._floor = self._told = self.reached
-        self._losses = self._journal.bus.link.losses
+        self._losses = self._reading.link.losses
 
     def beat(self) -> None:
         self._strip.beat()
 
     def take(self, record: Record) -> None:
-        if self._viewers and self._losses != self._journal.bus.link.losses:
+        if self._viewers and self._losses != self._reading.link.losses:
             # What was archived meanwhile was not heard of here.
             self._give_up("the server was away")
         self.reached = self.reached.past(record.sequence)
@@ -176,10 +172,10 @@ class Wire:
 
     async def _missed(self, after: Position, strip: Timeline, panel: str) -> AsyncGenerator[Frame]:
         """What the strip no longer holds, wherever it stands by now."""
-        tellers = FactPresenters(self._journal)
+        tellers = FactPresenters(self._reading)
         while strip is self._strip and not after.includes(self._floor_of(strip)):
             until = self._floor_of(strip)
-            async for piece in Backlog(self._journal, panel, after, until).pieces():
+            async for piece in self._reading.backlog(panel, after, until):
                 for record in piece:
                     after = after.past(record.sequence)
                     frame = await tellers.frame(record, after)

@@ -15,7 +15,6 @@ from parley.bus.errors import BadInput, NotFound
 from parley.bus.position import Position, starting
 from parley.bus.subjects import DebateRef
 from parley.console.listing.rows import Key, State
-from parley.console.runtime.follow import find
 from parley.console.transcript.text import is_token
 from parley.console.web.hub import Hub
 from parley.console.web.problems import Refusal, mistakes_in
@@ -165,7 +164,7 @@ async def debate_of(hub: Hub, request: Request, query: OneDebate) -> DebateRef:
     if len(known) == 1:
         return known[0]
     try:
-        return await find(hub.journal, name)
+        return (await hub.client.debate(name)).ref
     except NotFound as error:
         raise NotFound(f"no debate {name}") from error
     except BadInput as error:

@@ -7,7 +7,6 @@ from parley.bus.codec import encode
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.declaration import TerminationDeclaration
 from parley.bus.contracts.facts import AnyFact, Submitted, declarations_in
-from parley.bus.journal import Logged
 from parley.bus.position import Position
 from parley.bus.subjects import DebateRef
 from parley.console.transcript.items import Item
@@ -16,6 +15,7 @@ from parley.console.transcript.words import lines
 from parley.console.web.sse import event
 from parley.coordinator.core.reducer import take
 from parley.coordinator.core.state import DebateState
+from parley.reading import Logged
 
 
 class _Head(Contract):

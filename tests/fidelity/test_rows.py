@@ -43,7 +43,6 @@ from parley.bus.subjects import DebateRef, Subjects
 from parley.configs.languages import language_patterns
 from parley.configs.panels import BUILT_IN, parse_sets, resolve
 from parley.configs.speakers import speakers
-from parley.console.archive.reader import read_archive
 from parley.console.cli.commands.rules import RULES
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.state import DebateState
@@ -62,6 +61,7 @@ from parley.coordinator.protocols.deliberation.similarity import lexical_similar
 from parley.coordinator.protocols.verdicts.disagreement import disagreement
 from parley.coordinator.protocols.verdicts.rationale import English
 from parley.coordinator.protocols.verdicts.rationale_korean import Korean
+from parley.files.reader import read_archive
 from tests.absa_debates import panel as absa_panel
 from tests.debates import FORENSIC, ROSTER, play
 from tests.debates import panel as verdict_panel

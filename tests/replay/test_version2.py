@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from parley.console.archive.reader import read_archive
 from parley.coordinator.core.audit import audit
 from parley.coordinator.core.results import result_of
+from parley.files.reader import read_archive
 
 HERE = Path(__file__).parent
 BEFORE = HERE / "version2"

@@ -20,6 +20,7 @@ from parley.console.listing.hot import Rows
 from parley.console.listing.rows import Row, Wanted
 from parley.coordinator.core.accounting import usage_of
 from parley.coordinator.core.reducer import fold
+from parley.reading import Reading
 from tests.debates import STALEMATE, panel, play
 from tests.web.site import RECORDINGS, recorded
 
@@ -116,7 +117,7 @@ async def test_pages_and_filters(*, some_archived: bool):
     facts, _ = play(panel(), STALEMATE)
     async with open_memory_server() as server:
         table = ArchivedDebates()
-        debates = DebateList(Journal(server.client(), Subjects()), table)
+        debates = DebateList(Reading(Journal(server.client(), Subjects())), table)
         rows = debates.hot
         for number in range(250):
             ref = DebateRef("forensic" if number % 2 else "other", f"d{number}")
@@ -179,7 +180,7 @@ def test_a_table_outlives_its_process_and_forgets_with_the_archive(tmp_path: Pat
 async def test_a_cursor_holds_while_debates_come_and_go():
     facts, _ = play(panel(), STALEMATE)
     async with open_memory_server() as server:
-        debates = DebateList(Journal(server.client(), Subjects()), ArchivedDebates())
+        debates = DebateList(Reading(Journal(server.client(), Subjects())), ArchivedDebates())
         rows = debates.hot
         for number in range(10):
             feed(rows, DebateRef("forensic", f"d{number}"), facts[0], 1 + number)

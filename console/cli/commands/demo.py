@@ -10,12 +10,12 @@ from parley.bus.contracts.base import Contract, Text
 from parley.bus.errors import BadInput
 from parley.bus.extras import MissingPackage
 from parley.bus.subjects import DebateRef
+from parley.client import Client, host
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import explain
 from parley.configs.panels import BUILT_IN
 from parley.configs.settings import Settings, load
-from parley.connection import Host, new_id, open_host
-from parley.console.archive.logs import log_of
+from parley.connection import new_id
 from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import example
@@ -30,9 +30,7 @@ from parley.console.runtime.system import run_async
 from parley.console.terminal.views import view_for
 from parley.console.transcript.presentation import presentation_of
 from parley.console.transcript.words import tell_outcome
-from parley.coordinator.core.audit import audit
 from parley.coordinator.core.state import DebateState
-from parley.submission import submit
 
 DEMO = BUILT_IN.with_name("demo")
 
@@ -93,31 +91,31 @@ async def _show(settings: Settings, tour: Tour, out: Path) -> None:
     print_line("Four forensic agents look at a picture, each with a method of its own.")
     print_line("They say what they think, challenge each other, and may change their minds.")
     print_line("Then reviews are read aspect by aspect, and three correctors argue about them.")
-    async with open_host(settings, warn=warn, private=True) as host:
+    async with host(settings, warn=warn, private=True) as client:
         for number, wanted in enumerate(tour.debates, start=1):
             stop = wanted.possible
             print_line("")
             print_line(f"{number}. {stop.title}")
             print_line("")
-            for line in await _debate(host, stop):
+            for line in await _debate(client, stop):
                 print_line(line)
         print_line("")
         print_line(f"{len(tour.debates) + 1}. A photograph that contains a piece of itself twice")
         print_line("")
-        for line in await _look(host, out):
+        for line in await _look(client, out):
             print_line(line)
 
 
-async def _look(host: Host, out: Path) -> list[str]:
+async def _look(client: Client, out: Path) -> list[str]:
     try:
         with looking_at_images():
             from parley.console.images.demo import show_photo  # noqa: PLC0415 - loads numpy, OpenCV
     except MissingPackage as error:
         return [f"Left out: {error}"]
-    return await show_photo(host, out)
+    return await show_photo(client, out)
 
 
-async def _debate(host: Host, stop: Stop) -> list[str]:
+async def _debate(client: Client, stop: Stop) -> list[str]:
     script = read_script(DEMO / stop.script) if stop.script is not None else None
     resolution = (
         scripted_panel(script, Wishes())
@@ -126,14 +124,13 @@ async def _debate(host: Host, stop: Stop) -> list[str]:
     )
     panel = panel_for(resolution.panel, stop.about, None)
     ref = DebateRef(panel.name, new_id())
-    journal = host.journal
-    async with at_work(host, BrainChoice(AUTO), (panel,)):
-        start = await journal.bus.position()
-        about = await upload(journal.bus, Material(text=stop.about), script)
-        await submit(journal, ref, panel, about, fresh=True)
+    async with at_work(client, BrainChoice(AUTO), (panel,)):
+        after = await client.reading.position()
+        about = await upload(client, Material(text=stop.about), script)
+        debate = await client.submit(panel, about, id=ref.id, fresh=True)
         with view_for(several=False) as view:
-            states = await follow_to_the_end(journal, [ref], view, start=start)
-    checked = audit((await log_of(journal, ref)).facts)
+            states = await follow_to_the_end(client, [ref], view, after=after)
+    checked = await debate.verify()
     assert checked.holds, "what was just decided must recompute"
     return in_plain_words(ref, states[ref], checked.checked)
 

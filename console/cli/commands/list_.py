@@ -7,14 +7,14 @@ import anyio
 import typer
 
 from parley.bus.errors import BadInput
-from parley.bus.journal import Journal
+from parley.client import Client
 from parley.configs.settings import Settings, load
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Json, Nats, example
 from parley.console.cli.output import print_line
 from parley.console.listing.debates import DebateList, Page, open_list
 from parley.console.listing.rows import Row, Wanted
-from parley.console.runtime.system import list_folder, open_journal, run_async
+from parley.console.runtime.system import join, list_folder, run_async
 from parley.console.transcript.text import is_token, one_line
 
 TOPIC_WIDTH = 60
@@ -28,6 +28,7 @@ class State(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     CANCELLED = "cancelled"
+    DELETED = "deleted"
 
 
 @app.command(
@@ -85,21 +86,21 @@ def _moment(since: str | None) -> int:
 
 async def _list(settings: Settings, wanted: Wanted, limit: int) -> Page:
     async with (
-        open_journal(settings, create=False) as journal,
-        open_list(journal, list_folder(settings)) as debates,
+        join(settings) as client,
+        open_list(client.reading, list_folder(settings)) as debates,
         anyio.create_task_group() as tasks,
     ):
         tasks.start_soon(debates.follow)
-        await _read_log(journal, debates)
+        await _read_log(client, debates)
         await debates.ready.wait()
         page = await debates.page(wanted, limit)
         tasks.cancel_scope.cancel()
     return page
 
 
-async def _read_log(journal: Journal, debates: DebateList) -> None:
-    for record in await journal.bus.read(journal.subjects.everything()):
-        address = journal.subjects.parse(record.subject)
+async def _read_log(client: Client, debates: DebateList) -> None:
+    for record in await client.reading.everything():
+        address = client.reading.place_of(record)
         if address is not None:
             debates.hot.take(*address, record)
 

@@ -1,11 +1,11 @@
 import typer
 
 from parley.configs.settings import load
-from parley.console.archive.logs import logs_of
 from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, IdOrFile, Json, Nats, example
 from parley.console.cli.output import model_line, print_line
+from parley.console.runtime.sources import logs_of
 from parley.console.transcript.words import tell
 from parley.coordinator.core.reducer import walk
 from parley.coordinator.core.results import result_of

@@ -1,10 +1,10 @@
 import typer
 
 from parley.configs.settings import load
-from parley.console.archive.logs import read_log
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, DebateId, Json, Nats, example
 from parley.console.cli.output import model_line, print_line
+from parley.console.runtime.sources import read_log
 from parley.console.runtime.system import run_async
 from parley.console.terminal.live import print_board
 from parley.console.transcript.costs import tell_costs

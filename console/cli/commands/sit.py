@@ -7,19 +7,19 @@ import typer
 from pydantic import JsonValue
 
 from parley.bus.errors import BadInput, NotFound
-from parley.bus.journal import Journal
+from parley.client import Client
 from parley.configs.settings import Settings, load
 from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Json, Nats, example
 from parley.console.cli.output import print_line
 from parley.console.runtime.links import address_of, key_for_signing, link_to, sign
-from parley.console.runtime.system import open_journal, run_async
+from parley.console.runtime.system import join, run_async
 from parley.console.terminal.asking import ask_in_terminal
 from parley.console.transcript.asked import content_for, show_ask, tell_briefly
 from parley.console.transcript.form import JSON_FIELD, content_from_json
 from parley.console.transcript.text import is_token
-from parley.seat import OpenAsk, Seats
+from parley.seat import OpenAsk
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -121,8 +121,8 @@ async def _sit(
     list_only: bool,
     as_json: bool,
 ) -> None:
-    async with open_journal(settings, create=False) as journal:
-        found = await waiting(journal, seat)
+    async with join(settings) as client:
+        found = await waiting(client, seat)
         if list_only:
             _list(found, as_json=as_json)
             return
@@ -140,8 +140,8 @@ async def _sit(
 
 async def _links(settings: Settings, seat: Seat, hours: float | None, name: str) -> None:
     key = key_for_signing(settings, lambda said: warn([said]))
-    async with open_journal(settings, create=False) as journal:
-        found = await waiting(journal, seat)
+    async with join(settings) as client:
+        found = await waiting(client, seat)
     if not found:
         raise NotFound(f"nothing waits for {seat.panel}/{seat.persona}")
     for ask in found:
@@ -149,8 +149,8 @@ async def _links(settings: Settings, seat: Seat, hours: float | None, name: str)
         print_line(address_of(settings, token))
 
 
-async def waiting(journal: Journal, seat: Seat) -> list[OpenAsk]:
-    found = await Seats(journal).asks(seat.panel, seat.persona)
+async def waiting(client: Client, seat: Seat) -> list[OpenAsk]:
+    found = await client.asks(seat.panel, seat.persona)
     return [one for one in found if seat.debate in {None, one.ref.id, str(one.ref)}]
 
 

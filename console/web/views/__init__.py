@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from parley.bus.errors import NotFound
-from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
 from parley.console.transcript.presentation import presentation_of
 from parley.console.transcript.transcript import item_of
 from parley.console.web.views.common import Scene
 from parley.console.web.views.parts import ViewBase
 from parley.coordinator.core.reducer import walk
+from parley.reading import Logged
 
 
 def view_of(ref: DebateRef, logged: Sequence[Logged], at: int | None = None) -> ViewBase:

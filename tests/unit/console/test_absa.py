@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from parley.console.archive.lines import DEBATES
-from parley.console.archive.reader import read_archive
 from parley.coordinator.core.audit import audit
 from parley.coordinator.protocols.absa.output.integrity import RecordView, check_record
+from parley.files.lines import DEBATES
+from parley.files.reader import read_archive
 from tests.unit.console.calling import Called, parley
 
 SCRIPT = """

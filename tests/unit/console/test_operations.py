@@ -21,7 +21,7 @@ from parley.bus.journal import Journal
 from parley.bus.port import Delivery, Presence
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import load
-from parley.console.runtime.system import open_journal
+from parley.connection import open_journal
 from parley.coordinator.service.coordinator import Coordinator
 from tests.bus.worlds import NatsServer, entry
 from tests.debates import panel
