@@ -89,6 +89,8 @@ class Wanted:
     experiment: Experiment = NO_EXPERIMENT
     # Where the panel file stands, for paths in it.
     folder: Path | None = None
+    # The installation's language, where nothing else says which.
+    language: str | None = None
     # The installation's thresholds; a panel's own come before them.
     thresholds: Path | None = None
 

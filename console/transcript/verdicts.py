@@ -88,10 +88,14 @@ def _ask(asked: Asked, state: DebateState) -> Told:  # noqa: PLR0911  one case a
 
 
 def _challenged(challenges: tuple[Challenge, ...]) -> tuple[str, ...]:
-    by_challenger: dict[str, list[str]] = {}
+    """Who says what to whom; the same words to several agents are told once."""
+    whom: dict[tuple[str, str], list[str]] = {}
     for one in challenges:
-        by_challenger.setdefault(one.challenger, []).append(one.challenged)
-    return tuple(f"{who} challenges {', '.join(whom)}" for who, whom in by_challenger.items())
+        whom.setdefault((one.challenger, one.point), []).append(one.challenged)
+    return tuple(
+        f"{who} challenges {', '.join(others)}" + (f": {one_line(said)}" if said else "")
+        for (who, said), others in whom.items()
+    )
 
 
 def _turn(walked: Walked) -> Told:
@@ -130,6 +134,8 @@ def _reply(said: Reply, move: DebateTurn | None, tones: dict[str, Tone]) -> Told
     if move is None or held is None:
         return Told("has no verdict yet", said.content or said.reasoning)
     challengers = f", challenged by {', '.join(move.challengers)}" if move.challengers else ""
+    if move.answers and move.answers != move.challengers:
+        challengers += f", answers {', '.join(move.answers)}"
     before = None
     if move.verdict_before is not None and move.confidence_before is not None:
         before = Held(verdict=move.verdict_before, confidence=move.confidence_before)
