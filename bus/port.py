@@ -426,8 +426,13 @@ class Archive(Protocol):
     When its size is used up the oldest go.
     """
 
-    async def put(self, subject: str, data: bytes, headers: Sequence[str]) -> None:
-        """Returns once it is stored. Raises Conflict when the subject holds a record already."""
+    async def put(
+        self, subject: str, data: bytes, headers: Sequence[str], *, after: int = 0
+    ) -> None:
+        """
+        Returns once it is stored, in the place of the record with the sequence `after`. Raises
+        Conflict when the subject holds another one.
+        """
         ...
 
     async def get(self, subject: str) -> Record | None:
@@ -475,6 +480,10 @@ class Blobs(Protocol):
 
     async def get_blob(self, ref: BlobRef) -> bytes:
         """Raises NotFound, also when the content has not the size and the hash of the reference."""
+        ...
+
+    async def drop_blob(self, ref: BlobRef) -> None:
+        """Idempotent. Who may not delete leaves it to the age limit of blobs."""
         ...
 
 

@@ -142,6 +142,8 @@ class Belief:
 
     of_an_ask: Most = ANYTHING
     most: Mapping[str, Most] = field(default_factory=dict)
+    # Of accounts that are not named.
+    others: Most = ANYTHING
     longest_s: float = math.inf
 
     def total(self, accounts: Mapping[str, Account], now_ns: int) -> Balance:
@@ -152,10 +154,10 @@ class Belief:
         return total
 
     def _believed(self, key: str, account: Account, now_ns: int) -> Balance:
-        most = self.most.get(key)
-        if most is None:
-            return balance([account], now_ns)
+        most = self.most.get(key, self.others)
         claimed = balance([account], now_ns)
+        if most is ANYTHING:
+            return claimed
         asks = [self.of_an_ask.of(used) for used in account.used_by_ask().values()]
         used = most.of(sum_of((account.spent, *asks)))
         held = most.beyond(used).of(claimed.held)

@@ -106,6 +106,13 @@ class CancelRequested(FactBase):
     why: Text = ""
 
 
+class Deleted(FactBase):
+    """Stands in the archive in the place of a whole debate; in a log it counts for nothing."""
+
+    type: Literal["deleted"] = "deleted"
+    why: Text = ""
+
+
 def _is_nothing(usage: Usage) -> bool:
     return usage is NOTHING_USED or usage == NOTHING_USED
 
@@ -176,6 +183,14 @@ class Asked(Ask, ControlBase):
     declaration: TerminationDeclaration | None = None
 
 
+def declarations_in(fact: FactBase) -> tuple[TerminationDeclaration, ...]:
+    """Of the steps that ended, then of the debate itself."""
+    if not isinstance(fact, ControlBase):
+        return ()
+    own = fact.declaration if isinstance(fact, Asked | Terminated) else None
+    return fact.declared if own is None else (*fact.declared, own)
+
+
 class Abstained(ControlBase):
     type: Literal["abstained"] = "abstained"
     step: Token
@@ -216,11 +231,12 @@ class Closed(ControlBase):
 
 CoreControlFact = Opened | Asked | Abstained | Terminated | Closed
 ControlFact = CoreControlFact | Finding
-Fact = Submitted | CancelRequested | TurnTaken | DeadlineFired | ControlFact
+Fact = Submitted | CancelRequested | Deleted | TurnTaken | DeadlineFired | ControlFact
 
 CORE_FACTS: tuple[type[FactBase], ...] = (
     Submitted,
     CancelRequested,
+    Deleted,
     TurnTaken,
     DeadlineFired,
     Opened,

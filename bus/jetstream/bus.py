@@ -256,6 +256,9 @@ class JetStreamBus:
     async def get_blob(self, ref: BlobRef) -> bytes:
         return await self._blobs.get(ref)
 
+    async def drop_blob(self, ref: BlobRef) -> None:
+        await self._blobs.drop(ref)
+
 
 @asynccontextmanager
 async def open_bus(server: Server, layout: Layout | None = None) -> AsyncIterator[JetStreamBus]:

@@ -338,6 +338,9 @@ class MemoryBus:
         self._server.blobs[ref.sha256] = data
         return ref
 
+    async def drop_blob(self, ref: BlobRef) -> None:
+        self._server.blobs.pop(ref.sha256, None)
+
     async def get_blob(self, ref: BlobRef) -> bytes:
         await self._chance.delay()
         check_size(ref)

@@ -11,8 +11,8 @@ from parley.bus.contracts.absa.findings import Overridden
 from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.panel import Panel
 from parley.bus.errors import BadInput
+from parley.client import host
 from parley.configs.settings import Settings, load
-from parley.connection import open_host
 from parley.console.batch.pure import Speed, Stopwatch, cores, played, sentences_per_s
 from parley.console.batch.runner import Job, debate_all
 from parley.console.batch.scores import Ledger, Score, Tuple, lines, placed
@@ -42,7 +42,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def evaluate(  # noqa: PLR0913, PLR0917  one argument an option
     panel: PanelName,
     data: Annotated[
-        Path, typer.Option("--data", metavar="DIR", help="A folder with MAMS splits (XML).")
+        Path,
+        typer.Option("--data", metavar="DIR", help="The folder with train.xml, val.xml, test.xml."),
     ] = Path("../shared/data/mams"),
     split: Annotated[str, typer.Option("--split", help="train, val or test.")] = "test",
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="So many sentences.")] = None,
@@ -60,13 +61,19 @@ def evaluate(  # noqa: PLR0913, PLR0917  one argument an option
     """
     Measure the aspect-sentiment pipeline on MAMS.
 
+    MAMS is 5,297 sentences of restaurant reviews, each aspect and its sentiment marked by people
+    (MAMS-ATSA, Apache-2.0). It does not come with Parley: fetch train.xml, val.xml and test.xml
+    from data/MAMS-ATSA/raw of https://github.com/siat-nlp/MAMS-for-ABSA.
+
     Stage 1 alone beside the result after the debate, by exact place and polarity, and how many
     sentences a second go through the rules alone, in one process and in several, and over a
     private server.
     """
     keep_quiet()
     if not (data / f"{split}.xml").is_file():
-        print_line(f"skipped: no {split}.xml in {data} (MAMS-ATSA, Apache-2.0)")
+        print_line(
+            f"skipped: no {split}.xml in {data}; parley eval --help says where it comes from"
+        )
         raise typer.Exit
     chosen = wished_panel(panel, Wishes(sets=with_protocol(sets, protocol))).panel
     if not isinstance(chosen, AbsaPanel):
@@ -151,12 +158,12 @@ async def _over_bus(settings: Settings, panel: AbsaPanel, sentences: list[GoldSe
 
     jobs = Job(panel.name, range(len(sentences)), prepare)
     async with (
-        open_host(settings, warn=warn, private=True) as host,
-        at_work(host, BrainChoice(AUTO), (panel,)),
+        host(settings, warn=warn, private=True) as client,
+        at_work(client, BrainChoice(AUTO), (panel,)),
     ):
         with progress_of("over the bus", len(sentences)) as step:
             began = time.perf_counter()
-            await debate_all(host.journal, jobs, lambda _index, _debated: step())
+            await debate_all(client, jobs, lambda _index, _debated: step())
             return len(sentences) / (time.perf_counter() - began)
 
 

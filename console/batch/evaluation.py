@@ -14,7 +14,6 @@ from parley.bus.contracts.panel import Panel
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings
-from parley.console.archive.logs import Log
 from parley.console.batch.items import DataSet
 from parley.console.batch.run import Batch, Variant, run_batch
 from parley.console.reports.gold import ITEM, MANIFEST, Gold
@@ -25,6 +24,7 @@ from parley.console.runtime.system import run_async
 from parley.coordinator.core.ledger import ledger_of
 from parley.coordinator.core.protocol import PROTOCOLS
 from parley.coordinator.core.state import DebateState
+from parley.logs import Log
 
 DEBATES, OPENINGS = "debates", "openings"
 # More repetitions of the opening are not asked for, however dear the debates were.

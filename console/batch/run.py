@@ -12,7 +12,7 @@ from parley import __version__
 from parley.bus.contracts.base import Contract, Usage, sum_of
 from parley.bus.contracts.facts import Status
 from parley.bus.contracts.panel import Panel
-from parley.bus.journal import Journal
+from parley.client import Client
 from parley.configs.settings import Settings
 from parley.console.batch.files import MANIFEST, OUT_OF_BUDGET, BatchFiles, Debated, Figures
 from parley.console.batch.items import DataSet, Item
@@ -116,13 +116,13 @@ async def run_batch(settings: Settings, wanted: Batch, choice: BrainChoice) -> b
     panels = [one.panel for one in wanted.variants]
     async with host_with_agents(settings, choice, panels) as host:
         if not host.is_ours:
-            suited = await as_seated(host.journal, panels, wanted.sets)
+            suited = await as_seated(host.client, panels, wanted.sets)
             variants = zip(wanted.variants, suited, strict=True)
             wanted = replace(wanted, variants=tuple(replace(one, panel=p) for one, p in variants))
-        return all([await _run(host.journal, wanted, one, choice) for one in wanted.variants])
+        return all([await _run(host.client, wanted, one, choice) for one in wanted.variants])
 
 
-async def _run(journal: Journal, wanted: Batch, variant: Variant, choice: BrainChoice) -> bool:
+async def _run(client: Client, wanted: Batch, variant: Variant, choice: BrainChoice) -> bool:
     files, panel = variant.files, variant.panel
     done = finished(files)
     items = {index: one for index, one in enumerate(wanted.data.items) if one.name not in done}
@@ -145,7 +145,7 @@ async def _run(journal: Journal, wanted: Batch, variant: Variant, choice: BrainC
 
             began = time.monotonic()
             jobs = Job(panel.name, tuple(items), prepare, wanted.at_once, choice.script)
-            await debate_all(journal, jobs, note)
+            await debate_all(client, jobs, note)
             tally.seconds = time.monotonic() - began
     finally:
         put_back(files)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from parley.agents.simulated import Attack, Attacker, Skill
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.panel import Panel
-from parley.console.lab.kind import lab_of
+from parley.console.lab.kind import compared_in
 from parley.console.lab.run import Played, Step, play
 from parley.console.reports.document import Block, Heading, Paragraph, Table
 from parley.console.reports.intervals import Interval, in_points, paired_difference, share_of
@@ -48,7 +48,7 @@ def drill(  # noqa: PLR0913, PLR0917  one argument for each thing a person says
 def _moved(
     panel: Panel, persona: str, skill: Skill, seeds: Sequence[int], step: Step
 ) -> Iterator[Moved]:
-    for rule, one in lab_of(panel).variants(panel)["decide"].items():
+    for rule, one in compared_in(panel).items():
         honest = [play(one, skill, seed) for seed in seeds]
         step()
         for attack in Attack:
@@ -76,7 +76,7 @@ def _compared(
 
 def plays(panel: Panel) -> int:
     """How often `drill` tells its progress."""
-    return len(lab_of(panel).variants(panel)["decide"]) * (1 + len(Attack))
+    return len(compared_in(panel)) * (1 + len(Attack))
 
 
 def drill_blocks(found: Drill) -> Iterator[Block]:
@@ -90,7 +90,7 @@ def drill_blocks(found: Drill) -> Iterator[Block]:
         yield Heading(attack.value.replace("_", " "))
         rows = [one for one in found.rows if one.attack == attack]
         yield Table(
-            ("decide rule", "honest", "attacked", "change", "moved"),
+            ("rules", "honest", "attacked", "change", "moved"),
             tuple(
                 (
                     one.rule,

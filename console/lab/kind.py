@@ -19,6 +19,8 @@ AS_IT_IS = "as it is"
 @dataclass(frozen=True, slots=True)
 class LabKind:
     variants: Callable[[Panel], Variants]
+    # What curves are drawn of, and drills are held under.
+    compared: str = "decide"
 
 
 LABS: Mapping[str, LabKind] = Plugins("parley.labs", LabKind)
@@ -32,3 +34,8 @@ def lab_of(panel: Panel) -> LabKind:
             f" those of {', '.join(LABS)} have"
         )
     return LABS[panel.protocol]
+
+
+def compared_in(panel: Panel) -> Mapping[str, Panel]:
+    kind = lab_of(panel)
+    return kind.variants(panel)[kind.compared]

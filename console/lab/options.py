@@ -19,5 +19,5 @@ Conformity = Annotated[
 Insight = Annotated[
     float, typer.Option(min=0.0, max=1.0, help="How often the wrong see that another is right.")
 ]
-Debates = Annotated[int, typer.Option(min=20, max=100_000, help="Debates for each variant.")]
+Debates = Annotated[int, typer.Option(min=10, max=100_000, help="Debates for each variant.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of everything that is drawn.")]

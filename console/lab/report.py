@@ -12,6 +12,8 @@ _WORDS = {
     "decide": "Which decide rule",
     "stop": "When to stop",
     "visibility": "Who sees whom",
+    "switch": "Which part of the pipeline",
+    "regime": "How open the question is",
 }
 
 
@@ -26,7 +28,7 @@ def lab_document(found: Findings) -> Document:
 
 def _blocks(found: Findings) -> Iterator[Block]:
     yield Paragraph(
-        f"A vote on the opening statements is right in {found.vote:.3f} of the debates. Gains are in"
+        f"Before anybody argues the answer is right in {found.vote:.3f} of the debates. Gains are in"
         " points over the panel as it is, in the same debates, with 95 % intervals."
     )
     for group in found.groups:
@@ -43,7 +45,7 @@ def _blocks(found: Findings) -> Iterator[Block]:
     yield Heading("As personas become better")
     yield Picture(side_by_side([_curve(one) for one in found.curves]))
     yield Table(
-        ("decide", *(f"{x:g}" for x, _ in found.curves[0].points)),
+        ("rules", *(f"{x:g}" for x, _ in found.curves[0].points)),
         tuple((one.name, *(f"{y:.3f}" for _, y in one.points)) for one in found.curves),
         frozenset(range(1, len(found.curves[0].points) + 1)),
     )

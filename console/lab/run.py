@@ -8,7 +8,8 @@ from typing import NamedTuple
 from parley.agents.simulated import SIMULATIONS, Attacker, Skill
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.panel import DebateInput, Panel
-from parley.console.lab.kind import lab_of
+from parley.console.inputs.kind import input_of
+from parley.console.lab.kind import Variants, compared_in, lab_of
 from parley.console.reports.intervals import Interval, paired_difference, share_of
 from parley.console.runtime.rehearsal import play_with
 from parley.coordinator.core.protocol import protocol_of
@@ -68,7 +69,6 @@ class Cell(Contract):
 class Findings(Contract):
     panel: str
     personas: int
-    labels_are: str
     debates: int
     seed: int
     skill: dict[str, float]
@@ -85,7 +85,9 @@ def play(panel: Panel, skill: Skill, seed: int, attacker: Attacker | None = None
     """The same seed draws the same truth and the same beliefs, whatever the panel's rules are."""
     random = Random(f"{seed}")  # noqa: S311 - to be repeated, not to be secret
     simulation = SIMULATIONS[panel.protocol](panel, skill, random, attacker)
-    state = play_with(panel, DebateInput(text=f"case {seed}"), simulation.speak)
+    suited = input_of(panel).suit(panel, simulation.text, None)
+    about = DebateInput(text=simulation.text, labels={"seed": str(seed)})
+    state = play_with(suited, about, simulation.speak)
     course = protocol_of(state).course(state)
     answer = course.answer.label if course.answer else ""
     vote = course.before.label if course.before else ""
@@ -108,7 +110,7 @@ def study(panel: Panel, skill: Skill, debates: int, seed: int, step: Step) -> Fi
         for name, panels in varied.items()
     }
     few = seeds[: max(1, debates // 4)]
-    decides = varied["decide"]
+    decides = compared_in(panel)
     curves = []
     for variant, one in decides.items():
         line = [
@@ -123,17 +125,16 @@ def study(panel: Panel, skill: Skill, debates: int, seed: int, step: Step) -> Fi
             insight,
             {
                 name: played(one, replace(skill, conformity=conformity, insight=insight), few)
-                for name, one in {**varied["visibility"], **varied["stop"]}.items()
+                for name, one in _course_of(varied).items()
             },
         )
         for conformity in CONFORMITIES
         for insight in INSIGHTS
     ]
-    whole = next(iter(found["decide"].values()))
+    whole = next(iter(next(iter(found.values())).values()))
     return Findings(
         panel=panel.name,
         personas=len(base.roster),
-        labels_are="drawn evenly",
         debates=debates,
         seed=seed,
         skill={
@@ -199,5 +200,9 @@ def plays(panel: Panel) -> int:
     varied = lab_of(panel).variants(panel)
     every = sum(len(one) for one in varied.values())
     cells = len(CONFORMITIES) * len(INSIGHTS)
-    each = len({**varied["visibility"], **varied["stop"]})
-    return every + len(varied["decide"]) * len(ACCURACIES) + cells * each
+    return every + len(compared_in(panel)) * len(ACCURACIES) + cells * len(_course_of(varied))
+
+
+def _course_of(varied: Variants) -> dict[str, Panel]:
+    """What changes how a debate goes, rather than only how it is decided."""
+    return {**varied.get("visibility", {}), **varied["stop"]}

@@ -18,16 +18,21 @@ from parley.configs.panel_files import panel_files_of
 from parley.configs.panels import Override, parse_sets
 from parley.configs.protocols.verdict_overrides import worth_naming
 from parley.configs.protocols.verdicts import briefs_presets
+from parley.console.lab.kind import AS_IT_IS, LABS, lab_of
 
 _MOST_POINTS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """`preset` is one of the brief's; what is set counts on top of it."""
+    """
+    `preset` is one of the brief's; what is set counts on top of it, and on top of that `variant`:
+    what the lab varies, and the name it has there.
+    """
 
     overrides: tuple[Override, ...] = ()
     preset: str | None = None
+    variant: tuple[str, str] | None = None
 
     def of(self, panel: Panel) -> Panel:
         """Raises BadInput with one line for each mistake."""
@@ -36,7 +41,11 @@ class Changes:
             raise BadInput(f"{panel.name}: its protocol {panel.protocol!r} has no parameters")
         known = set(recorded.keys(panel))
         own = [one for one in self.overrides if one.key in known]
-        return recorded.change(panel, own, self.preset)
+        changed = recorded.change(panel, own, self.preset)
+        if self.variant is None or panel.protocol not in LABS:
+            return changed
+        varied, name = self.variant
+        return lab_of(changed).variants(changed)[varied][name]
 
     @override
     def __str__(self) -> str:
@@ -46,10 +55,12 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    key: str
-    values: tuple[float | int, ...]
+    """Values that are no numbers have no curve: they are names of rules, for example."""
 
-    def points(self, base: Changes) -> list[tuple[float | int, Changes]]:
+    key: str
+    values: tuple[float | int | str, ...]
+
+    def points(self, base: Changes) -> list[tuple[float | int | str, Changes]]:
         origin = f"--sweep {self.key}"
         kept = tuple(one for one in base.overrides if one.key != self.key)
         return [
@@ -65,10 +76,10 @@ def read_changes(sets: Iterable[str], preset: str | None) -> Changes:
 
 
 def read_sweep(text: str) -> Sweep:
-    """`key=from..to:step`, both ends included, or `key=a,b,c`."""
+    """`key=from..to:step`, both ends included, or `key=a,b,c` of numbers or names."""
     key, equals, given = text.partition("=")
     try:
-        values = _range(given) if ".." in given else [Decimal(one) for one in given.split(",")]
+        values = _range(given) if ".." in given else [_value(one) for one in given.split(",")]
     except (InvalidOperation, ValueError):
         values = []
     if not equals or not key.strip() or not values:
@@ -78,7 +89,20 @@ def read_sweep(text: str) -> Sweep:
         )
     if len(values) > _MOST_POINTS:
         raise BadInput(f"--sweep {text}: {len(values)} values, more than {_MOST_POINTS}")
-    return Sweep(key.strip(), tuple(map(_number, values)))
+    numbers = (one if isinstance(one, str) else _number(one) for one in values)
+    return Sweep(key.strip(), tuple(numbers))
+
+
+def variants_of(panels: Iterable[Panel]) -> dict[str, tuple[str, str]]:
+    """Every stop and decide rule that the lab compares, by a name for people."""
+    found: dict[str, tuple[str, str]] = {}
+    for panel in panels:
+        if panel.protocol in LABS:
+            for varied in ("decide", "stop"):
+                for name in lab_of(panel).variants(panel)[varied]:
+                    if name != AS_IT_IS:
+                        found.setdefault(f"{varied}: {name}", (varied, name))
+    return found
 
 
 def check(changes: Sequence[Changes], panels: Sequence[Panel]) -> None:
@@ -110,7 +134,17 @@ def _known_keys(panel: Panel) -> Sequence[str]:
     return recorded.keys(panel) if recorded is not None else ()
 
 
-def _range(text: str) -> list[Decimal]:
+def _value(text: str) -> Decimal | str:
+    """A number, or the name of a rule. Raises ValueError for neither."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        if not text.strip().isidentifier():
+            raise ValueError(text) from None
+        return text.strip()
+
+
+def _range(text: str) -> Sequence[Decimal | str]:
     ends, _, step = text.partition(":")
     first, last = (Decimal(one) for one in ends.split(".."))
     by = Decimal(step) if step else Decimal(1)

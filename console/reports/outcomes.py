@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import OperationalReason, Status
-from parley.console.archive.logs import Log
 from parley.console.cli.exits import warn
 from parley.console.reports.gold import Gold, Truth
 from parley.console.transcript.presentation import presentation_of
@@ -14,6 +13,7 @@ from parley.coordinator.core.accounting import errors_of, usage_of
 from parley.coordinator.core.endings import Ending, ending_of
 from parley.coordinator.core.protocol import Answer
 from parley.coordinator.core.state import DebateState
+from parley.logs import Log
 
 TOPIC_WIDTH = 200
 # In place of a debate's status.

@@ -24,7 +24,7 @@ from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef, Subjects, partition_of
 from parley.configs.panels import panel_path, read_panel
 from parley.configs.settings import load
-from parley.console.runtime.system import open_journal
+from parley.connection import open_journal
 from parley.staff import staffed
 from tests.bus.worlds import NatsServer
 

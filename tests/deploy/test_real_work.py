@@ -16,11 +16,12 @@ from parley.bus.journal import Journal
 from parley.bus.port import Delivery, Entry
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import load
+from parley.connection import open_journal
 from parley.console.runtime.seats import as_seated
-from parley.console.runtime.system import open_journal
 from parley.coordinator.service.coordinator import Coordinator
 from parley.staff import worker_options
 from tests.bus.worlds import NatsServer, until
+from tests.clients import client_of
 from tests.debates import panel
 from tests.deploy import guarded
 from tests.deploy.guarded import (
@@ -89,8 +90,8 @@ async def test_a_persona_cannot_make_a_queue_that_is_missing_or_different(
 
 
 async def test_a_submitter_may_not_ask_who_is_there_and_goes_on(server: NatsServer) -> None:
-    async with journal_of(server, SUBMITTER) as journal:
-        assert await as_seated(journal, [panel()], ()) == (panel(),)
+    async with journal_of(server, SUBMITTER) as journal, client_of(journal) as client:
+        assert await as_seated(client, [panel()], ()) == (panel(),)
         ref = DebateRef("other", "alone")
         await journal.submit(ref, Submitted(panel=panel(), input=DebateInput(text="a photograph")))
 

@@ -86,7 +86,7 @@ async def ended(journal: Journal, ref: DebateRef) -> tuple[list[Logged], Audit]:
 
 async def begun(journal: Journal, name: str) -> DebateRef:
     ref = await submit(journal, name, PANEL, SCRIPT)
-    await until_recorded(journal, ref, "ctl.ask.opening.all", within_s=20)
+    await until_recorded(journal, ref, "ctl.ask.opening.all", within_s=120)
     return ref
 
 

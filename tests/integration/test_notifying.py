@@ -18,13 +18,11 @@ import parley
 from parley.bus.contracts.facts import Fact
 from parley.bus.errors import BadInput
 from parley.configs.settings import NotifySettings, Settings
-from parley.connection import open_host
 from parley.console.runtime import notify
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.service.notifications import told_through
 from parley.seat import Seats
-from parley.staff import staffed
 from tests.bus.worlds import until
 from tests.integration.test_people import review
 
@@ -101,11 +99,10 @@ async def test_a_webhook_that_was_away_is_told_after_a_restart(
                 "web": {"url": "https://parley.example.org"},
             }
         )
-        async with open_host(settings, warn=nobody) as host, staffed(host.journal, settings, []):
-            journal = host.journal
+        async with parley.client.host(settings) as client, client.staffed([]):
+            journal = client.journal
             receiver.status = 503
             async with notify.notifying(journal, settings):
-                client = parley.Client(journal, settings, None)  # type: ignore[arg-type]
                 debate = await client.submit(panel, "diff --git a/db.py")
                 await until(lambda: len(receiver.refused) > 1, 30)
                 assert not (await told_through(journal.bus)).includes(await journal.bus.position())
@@ -149,10 +146,9 @@ async def test_neither_a_debate_nor_an_answer_stops_the_notifier(
     monkeypatch.setattr("parley.seat.fold", spoiling("poison"))
     with receiving() as receiver:
         settings = Settings.model_validate({"notify": {"webhook": receiver.url, "key": KEY}})
-        async with open_host(settings, warn=nobody) as host, staffed(host.journal, settings, []):
-            journal = host.journal
+        async with parley.client.host(settings) as client, client.staffed([]):
+            journal = client.journal
             async with notify.notifying(journal, settings):
-                client = parley.Client(journal, settings, None)  # type: ignore[arg-type]
                 receiver.garbage = garbage
                 await client.submit(review().resolved(), "poison")
                 good = await client.submit(review().resolved(), "diff --git a/db.py")

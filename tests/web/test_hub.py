@@ -12,6 +12,7 @@ from parley.bus.position import Start
 from parley.bus.subjects import DebateRef, Subjects
 from parley.bus.virtual import VirtualTimeLoop
 from parley.console.web.hub import QUIET_S, Hub
+from tests.clients import client_of
 from tests.debates import STALEMATE, panel, play
 from tests.web.site import write
 
@@ -46,8 +47,8 @@ def test_silence_of_a_server_that_is_away_is_no_end_of_the_log() -> None:
             bus = Away(server)
             journal = Journal(bus, Subjects())
             await write(journal, ONE, FACTS)
-            hub = Hub(journal)
-            async with anyio.create_task_group() as tasks:
+            async with client_of(journal) as client, anyio.create_task_group() as tasks:
+                hub = Hub(client)
                 tasks.start_soon(hub.run)
                 await anyio.sleep(10 * QUIET_S)
                 assert not hub.rebuilt.is_set()

@@ -14,12 +14,12 @@ from parley.bus.codec import encode
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.subjects import DebateRef
-from parley.console.archive.reader import read_archive
 from parley.console.web.openapi import Operation, document
 from parley.console.web.transcript_api import FactEvent
 from parley.console.web.views import view_of
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.results import result_of
+from parley.files.reader import read_archive
 from tests.debates import STALEMATE, panel, play
 from tests.web.site import OpenLog, recorded, site, write
 

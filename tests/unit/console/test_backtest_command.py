@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from parley.bus.subjects import DebateRef
-from parley.console.archive.reader import Recorded, fact_lines
 from parley.console.reports.changes import read_sweep
 from parley.console.reports.intervals import paired_difference, wilson
+from parley.files.lines import Recorded, fact_lines
 from tests import absa_debates, deliberations
 from tests.absa_debates import FLIP
 from tests.debates import DEADLOCK, STALEMATE, panel, play
@@ -261,3 +261,20 @@ def test_intervals() -> None:
     assert once is not None
     assert once.mean == 0.5
     assert (once.interval.low, once.interval.high) == (0.0, 1.0)
+
+
+def test_every_rule_of_the_lab_is_tried_on_recordings(parley: Call, file: Path, gold: Path) -> None:
+    found = json.loads(parley("backtest", file, "--rules", "--gold", gold, "--json").out)
+    rules = {one["name"]: one["summary"] for one in found["rules"]}
+    assert rules["stop: no debate"]["calls"] == 0
+    # Nobody recorded what would have been said in six rounds.
+    assert rules["stop: 6 rounds"]["unknowable"] == 2
+    assert rules["decide: plurality"]["accuracy"]["of"] == 2
+
+
+def test_a_sweep_goes_over_names_too(parley: Call, file: Path) -> None:
+    called = parley("backtest", file, "--sweep", "decide=plurality,majority", "--json")
+    found = json.loads(called.out)
+    assert [one["name"] for one in found["curve"]] == ["plurality", "majority"]
+    called = parley("backtest", file, "--sweep", "decide=plurality,,", "--json")
+    assert called.code == 2

@@ -14,9 +14,10 @@ from parley.bus.contracts.facts import Fact, Submitted
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import BadInput, DecodeError, ParleyError
 from parley.bus.subjects import DebateRef
-from parley.console.archive import bundle as bundles
-from parley.console.archive.bundle import BundleWriter
-from parley.console.archive.reader import Recorded, read_archive, written_whole
+from parley.files import bundle as bundles
+from parley.files.bundle import BundleWriter
+from parley.files.lines import Recorded
+from parley.files.reader import read_archive, written_whole
 from tests.debates import DEADLOCK, panel, play, play_on
 from tests.unit.console.calling import Call
 

@@ -13,7 +13,7 @@ from parley.bus.contracts.verdicts.content import OpeningRequest
 from parley.bus.port import Entry
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import load
-from parley.console.runtime.system import open_journal
+from parley.connection import open_journal
 from tests.bus.worlds import NatsServer
 from tests.debates import panel
 from tests.hostile.intruder import intruder

@@ -100,7 +100,7 @@ def test_a_debate_from_submission_to_export(ask: Call, parley: Call, script: str
     assert ask("submit", "forensic", "--brain", script, "--id", "one").out == "one\n"
     watched = ask("watch", "one")
     assert (watched.code, watched.err) == (0, "")
-    assert watched.out.splitlines()[-1] == "closed: completed (high_confidence_deadlock)"
+    assert watched.out.splitlines()[-1] == "closed: completed (high confidence deadlock)"
     result = json.loads(ask("show", "one", "--json").out)
     assert result["final_verdict"] == "manipulated"
     assert result["debate_id"] == "one"
@@ -323,6 +323,86 @@ def test_a_debate_is_run_again(up: Up, parley: Call, script: str) -> None:
     assert parley("rerun", "nobody-here", "--nats", up.url).code == 2
 
 
+def test_a_deleted_debate_says_so_wherever_it_is_asked_for(
+    ask: Call, script: str, silent: str, tmp_path: Path
+) -> None:
+    ask("submit", "forensic", "a secret", "--brain", script, "--id", "goes")
+    ask("watch", "goes")
+    ask("export", "goes", "-o", tmp_path / "goes.jsonl")
+    deleted = ask("delete", "goes", "--why", "a name")
+    assert (deleted.code, deleted.out) == (0, "goes: deleted\n"), deleted.err
+    assert ask("delete", "goes").code == 0
+    for command in ("show", "watch", "verify", "replay", "export", "report"):
+        said = ask(command, "goes")
+        assert said.code != 0, command
+        assert "goes was deleted at " in said.err, (command, said.err)
+        assert "a name" in said.err
+        assert "secret" not in said.out
+    listed = [json.loads(line) for line in ask("list", "--json").out.splitlines()]
+    [one] = [line for line in listed if line["debate_id"] == "goes"]
+    assert (one["status"], one["topic"], one["outcome"]) == ("deleted", "", None)
+    assert "deleted" in ask("list", "--status", "deleted").out
+    again = ask("submit", "forensic", "another", "--brain", script, "--id", "goes")
+    assert (again.code, "taken" in again.err) == (2, True)
+    assert "was deleted" in ask("import", tmp_path / "goes.jsonl").err
+    ask("submit", "forensic", "--brain", silent, "--id", "runs")
+    assert "cancel it first" in ask("delete", "runs").err
+    ask("cancel", "runs")
+
+
+COMPLETE = r"""
+eval "$("$PARLEY" --show-completion bash)"
+COMP_WORDS=($LINE)
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+_parley_completion "$PARLEY"
+printf '%s\n' "${COMPREPLY[@]}"
+"""
+
+
+def complete(line: str, up: Up) -> list[str]:
+    """As bash would, in the shell itself."""
+    shell = subprocess.run(
+        ["bash", "-c", COMPLETE],
+        env={
+            "PATH": os.environ["PATH"],  # noqa: TID251 - for the shell
+            "PARLEY": str(Path(sys.executable).with_name("parley")),
+            "LINE": line,
+            "PARLEY_NATS__URL": up.url,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert shell.stderr == ""
+    return shell.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("parley sub", ["submit"]),
+        ("parley submit fo", ["forensic"]),
+        ("parley run forensic fo", []),
+        ("parley list --panel del", ["deliberation"]),
+        ("parley agent forensic/no", ["forensic/noise"]),
+        ("parley agent forensic/noise forensic/spa", ["forensic/spatial"]),
+        ("parley up --without review/sec", ["review/security"]),
+        ("parley submit --top", ["--topic"]),
+        ("parley dlq re", ["redrive"]),
+    ],
+)
+def test_a_shell_completes(line: str, words: list[str], up: Up) -> None:
+    assert complete(line, up) == words
+
+
+def test_a_shell_completes_ids(ask: Call, script: str, up: Up) -> None:
+    ask("submit", "forensic", "--brain", script, "--id", "zebra-1")
+    assert complete("parley show zeb", up) == ["zebra-1"]
+    assert complete("parley export one zebra-1 zeb", up) == ["zebra-1"]
+    assert complete("parley show --nats nats://127.0.0.1:1 zeb", up) == []
+
+
 def test_logs_are_json_lines_and_it_stops_in_order(parley: Call, up: Up) -> None:
     taken = parley("up", "--port", up.port)
     assert taken.code == 2
@@ -347,7 +427,7 @@ def test_a_debate_goes_on_after_a_kill(parley: Call, silent: str, tmp_path: Path
     second = Up(tmp_path)
     try:
         watched = parley("watch", "survivor", "--nats", second.url)
-        assert "closed: failed (quorum_lost)" in watched.out
+        assert "closed: failed (quorum lost)" in watched.out
         assert parley("verify", "survivor", "--nats", second.url).code == 0
     finally:
         second.stop(signal.SIGTERM)

@@ -14,16 +14,13 @@ from pathlib import Path
 
 from parley.bus.contracts.base import BlobRef
 from parley.bus.errors import BadInput
-from parley.console.archive.bundle import BundledBlobs, is_bundle, read_bundle
-from parley.console.archive.lines import (
+from parley.files.bundle import BundledBlobs, is_bundle, read_bundle
+from parley.files.lines import (
     LONGEST_BLOB_LINE,
     Archived,
     archived,
     read_content,
 )
-from parley.lines import Recorded, blob_line, blobs_in, fact_lines
-
-__all__ = ["Archive", "Recorded", "blob_line", "blobs_in", "fact_lines", "read_archive"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from parley.bus.contracts.base import BlobRef, Contract, Token
 from parley.bus.errors import BadInput, DecodeError
 from parley.bus.port import LARGEST_BLOB_BYTES
 from parley.bus.subjects import DebateRef
-from parley.console.archive.lines import (
+from parley.files.lines import (
     DEBATES,
     LONGEST_FACT_LINE,
     NOTHING_READ,

@@ -1,5 +1,5 @@
 """
-The lines of an archive: one fact or blob each, facts in the order of the log.
+Debates as lines of JSON: one fact or blob each, facts in the order of the log.
 
 Every fact carries a digest over itself and the digest before it, so that a line that was altered,
 lost or moved is found by its number. Whoever recomputes the digests too is still caught by the
@@ -11,19 +11,25 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import IO, Annotated, NamedTuple
+from typing import IO, Annotated, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
+from parley.bus.codec import encode
 from parley.bus.contracts.base import BlobRef, Contract, Token, Whole
-from parley.bus.contracts.facts import Fact
+from parley.bus.contracts.facts import (
+    Abstained,
+    AnyFact,
+    Asked,
+    DeadlineFired,
+    Fact,
+    RequestByReference,
+    Submitted,
+    TurnTaken,
+)
 from parley.bus.errors import DecodeError
 from parley.bus.port import LARGEST_BLOB_BYTES, LARGEST_RECORD_BYTES
 from parley.bus.subjects import DebateRef
-from parley.console.transcript.words import name_of
-from parley.lines import BlobLine, FactLine, Recorded, fact_lines, link
-
-__all__ = ["Archived", "Recorded", "archived", "fact_lines", "read_content"]
 
 # The usual name of a file of such lines.
 DEBATES = "debates.jsonl"
@@ -31,6 +37,33 @@ DEBATES = "debates.jsonl"
 LONGEST_FACT_LINE = 2 * LARGEST_RECORD_BYTES
 # In base64, with its name.
 LONGEST_BLOB_LINE = LARGEST_BLOB_BYTES * 4 // 3 + 1024
+
+
+class FactLine(Contract):
+    kind: Literal["fact"] = "fact"
+    panel: Token
+    debate_id: Token
+    ordinal: Whole
+    # When the server stored it, since the epoch; nothing depends on it.
+    time_ns: Annotated[int, Field(ge=0, lt=2**63)]
+    fact: AnyFact
+    chain: str
+
+    @property
+    def ref(self) -> DebateRef:
+        return DebateRef(self.panel, self.debate_id)
+
+
+class BlobLine(Contract):
+    kind: Literal["blob"] = "blob"
+    ref: BlobRef
+    base64: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    fact: Fact
+    time_ns: int
 
 
 class OutOfBounds(Contract):
@@ -214,3 +247,59 @@ def _breaks(lines: list[Numbered]) -> Iterator[str]:
             yield f"{what}: fact {expected} should stand here"
         if not linked:
             yield f"{what}: altered, or moved, or a line before it is lost"
+
+
+def fact_lines(ref: DebateRef, recorded: Iterable[Recorded]) -> Iterator[str]:
+    chain = str(ref)
+    for ordinal, one in enumerate(recorded):
+        chain = link(chain, json.loads(encode(one.fact)))
+        line = FactLine(
+            panel=ref.panel,
+            debate_id=ref.id,
+            ordinal=ordinal,
+            time_ns=one.time_ns,
+            fact=one.fact,
+            chain=chain,
+        )
+        yield line.model_dump_json(exclude_none=True)
+
+
+def blob_line(ref: BlobRef, data: bytes) -> str:
+    return BlobLine(ref=ref, base64=base64.b64encode(data).decode()).model_dump_json()
+
+
+def link(chain: str, fact: JsonValue) -> str:
+    """Over the fact as it was written: a field that a later version adds does not break it."""
+    canonical = json.dumps(fact, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(f"{chain}\n{canonical}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def blobs_in(facts: Iterable[Fact]) -> list[BlobRef]:
+    """Every blob that the facts refer to, once."""
+    refs: dict[str, BlobRef] = {}
+    for fact in facts:
+        refs |= {ref.sha256: ref for ref in _blobs_of(fact)}
+    return list(refs.values())
+
+
+def _blobs_of(fact: Fact) -> Iterator[BlobRef]:
+    match fact:
+        case Submitted():
+            yield from fact.input.blobs.values()
+        case Asked(request=RequestByReference() as request):
+            yield request.blob
+        case TurnTaken():
+            yield from (one for _, one in fact.content if isinstance(one, BlobRef))
+        case _:
+            return
+
+
+def name_of(fact: Fact) -> str:
+    """`turn of noise in round-1`"""
+    who = f" of {fact.persona}" if isinstance(fact, TurnTaken | Abstained) else ""
+    where = (
+        f" in {fact.step}"
+        if isinstance(fact, TurnTaken | Abstained | Asked | DeadlineFired)
+        else ""
+    )
+    return f"{fact.type}{who}{where}"
