@@ -36,7 +36,9 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
         ),
     },
     "Improve it": {
-        "lab": Lazy(f"{_AT}.lab", "Find out what a panel's rules are worth, by simulation."),
+        "lab": Lazy(
+            f"{_AT}.lab", "Find out what a panel's rules are worth before paying for models."
+        ),
         "drill": Lazy(f"{_AT}.drill", "Find out how far one dishonest persona moves the outcome."),
     },
     "Run it": {

@@ -276,9 +276,3 @@ def test_integrity_reads_what_run_prints(home: Path) -> None:
     checked = parley("rules", "integrity", cwd=home, stdin=ran.out.encode())
     assert checked.code == 0, checked.err
     assert json.loads(checked.out)["passed"] is True
-
-
-def test_eval_is_skipped_without_data(home: Path) -> None:
-    called = parley("eval", "absa", "--data", home / "nowhere", cwd=home)
-    assert called.code == 0
-    assert called.out.startswith("skipped: no test.xml")
