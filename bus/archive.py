@@ -24,6 +24,7 @@ from parley.bus.position import Place
 from parley.bus.subjects import DebateRef, Subjects
 
 SUMMARY = "Parley-Summary: "
+_SUMMARY = SUMMARY.encode()
 MEDIA_TYPE = "application/vnd.parley.archive"
 # By measurement (15 to 31 facts): within 12 % of what lzma packs, in a twentieth of its time.
 LEVEL = 6
@@ -126,6 +127,14 @@ class Listed(NamedTuple):
     summary: Summary
     # When it was archived.
     time_ns: int = 0
+
+
+class Unread(NamedTuple):
+    """The same with the summary as it is written, for whoever takes in very many."""
+
+    sequence: int
+    ref: DebateRef
+    summary: bytes
 
 
 class DebateArchive:
@@ -245,6 +254,23 @@ class DebateArchive:
 
         await self._bus.archive.follow(self._subjects.archives(), start=start, on=read)
 
+    async def follow_unread(
+        self, *, start: int, on: Callable[[Sequence[Unread], int], None]
+    ) -> None:
+        """Like `follow`, and faster."""
+
+        def read(records: Sequence[Record]) -> None:
+            on(list(self._unread(records)), records[-1].sequence)
+
+        await self._bus.archive.follow(self._subjects.archives(), start=start, on=read)
+
+    def _unread(self, records: Iterable[Record]) -> Iterable[Unread]:
+        for record in records:
+            ref = self._subjects.parse_archive(record.subject)
+            line = _summary_line(record)
+            if ref is not None and line:
+                yield Unread(record.sequence, ref, line)
+
     def _listed(self, records: Iterable[Record]) -> Iterable[Listed]:
         """What is no debate's record is left out."""
         for record in records:
@@ -292,18 +318,26 @@ class DebateArchive:
 
 def summary_of(record: Record) -> Summary:
     """Raises DecodeError."""
+    line = _summary_line(record)
+    if not line:
+        raise DecodeError(f"{record.subject}: no record of the archive")
+    try:
+        summary = Summary.model_validate_json(line)
+    except ValidationError as error:
+        raise DecodeError(f"{record.subject}: its summary cannot be read") from error
+    if summary.version != VERSION:
+        raise DecodeError(
+            f"{record.subject}: version {summary.version} of the archive is not known here"
+        )
+    return summary
+
+
+def _summary_line(record: Record) -> bytes:
+    """Empty where there is none."""
     for line in record.headers.split(b"\r\n"):
-        if line.startswith(SUMMARY.encode()):
-            try:
-                summary = Summary.model_validate_json(line[len(SUMMARY) :])
-            except ValidationError as error:
-                raise DecodeError(f"{record.subject}: its summary cannot be read") from error
-            if summary.version != VERSION:
-                raise DecodeError(
-                    f"{record.subject}: version {summary.version} of the archive is not known here"
-                )
-            return summary
-    raise DecodeError(f"{record.subject}: no record of the archive")
+        if line.startswith(_SUMMARY):
+            return line[len(_SUMMARY) :]
+    return b""
 
 
 def chained(ref: DebateRef, records: Sequence[KeptRecord]) -> tuple[KeptRecord, ...]:

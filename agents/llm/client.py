@@ -107,14 +107,14 @@ class ModelClient:
         self._choice = choice
         self._settings = settings
         self._slots = slots
-        self._manners: EndpointCapabilities | None = None
+        self._capabilities: EndpointCapabilities | None = None
         self._introducing = anyio.Lock()
         self._log = log.bind(model=choice.name, endpoint=choice.host)
 
     @property
     def capabilities(self) -> EndpointCapabilities | None:
         """How the endpoint wants to be asked; None until it was asked."""
-        return self._manners
+        return self._capabilities
 
     async def introduce(self) -> None:
         """
@@ -163,7 +163,7 @@ class ModelClient:
         return Unanswered(reason, detail, usage, asked_for if later else None)
 
     async def _converse(self, question: Question[FormT], terms: Terms) -> Content:
-        if self._manners is None:
+        if self._capabilities is None:
             await self._meet(terms)
         talk = Talk(question.prompt, question.form)
         rest: Content | None = None
@@ -191,8 +191,8 @@ class ModelClient:
 
     @property
     def _met(self) -> EndpointCapabilities:
-        assert self._manners is not None
-        return self._manners
+        assert self._capabilities is not None
+        return self._capabilities
 
     async def _meet(self, terms: Terms) -> None:
         """Down the ladder, once, until the endpoint accepts. Raises Fault."""
@@ -200,7 +200,7 @@ class ModelClient:
             trial = Talk(Prompt(instructions("model", "trial", FALLBACK), _TRIAL), _Ready)
             capabilities: EndpointCapabilities | None = EndpointCapabilities()
             quiet = Terms(terms.bill, terms.meter)
-            while self._manners is None:
+            while self._capabilities is None:
                 assert capabilities is not None
                 try:
                     await self._persist(trial, quiet, capabilities)
@@ -209,7 +209,7 @@ class ModelClient:
                     if capabilities is None:
                         raise
                 else:
-                    self._manners = capabilities
+                    self._capabilities = capabilities
                     self._log.info("model_met", dialect=capabilities.dialect.value)
 
     async def _persist(
@@ -288,8 +288,8 @@ class ModelClient:
         )
         if other is None:
             return False
-        if self._manners is capabilities:
-            self._manners = other
+        if self._capabilities is capabilities:
+            self._capabilities = other
             self._log.info("model_adapted", dialect=other.dialect.value, streams=other.streams)
         return True
 

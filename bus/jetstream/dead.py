@@ -27,6 +27,8 @@ from parley.bus.port import USED_UP, DeadLetter, Entry, Guard, Record, Trace
 
 # Deleted before: of a sequence that was never there, and of one that is no longer.
 GONE = frozenset({10057, 10043})
+# The server's word for an ask that was purged while somebody had it.
+DELETED = "Unacknowledged message was deleted"
 # Dropped letters leave gaps: how much further back the next look reaches.
 WIDER = 4
 
@@ -88,6 +90,8 @@ class DeadLetters:
             (said.stream or self._layout.stream, _letter(record, said))
             for record in await self._stream.read(">", start, before)
             if record.data and (said := announced(record.data)) is not None
+            # An ask nobody waits for: its debate left the log, and is no one's to look into.
+            if said.reason != DELETED
         ]
 
     async def forget(self, number: int) -> None:

@@ -45,7 +45,8 @@ class MemoryQueue:
 
     @property
     def settled_through(self) -> int:
-        open_ = {*self._ready, *self._attempts} - self._settled
+        every = {*self._ready, *self._attempts} - self._settled
+        open_ = {sequence for sequence in every if self._log.holds(sequence)}
         return min(open_) - 1 if open_ else LAST
 
     def offer(self, record: Record) -> None:

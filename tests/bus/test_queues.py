@@ -270,6 +270,42 @@ async def test_a_busy_worker_holds_nothing_back_from_an_idle_one(world: OpenWorl
             tasks.cancel_scope.cancel()
 
 
+async def test_what_left_the_log_is_not_handed_out_again(world: OpenWorld) -> None:
+    """An agent may not look into the archive: no ask of an archived debate comes to it."""
+    attempts: list[tuple[bytes, int]] = []
+    gone = anyio.Event()
+
+    async def handle(delivery: Delivery) -> None:
+        attempts.append((delivery.record.data, delivery.attempt))
+        if delivery.record.data == b"1":
+            await delivery.nak(0.5)
+            gone.set()
+        elif delivery.record.data == b"2":
+            # Lost: its time runs out.
+            await anyio.sleep_forever()
+        else:
+            await delivery.ack()
+
+    async with world() as w, w.connect() as bus:
+        await bus.ensure_queue(asks(w, ack_wait_s=1.0))
+        await ask(bus, w, 1)
+        await ask(bus, w, 2)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(bus.work, "p-noise", 16, handle)
+            await gone.wait()
+            await until(lambda: len(attempts) == 2)
+            for record in await bus.read(f"{w.prefix}.>"):
+                await bus.purge(record.subject, through=record.sequence)
+            await anyio.sleep(2.5)
+            await ask(bus, w, 3)
+            await until(lambda: len(attempts) >= 3)
+            tasks.cancel_scope.cancel()
+        assert attempts == [(b"1", 1), (b"2", 1), (b"3", 1)]
+        settled = await bus.settled_through("p-noise")
+        assert settled is not None
+        assert await bus.dead_letters() == []
+
+
 async def test_what_a_worker_calls_may_raise(world: OpenWorld) -> None:
     async def explode(delivery: Delivery) -> None:
         raise LookupError(delivery.record.subject)

@@ -35,7 +35,7 @@ rounds:
 follow_ups:
   spatial: {summary: "the sky", regions: [[10, 20, 100, 80, 0.9]]}
 """
-MANY = settings(max_examples=300, deadline=None)
+MANY = settings(max_examples=150, deadline=None)
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),

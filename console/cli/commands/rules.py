@@ -51,7 +51,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command(
     epilog=example(
-        """echo '{"history": [[{"agent": "noise", "verdict": "authentic", "confidence": 0.8}]]}' \\""",
+        """echo '{"history": [[{"agent": "noise", "verdict": "uncertain", "confidence": 0.8}]]}' \\""",
         "  | parley rules terminate-verdicts",
     )
 )

@@ -113,7 +113,7 @@ def test_a_debate_from_submission_to_export(ask: Call, parley: Call, script: str
     assert ask("submit", "forensic", "--brain", script, "--id", "one").out == "one\n"
     watched = ask("watch", "one")
     assert (watched.code, watched.err) == (0, "")
-    assert watched.out.splitlines()[-1] == "closed: completed (high_confidence_deadlock)"
+    assert watched.out.splitlines()[-1] == "closed: completed (high confidence deadlock)"
     result = json.loads(ask("show", "one", "--json").out)
     assert result["final_verdict"] == "manipulated"
     assert result["debate_id"] == "one"
@@ -440,7 +440,7 @@ def test_a_debate_goes_on_after_a_kill(parley: Call, silent: str, tmp_path: Path
     second = Up(tmp_path)
     try:
         watched = parley("watch", "survivor", "--nats", second.url)
-        assert "closed: failed (quorum_lost)" in watched.out
+        assert "closed: failed (quorum lost)" in watched.out
         assert parley("verify", "survivor", "--nats", second.url).code == 0
     finally:
         second.stop(signal.SIGTERM)

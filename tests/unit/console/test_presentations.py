@@ -20,8 +20,7 @@ from tests.vectors_c import VECTORS
 
 CONSOLE = Path(__file__).parents[3] / "console"
 PLACES = ("transcript", "terminal", "reports", "web")
-# `console/reports/changes.py` reads the parameters of a backtest, which are a protocol's own.
-OWN = re.compile(r"(absa|deliberation|verdict|evidence|settlement|marked_text|changes)")
+OWN = re.compile(r"(absa|deliberation|verdict|evidence|settlement|marked_text)")
 NAMES = re.compile(
     r"[\"'](absa|deliberation|verdicts)[\"']|isinstance\([^)]*(Absa|Deliberation|Verdict)Panel"
     r"|\b(authentic|manipulated|ai_generated|spatial)\b"
