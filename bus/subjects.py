@@ -27,7 +27,8 @@ other: a fact of it elsewhere is foreign, or a persona could write one turn in t
 
 A redrive stands in the same stream, where the persona's queue finds it, but in no debate's log.
 Viewers read the same facts from `live.{prefix}.>`, republished by the server after storage, and
-there, never stored, `live.{prefix}.{p}.{panel}.{id}.partial.{step}.{persona}`: a turn being spoken.
+there, never stored, `live.{prefix}.{p}.{panel}.{id}.partial.{step}.{persona}`: a turn being spoken,
+and `live.{prefix}.{p}.{panel}.{id}.declaration`: each declaration, once its fact is stored.
 """
 
 import re
@@ -63,6 +64,7 @@ ASKS = "ctl.ask."
 CLOSED = "ctl.closed"
 TURN = "turn."
 PARTIAL = "partial"
+DECLARATION = "declaration"
 # A stream of its own, with one record for each debate that left the log.
 ARCHIVE = "archive"
 # Registers: streams of their own, in which only the newest of each subject is kept.
@@ -207,6 +209,10 @@ class Subjects:
 
     def partials(self, panel: str = "*", debate: str = "*") -> str:
         return self.partial(DebateRef(panel, debate), "*", "*")
+
+    def declarations(self, ref: DebateRef = EVERY_DEBATE) -> str:
+        """Where a debate's declarations are said once they stand in the log; signals, not stored."""
+        return f"{LIVE}.{self.at(ref, DECLARATION)}"
 
     def parse_partial(self, subject: str) -> tuple[DebateRef, str, str] | None:
         """The debate, step and persona of a partial turn; None if the subject is not one of those."""

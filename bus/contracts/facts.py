@@ -183,6 +183,14 @@ class Asked(Ask, ControlBase):
     declaration: TerminationDeclaration | None = None
 
 
+def declarations_in(fact: FactBase) -> tuple[TerminationDeclaration, ...]:
+    """Of the steps that ended, then of the debate itself."""
+    if not isinstance(fact, ControlBase):
+        return ()
+    own = fact.declaration if isinstance(fact, Asked | Terminated) else None
+    return fact.declared if own is None else (*fact.declared, own)
+
+
 class Abstained(ControlBase):
     type: Literal["abstained"] = "abstained"
     step: Token

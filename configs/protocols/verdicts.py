@@ -27,10 +27,13 @@ from parley.bus.contracts.verdicts.panel import (
 from parley.bus.contracts.verdicts.rules import (
     AskAfterwards,
     DecideRule,
+    Language,
     StopRule,
+    in_language,
 )
 from parley.bus.contracts.verdicts.visibility import Visibility
 from parley.configs.described import personas_table, presets_table, shown
+from parley.configs.languages import FALLBACK
 from parley.configs.names import name_unknown
 from parley.configs.panel_files import (
     DEFAULT_PRESET,
@@ -60,8 +63,9 @@ _PRESET_KEYS = {
 }
 # Trust that older panels gave to an agent which is no more; harmless, so it is only reported.
 _RETIRED_TRUST = "semantic"
+_RECOMMENDED_ROUNDS = 5
 _RECORDED_KEYS = ("quorum", "visibility")
-_PLAIN_KEYS = ("deadline_s", *_RECORDED_KEYS)
+_PLAIN_KEYS = ("deadline_s", *_RECORDED_KEYS, "language")
 _MANAGER = "manager"
 _FEWEST_LABELS = 2
 
@@ -78,6 +82,8 @@ class VerdictPanelFile(ManagedPanel, PanelFile):
     undecided: LabelName = "uncertain"
     input: InputKind = "text"
     visibility: Visibility = "named"
+    # Of the manager and the prompts; without it the text's, or else the settings'.
+    language: Language | None = None
     stop: tuple[StopRule, ...] = ()
     decide: dict[Token, DecideRule] = Field(default_factory=dict)
     follow_ups: tuple[AskAfterwards, ...] = ()
@@ -87,6 +93,11 @@ class VerdictPanelFile(ManagedPanel, PanelFile):
     quorum: int | None = Field(default=None, ge=1)
     # Where a manager sits without being asked for.
     manager_sits: Literal["with_models", "always"] = "with_models"
+
+    @property
+    @override
+    def parameter(self) -> str:
+        return "max_rounds=5"
 
     @property
     @override
@@ -205,6 +216,7 @@ def assemble(content: PanelFile, wanted: Wanted) -> Resolution:
         "undecided": content.undecided,
         "input": content.input,
         "visibility": content.visibility,
+        "language": content.language or _by_settings(wanted),
         "stop": content.stop_of(wanted.preset),
         "decide": content.decide,
         "follow_ups": content.follow_ups,
@@ -218,8 +230,19 @@ def assemble(content: PanelFile, wanted: Wanted) -> Resolution:
     data["manager"] = _manager(content, told, mistakes, models=wanted.models)
     rest = [one for one in overrides if one.key != _MANAGER]
     panel = lay_over(data, rest, mistakes, content.name, (*_PLAIN_KEYS, _MANAGER))
-    warnings = tuple(f"{one.origin}: no such agent any more, ignored" for one in retired)
-    return Resolution(panel, warnings)
+    if panel.language is not None:
+        panel = panel.said_in(panel.language)
+    warnings = [f"{one.origin}: no such agent any more, ignored" for one in retired]
+    if panel.max_rounds > _RECOMMENDED_ROUNDS:
+        warnings.append(
+            f"max_rounds: {panel.max_rounds} rounds; 1 to {_RECOMMENDED_ROUNDS} are recommended"
+        )
+    return Resolution(panel, tuple(warnings))
+
+
+def _by_settings(wanted: Wanted) -> str | None:
+    """Nothing is recorded of a language that would be used anyway."""
+    return wanted.language if wanted.language != FALLBACK else None
 
 
 def _manager(
@@ -263,7 +286,7 @@ def _described_rules(content: VerdictPanelFile) -> Iterator[str]:
     decide = [f"{reason}: {_rule_in_words(rule)}" for reason, rule in content.decide.items()]
     yield f"decides by: {'; '.join(decide) or 'trust_weighted'}"
     for one in content.follow_ups:
-        yield f"after {one.after}: {one.persona} is asked to {one.task}"
+        yield f"after {one.after}: {one.persona} is asked to {in_language(one.task, None)}"
 
 
 def _rule_in_words(rule: Contract) -> str:

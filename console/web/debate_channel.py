@@ -12,7 +12,7 @@ from parley.bus.errors import DecodeError
 from parley.bus.subjects import DebateRef
 from parley.console.web.sse import HEARTBEAT, event
 from parley.console.web.timeline import Frame, Timeline
-from parley.console.web.transcript_api import FactPresenter, event_json
+from parley.console.web.transcript_api import FactPresenter, declared_in, event_json
 from parley.reading import Reading, Record
 
 END = event("end", b"{}")
@@ -90,7 +90,7 @@ class Channel:
         self._partials[said.step, said.persona] = self._said, frame
         self.strip.wake()
 
-    async def frames(self, after: int) -> AsyncGenerator[bytes]:
+    async def frames(self, after: int, *, declarations_only: bool = False) -> AsyncGenerator[bytes]:
         """
         Every fact behind the ordinal `after`, in order, each once; ends with the debate.
 
@@ -105,7 +105,9 @@ class Channel:
             place = self.strip.end
             fresh = sorted(one for one in self._partials.values() if one[0] > said)
             said = self._said
-            chunk = b"".join([*(one.data for one in told), *(frame for _, frame in fresh)])
+            spoken = [] if declarations_only else [frame for _, frame in fresh]
+            shown = [one.shown(declarations_only=declarations_only) for one in told]
+            chunk = b"".join([*shown, *spoken])
             if self.is_over:
                 yield chunk + END
                 return
@@ -133,7 +135,9 @@ class Channel:
         ordinal = told.item.ordinal
         self._places.append((record.sequence, ordinal))
         data = event("fact", event_json(self.ref, told), ordinal)
-        self.strip.append(Frame(ordinal, self.ref, data))
+        self.strip.append(
+            Frame(ordinal, self.ref, data, declared=declared_in(self.ref, told, ordinal))
+        )
 
     def _ordinal_at(self, after: int) -> int:
         if not self._places or after <= self._places[-1][1]:

@@ -4,6 +4,7 @@ from contextlib import AsyncExitStack
 
 from starlette.requests import Request
 
+from parley.console.web.feed import Only
 from parley.console.web.hub import Hub
 from parley.console.web.list_changes import changes_of
 from parley.console.web.request_parsing import (
@@ -30,14 +31,19 @@ class Following:
         self._hub.audience.check_room()
         held = AsyncExitStack()
         channel = await held.enter_async_context(self._hub.watching(ref))
-        return EventStream(channel.frames(after), self._hub.audience, held)
+        return EventStream(
+            channel.frames(after, declarations_only=query.only is not None),
+            self._hub.audience,
+            held,
+        )
 
     async def all_debates(self, request: Request) -> EventStream:
         query = query_of(request, FeedQuery)
         await self._hub.up_to_date()
         after = position_of(request, query, self._hub.wire.reached)
         self._hub.audience.check_room()
-        frames = self._hub.wire.frames(after, query.panel)
+        only = Only(query.panel, declarations=query.only is not None)
+        frames = self._hub.wire.frames(after, only)
         return EventStream(frames, self._hub.audience)
 
     async def changes(self, request: Request) -> EventStream:

@@ -6,6 +6,7 @@ longer absence is brought up to date from the log, piece by piece, and then join
 """
 
 from collections.abc import AsyncGenerator
+from typing import NamedTuple
 
 import anyio
 import structlog
@@ -16,7 +17,7 @@ from parley.bus.position import Position
 from parley.bus.subjects import DebateRef
 from parley.console.web.sse import HEARTBEAT, event
 from parley.console.web.timeline import Frame, Timeline
-from parley.console.web.transcript_api import FactPresenter, event_json
+from parley.console.web.transcript_api import FactPresenter, declared_in, event_json
 from parley.reading import Reading, Record
 
 # What is kept for those who are a little behind.
@@ -26,6 +27,25 @@ MOST_PENDING = 20_000
 MOST_TELLERS = 500
 
 log = structlog.get_logger()
+
+
+class Only(NamedTuple):
+    """What a viewer of all debates wants to see of them."""
+
+    panel: str | None = None
+    declarations: bool = False
+
+    def of(self, frame: Frame, position: Position) -> bytes:
+        """The events of a frame, with the id for somebody who has everything before `position`."""
+        if self.panel not in (None, frame.ref.panel):
+            return b""
+        shown = frame.shown(declarations_only=self.declarations)
+        if frame.position == position:
+            return shown
+        return shown.replace(f"id: {frame.position}\n".encode(), f"id: {position}\n".encode())
+
+
+EVERY_FACT = Only()
 
 
 class FactPresenters:
@@ -52,7 +72,8 @@ class FactPresenters:
         if told is None:
             return None
         data = event("fact", event_json(ref, told), position)
-        return Frame(record.sequence, ref, data, position)
+        declared = declared_in(ref, told, position)
+        return Frame(record.sequence, ref, data, position, declared)
 
     async def _catch_up(self, teller: FactPresenter, ref: DebateRef, before: int) -> None:
         for one in await self._reading.debate(ref):
@@ -110,23 +131,24 @@ class Wire:
             except BusError as error:
                 self._give_up(str(error))
 
-    async def frames(self, after: Position, panel: str | None) -> AsyncGenerator[bytes]:
+    async def frames(self, after: Position, only: Only = EVERY_FACT) -> AsyncGenerator[bytes]:
         """Every fact behind `after`, each stream in order, each once."""
         if not self._viewers:
             self._begin()
         self._viewers += 1
         strip = self._strip
         try:
-            async for frame in self._missed(after, strip, panel or "*"):
+            async for frame in self._missed(after, strip, only.panel or "*"):
                 after = frame.position
-                yield frame.data
-            async for data in self._following(after.joined(self._floor_of(strip)), strip, panel):
+                if shown := only.of(frame, after):
+                    yield shown
+            async for data in self._following(after.joined(self._floor_of(strip)), strip, only):
                 yield data
         finally:
             self._viewers -= 1
 
     async def _following(
-        self, after: Position, strip: Timeline, panel: str | None
+        self, after: Position, strip: Timeline, only: Only
     ) -> AsyncGenerator[bytes]:
         place, beats = strip.begin, strip.beats
         while strip is self._strip:
@@ -139,10 +161,9 @@ class Wire:
                 if not after.covers(one.sequence):
                     # A viewer may know more than we do, from a process that was ahead of us.
                     after = after.past(one.sequence).joined(one.position)
-                    if panel in (None, one.ref.panel):
-                        frames.append(_with_id(one, after))
-            if frames:
-                yield b"".join(frames)
+                    frames.append(only.of(one, after))
+            if chunk := b"".join(frames):
+                yield chunk
             elif beats != strip.beats:
                 beats = strip.beats
                 yield HEARTBEAT
@@ -182,9 +203,3 @@ class Wire:
         left = self._strip
         self._begin()
         left.wake()
-
-
-def _with_id(frame: Frame, position: Position) -> bytes:
-    if frame.position == position:
-        return frame.data
-    return f"id: {position}".encode() + frame.data[frame.data.index(b"\n") :]

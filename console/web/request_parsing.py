@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import anyio
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
@@ -75,12 +75,16 @@ class EventsQuery(OneDebate):
     # The id of the last event known, the fact's ordinal in the debate. The header Last-Event-ID wins
     # over it.
     after: Sequence | None = None
+    # Nothing but declarations.
+    only: Literal["declarations"] | None = None
 
 
 class FeedQuery(OneDebate):
     # The id of the last event known: a place in the log, one number for each of its streams, joined
     # by hyphens. The header Last-Event-ID wins over it.
     after: Annotated[str, Field(pattern=r"^\d{1,19}(-\d{1,19}){0,63}$")] | None = None
+    # Nothing but declarations.
+    only: Literal["declarations"] | None = None
 
 
 def query_of(request: Request, schema: type[Asked]) -> Asked:
@@ -162,7 +166,7 @@ async def debate_of(hub: Hub, request: Request, query: OneDebate) -> DebateRef:
     try:
         return (await hub.client.debate(name)).ref
     except NotFound as error:
-        raise NotFound(f"no debate {name}") from error
+        raise NotFound(f"there is no debate {name} on this server") from error
     except BadInput as error:
         raise Refusal(BAD_REQUEST, f"{error}: say which with ?panel=") from error
 

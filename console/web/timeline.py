@@ -22,6 +22,11 @@ class Frame(NamedTuple):
     ref: DebateRef
     data: bytes
     position: Position = Position()
+    # Only what the fact declares; empty where it declares nothing.
+    declared: bytes = b""
+
+    def shown(self, *, declarations_only: bool) -> bytes:
+        return self.declared if declarations_only else self.data
 
 
 class Timeline:

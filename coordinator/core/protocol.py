@@ -70,7 +70,7 @@ class Extent:
     speakers: int
 
 
-def accept_everything(_panel: PanelBase, _turn: TurnTaken) -> str | None:
+def accept_everything(_state: DebateState, _turn: TurnTaken) -> str | None:
     return None
 
 
@@ -100,7 +100,7 @@ class Protocol:
     # The same panel where nobody argues: what was said first decides.
     without_debate: Callable[[PanelBase], PanelBase] | None = None
     # Why a turn counts as failed though its content is well-formed; None if it counts.
-    refusal: Callable[[PanelBase, TurnTaken], str | None] = accept_everything
+    refusal: Callable[[DebateState, TurnTaken], str | None] = accept_everything
     # What this program lacks to decide debates of the panel as they were recorded, one line each.
     lacks: Callable[[PanelBase], tuple[str, ...]] = lack_nothing
     # Steps whose answers alter no outcome, so that a backtest does without them.

@@ -34,6 +34,7 @@ from parley.coordinator.service.deadlines import (
     next_deadline,
 )
 from parley.coordinator.service.decisions import Decisions
+from parley.coordinator.service.declarations import Declarations
 from parley.coordinator.service.following import Following
 from parley.coordinator.service.heartbeat import Heartbeat
 from parley.coordinator.service.membership import Membership
@@ -101,6 +102,7 @@ class Coordinator:
         self.metrics = Metrics()
         self._decisions = Decisions(journal, protocols, writes_at_once)
         self._deadlines = Deadlines(journal)
+        self._declarations = Declarations(journal.bus, journal.subjects)
         self._quarantine = Quarantine(journal.bus, self._subjects, self.metrics)
         self._archiver = Archiver(journal, archiving, self._quarantine, self.metrics, self._is_mine)
         # Submitted just now; whether their ids are taken by archived debates is not known yet.
@@ -124,6 +126,7 @@ class Coordinator:
             self._decisions.start(self._tasks)
             self._deadlines.start(self._tasks, anyio.current_time())
             self._quarantine.start(self._tasks)
+            self._declarations.start(self._tasks)
             await anyio.sleep(HELLO_S)
             self._tasks.start_soon(self._begin, stop)
             with self._running:
@@ -355,6 +358,7 @@ class Coordinator:
         if sent is not None and sent.subject == record.subject and sent.data == record.data:
             tracked.came_back()
             count(self.metrics, ref.panel, sent.fact)
+            self._declarations.see(ref, sent.fact)
             return sent.fact
         return decode(tail, record.data)
 

@@ -16,7 +16,8 @@ import anyio
 from anyio.abc import TaskGroup
 
 from parley.bus.contracts.base import Contract
-from parley.bus.contracts.facts import CancelRequested, Deleted, Fact, Status
+from parley.bus.contracts.declaration import TerminationDeclaration
+from parley.bus.contracts.facts import CancelRequested, Deleted, Fact, Status, declarations_in
 from parley.bus.errors import Conflict, NotFound
 from parley.bus.journal import Journal
 from parley.bus.plugins import Plugins
@@ -141,6 +142,14 @@ class Debate:
             async for one in events:
                 if one.ordinal > after:
                     yield one
+
+    async def declarations(self, after: int = -1) -> AsyncGenerator[TerminationDeclaration, None]:
+        """What the debate and each of its steps declare, as it happens, until the debate is closed."""
+        async with aclosing(self._events()) as events:
+            async for event in events:
+                if event.ordinal > after:
+                    for one in declarations_in(event.fact):
+                        yield one
 
     async def result(self, timeout: float | None = None) -> Result:  # noqa: ASYNC109 - the caller's words
         """Wait for the end. Raises TimeoutError after `timeout` seconds; the debate goes on."""

@@ -91,7 +91,7 @@ class OpenAsk:
             step=self.step, persona=self.persona, content=self._content(said), brain=HUMAN, by=by
         )
         logged, state = await _read(self._journal, self.ref)
-        refusal = protocol_of(state).refusal(self.panel, turn)
+        refusal = protocol_of(state).refusal(state, turn)
         if refusal is not None:
             raise BadInput(refusal)
         self._refuse_answered(logged)

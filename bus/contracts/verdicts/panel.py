@@ -19,11 +19,13 @@ from parley.bus.contracts.verdicts.rules import (
     DecideRule,
     Fixed,
     Judge,
+    Language,
     MixedContent,
     NoProgress,
     Rounds,
     Stalemate,
     StopRule,
+    in_language,
 )
 from parley.bus.contracts.verdicts.visibility import Visibility
 
@@ -101,6 +103,8 @@ class VerdictPanel(ManagedPanel):
     undecided: Label = "uncertain"
     input: InputKind = "text"
     visibility: Visibility = "named"
+    # None where nobody chose: then the manager speaks English, and agents follow their settings.
+    language: Annotated[Language | None, Field(exclude_if=is_absent)] = None
     # Asked after every round in this order, the earlier wins; empty: the brief's, by the parameters.
     stop: tuple[StopRule, ...] = ()
     # By the name of the rule that stopped the debate, `any` for the rest.
@@ -117,6 +121,21 @@ class VerdictPanel(ManagedPanel):
     def verdicts(self) -> tuple[str, ...]:
         """Every label that a persona may choose, `undecided` last; empty where the log names none."""
         return (*(label.name for label in self.labels), self.undecided) if self.labels else ()
+
+    def said_in(self, language: Language | None) -> Self:
+        """With its own words in that language only."""
+        decide = {
+            name: rule.model_copy(update={"because": in_language(rule.because, language)})
+            if isinstance(rule, MixedContent | Fixed)
+            else rule
+            for name, rule in self.decide.items()
+        }
+        tasks = tuple(
+            one.model_copy(update={"task": in_language(one.task, language)})
+            for one in self.follow_ups
+        )
+        changes = {"language": language, "decide": decide, "follow_ups": tasks}
+        return self.model_copy(update=changes)
 
     @property
     def stop_rules(self) -> tuple[StopRule, ...]:

@@ -5,6 +5,7 @@ Each is data; what they compute stands in `coordinator/protocols/verdicts`. Wher
 its rule takes the value from somewhere else in the panel.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import Field, StringConstraints
@@ -24,6 +25,11 @@ from parley.bus.contracts.verdicts.content import Label, TerminationReason
 Count = Annotated[Whole, Field(ge=1)]
 RoundNumber = Annotated[int, Field(ge=1, le=100)]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+# In which the manager speaks, and the personas are asked.
+Language = Literal["en", "ko"]
+# A panel's own words: in one language, or by language.
+Words: TypeAlias = str | dict[Language, str]
 
 MAJORITY = 0.5
 TWO_THIRDS = 2 / 3
@@ -170,7 +176,7 @@ class MixedContent(DecideBase):
     labels: Annotated[tuple[Label, ...], Field(min_length=2)]
     means: Label
     min_confidence: Share | None = Field(None, exclude_if=is_absent)
-    because: str = ""
+    because: Words = ""
 
 
 class Fixed(DecideBase):
@@ -179,7 +185,7 @@ class Fixed(DecideBase):
     rule: Literal["fixed"] = "fixed"
     label: Label
     confidence: Share = 0.5
-    because: str = ""
+    because: Words = ""
 
 
 class Judge(DecideBase):
@@ -250,7 +256,14 @@ class AskAfterwards(Contract):
     persona: Token
     action: Token
     # What the persona is asked to do, for readers: "mark the suspect region".
-    task: str = ""
+    task: Words = ""
+
+
+def in_language(words: Words, language: Language | None) -> str:
+    """English, or whatever there is, where the language is missing."""
+    if not isinstance(words, Mapping):
+        return words
+    return words.get(language or "en") or words.get("en") or next(iter(words.values()), "")
 
 
 def rule_name(rule: StopRule) -> str:

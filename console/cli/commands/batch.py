@@ -121,6 +121,7 @@ def batch(
         language=language_of(lang),
         experiment=experiment_of(experiment, panel, settings.panels),
         thresholds=settings.thresholds,
+        usual_language=settings.model.language,
     )
     limits = limits_of(budget, total_budget, _name_of(out))
     variants = _variants(panel, wishes, choice, out, ablations)

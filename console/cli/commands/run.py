@@ -145,6 +145,7 @@ def run(
         language_of(lang),
         experiment=experiment_of(experiment, panel, settings.panels),
         thresholds=settings.thresholds,
+        usual_language=settings.model.language,
     )
     if choice.follows_rules:
         chosen = wished_panel(panel, wishes)

@@ -98,6 +98,7 @@ def submit(
         language_of(lang),
         experiment=experiment_of(experiment, panel, settings.panels),
         thresholds=settings.thresholds,
+        usual_language=settings.model.language,
     )
     choice = parse_brain(brain, settings.panels)
     if choice.kind == OWN:

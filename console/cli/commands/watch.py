@@ -4,7 +4,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from parley.bus.contracts.facts import Closed
+from parley.bus.contracts.facts import Closed, declarations_in
 from parley.bus.contracts.partial import Partial
 from parley.bus.errors import BadInput, Denied
 from parley.bus.position import Position
@@ -29,6 +29,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         "parley watch 01jd7w2k9xqz",
         "parley watch --from-start --json",
         "parley watch --json --partials",
+        "parley watch --declarations",
     )
 )
 def watch(
@@ -45,6 +46,10 @@ def watch(
     partials: Annotated[
         bool, typer.Option("--partials", help="With --json: words while they are spoken, too.")
     ] = False,
+    declarations: Annotated[
+        bool,
+        typer.Option("--declarations", help="Only what each step declares, as one JSON line each."),
+    ] = False,
     nats: Nats = None,
     config: Config = None,
     as_json: Json = False,
@@ -56,17 +61,24 @@ def watch(
     one line. A terminal also shows the words of a model that streams (model.stream).
     """
     keep_quiet()
+    if partials and declarations:
+        raise BadInput("--partials and --declarations are two different things: take one")
     if partials and not as_json:
         raise BadInput("--partials goes with --json; a terminal shows them anyway")
     settings = load(config, {"nats.url": nats})
     early = from_start if from_start is not None else debate is not None
-    run_async(lambda: _watch(settings, debate, _Wanted(early, as_json, partials)))
+    run_async(
+        lambda: _watch(
+            settings, debate, _Wanted(early, as_json or declarations, partials, declarations)
+        )
+    )
 
 
 class _Wanted(NamedTuple):
     early: bool
     as_json: bool
     partials: bool
+    declarations: bool
 
 
 async def _watch(settings: Settings, debate: str | None, wanted: _Wanted) -> None:
@@ -100,7 +112,8 @@ async def _follow(
             events = client.watch(after=after, debates=debates)
             async for event in await stack.enter_async_context(aclosing(events)):
                 if view is None:
-                    print_line(_line(event))
+                    for line in _declarations(event) if wanted.declarations else _facts(event):
+                        print_line(line)
                 elif event.state.panel is not None:
                     view.show(event.ref, event.fact, event.before, event.state)
                 if ref is not None and isinstance(event.fact, Closed):
@@ -113,14 +126,25 @@ def _print_partial(ref: DebateRef, partial: Partial) -> None:
     print_line(json.dumps(line, ensure_ascii=False))
 
 
-def _line(event: Event) -> str:
+def _facts(event: Event) -> list[str]:
+    return [_line(event, fact=event.fact.model_dump(mode="json", exclude_none=True))]
+
+
+def _declarations(event: Event) -> list[str]:
+    return [
+        _line(event, declaration=one.model_dump(mode="json", by_alias=True))
+        for one in declarations_in(event.fact)
+    ]
+
+
+def _line(event: Event, **said: object) -> str:
     return json.dumps(
         {
             "sequence": event.sequence,
             "time": event.time.isoformat(timespec="milliseconds"),
             "panel": event.panel,
             "debate_id": event.debate,
-            "fact": event.fact.model_dump(mode="json", exclude_none=True),
+            **said,
         },
         ensure_ascii=False,
     )

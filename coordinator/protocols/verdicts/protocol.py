@@ -91,8 +91,8 @@ def extent_of(panel: PanelBase) -> Extent:
     return Extent(rounds + STEPS_BESIDE_ROUNDS + rulings, rounds, len(panel.personas))
 
 
-def refusal(panel: PanelBase, turn: TurnTaken) -> str | None:
-    assert isinstance(panel, VerdictPanel)
+def refusal(state: DebateState, turn: TurnTaken) -> str | None:
+    panel = panel_of(state)
     foreign = foreign_verdict(turn.content, panel.verdicts)
     if foreign is None:
         return None
