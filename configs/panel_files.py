@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from parley.bus.contracts.base import Token
+from parley.bus.contracts.base import Text, Token
 from parley.bus.contracts.panel import Panel, PanelBase
 from parley.bus.contracts.registry import CONTRACTS
 from parley.bus.errors import BadInput
@@ -32,6 +32,8 @@ class PanelFile(PanelBase):
     # Whose rules think for its personas offline, and measure for models: a name of the entry points
     # `parley.brains`. The panel's own name, or its protocol's, where nothing is said.
     brains: Token | None = None
+    # What the page offers to begin with: a text, or a question as a question file has it.
+    example: Text = ""
 
     @property
     def preset_names(self) -> tuple[str, ...]:
@@ -41,6 +43,11 @@ class PanelFile(PanelBase):
     def usual_roster(self) -> tuple[str, ...]:
         """Who sits on the panel unless a roster is given."""
         return self.roster
+
+    @property
+    def parameter(self) -> str:
+        """One that people set, with a value: for a form that asks for parameters."""
+        return ""
 
     def sets_for(self, _persona: str) -> tuple[str, ...]:
         """What to `--set` so that somebody sits there who usually does not; empty: name a roster."""

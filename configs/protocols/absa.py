@@ -61,6 +61,11 @@ class AbsaPanelFile(PanelFile):
 
     @property
     @override
+    def parameter(self) -> str:
+        return "debate.rounds=2"
+
+    @property
+    @override
     def preset_names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.presets, DEFAULT_PRESET)))
 

@@ -52,6 +52,11 @@ class DeliberationFile(PanelFile):
 
     @property
     @override
+    def parameter(self) -> str:
+        return "max_iterations=8"
+
+    @property
+    @override
     def usual_roster(self) -> tuple[str, ...]:
         return self.seats(self.order or self.roster)
 

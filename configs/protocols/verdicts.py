@@ -96,6 +96,11 @@ class VerdictPanelFile(ManagedPanel, PanelFile):
 
     @property
     @override
+    def parameter(self) -> str:
+        return "max_rounds=5"
+
+    @property
+    @override
     def preset_names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.presets, DEFAULT_PRESET)))
 

@@ -42,7 +42,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def evaluate(  # noqa: PLR0913, PLR0917  one argument an option
     panel: PanelName,
     data: Annotated[
-        Path, typer.Option("--data", metavar="DIR", help="A folder with MAMS splits (XML).")
+        Path,
+        typer.Option("--data", metavar="DIR", help="The folder with train.xml, val.xml, test.xml."),
     ] = Path("../shared/data/mams"),
     split: Annotated[str, typer.Option("--split", help="train, val or test.")] = "test",
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="So many sentences.")] = None,
@@ -60,13 +61,19 @@ def evaluate(  # noqa: PLR0913, PLR0917  one argument an option
     """
     Measure the aspect-sentiment pipeline on MAMS.
 
+    MAMS is 5,297 sentences of restaurant reviews, each aspect and its sentiment marked by people
+    (MAMS-ATSA, Apache-2.0). It does not come with Parley: fetch train.xml, val.xml and test.xml
+    from data/MAMS-ATSA/raw of https://github.com/siat-nlp/MAMS-for-ABSA.
+
     Stage 1 alone beside the result after the debate, by exact place and polarity, and how many
     sentences a second go through the rules alone, in one process and in several, and over a
     private server.
     """
     keep_quiet()
     if not (data / f"{split}.xml").is_file():
-        print_line(f"skipped: no {split}.xml in {data} (MAMS-ATSA, Apache-2.0)")
+        print_line(
+            f"skipped: no {split}.xml in {data}; parley eval --help says where it comes from"
+        )
         raise typer.Exit
     chosen = wished_panel(panel, Wishes(sets=with_protocol(sets, protocol))).panel
     if not isinstance(chosen, AbsaPanel):

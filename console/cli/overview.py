@@ -44,7 +44,7 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
     "Run it": {
         "up": Lazy(
             f"{_AT}.up",
-            "Run everything on this machine: server, coordinator, agents, web page.",
+            "Run everything here: server, coordinator, agents, web page.",
         ),
         "coordinator": Lazy(f"{_AT}.coordinator", "Run a coordinator."),
         "agent": Lazy(f"{_AT}.agent", "Run agents: one process for one or more personas."),
@@ -91,7 +91,7 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
 
 
 def overview() -> str:
-    """No line is longer than 90 characters, and none is wrapped."""
+    """No line is longer than 80 characters, and none is wrapped."""
     sections = [
         ("Options", _OPTIONS.items()),
         *(

@@ -124,4 +124,4 @@ def _measurements(opening: Standing, case: Case) -> str:
         f"<td>{safe(one.unit)}</td><td>{safe(one.meaning)}</td></tr>"
         for one in case.measurements
     )
-    return f"<h3>{safe(opening.agent)}</h3><table>{rows}</table>"
+    return f'<h3>{safe(opening.agent)}</h3><div class="scroll"><table>{rows}</table></div>'

@@ -187,7 +187,7 @@ def _ranked(
         yield Table(
             ("debate", "about", "ended by", "rounds", ""),
             tuple(
-                (row.debate_id, row.topic[:80], row.reason, str(row.rounds), figure(row))
+                (row.debate_id, row.topic[:80], spoken(row.reason), str(row.rounds), figure(row))
                 for row in rows
             ),
             frozenset({3, 4}),
@@ -203,10 +203,10 @@ def _every_debate(rows: Sequence[DebateRow]) -> Table:
             f"{row.variant}/{row.debate_id}" if row.variant else row.debate_id,
             row.topic[:120],
             row.status,
-            row.reason,
+            spoken(row.reason),
             str(row.rounds),
-            row.before or "",
-            row.answer or "",
+            spoken(row.before or ""),
+            spoken(row.answer or ""),
             "" if row.confidence is None else f"{row.confidence:.2f}",
         )
         lines.append((*line, _right(row)) if judged else line)

@@ -143,7 +143,7 @@ def axes_by_iteration(axes: Sequence[ExploredAxis]) -> Iterator[str]:
 
 def declared(declaration: TerminationDeclaration) -> str:
     """What the regime looks at, in front of its declaration."""
-    return f"{_figures(declaration)}{one_line(declaration.justification)}"
+    return f"{_figures(declaration)}{plain.spoken(one_line(declaration.justification))}"
 
 
 def _figures(declaration: TerminationDeclaration) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from parley.bus.contracts.declaration import TerminationDeclaration
+from parley.bus.contracts.declaration import TerminationDeclaration, TerminationStatus
 from parley.bus.contracts.facts import Asked, Decided, Finding, RequestByReference, TurnTaken
 from parley.bus.contracts.panel import PanelBase
 from parley.bus.contracts.verdicts.content import (
@@ -28,6 +28,7 @@ from parley.console.transcript.marks import Mark, mark_of
 from parley.console.transcript.presentation import Presentation, later
 from parley.console.transcript.text import one_line
 from parley.coordinator.core.accounting import declarations_of
+from parley.coordinator.core.checks import in_words
 from parley.coordinator.core.reducer import Walked
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.board import AFTERWARDS, RULING, Stand, board_of
@@ -204,9 +205,13 @@ def _outcome(fact: Finding) -> Outcome | None:
 
 
 def _declared(declaration: TerminationDeclaration) -> str:
+    """No figure twice: rules that did not end the debate compare the same ones."""
     level = declaration.details.values.get("disagreement")
     shown = f"disagreement {level:.2f}; " if isinstance(level, float) else ""
-    return f"{shown}{plain.declared(declaration)}"
+    checks = dict.fromkeys(map(in_words, declaration.details.checks))
+    if declaration.termination_status is not TerminationStatus.CONTINUE or not checks:
+        return f"{shown}{plain.declared(declaration)}"
+    return f"{shown}continue: no rule ends the debate: {', '.join(checks)}"
 
 
 def _ending(ref: DebateRef, state: DebateState) -> list[str]:

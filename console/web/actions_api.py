@@ -66,6 +66,9 @@ class PanelInfo(Contract):
     presets: tuple[str, ...]
     regimes: tuple[str, ...]
     languages: tuple[str, ...]
+    # A text or a question to begin with, and a parameter that can be set, as `name=value`.
+    example: str
+    parameter: str
     # Why its debates end, beside what ends debates of any panel.
     reasons: tuple[str, ...]
 
@@ -166,5 +169,7 @@ def _described(content: PanelFile) -> PanelInfo:
         presets=content.preset_names,
         regimes=kind.regimes,
         languages=told.languages,
+        example=content.example,
+        parameter=content.parameter,
         reasons=tuple(told.reasons),
     )

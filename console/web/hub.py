@@ -96,7 +96,7 @@ class Hub:
         try:
             await channel.open()
             if not channel.is_known:
-                raise NotFound(f"no debate {ref}")
+                raise NotFound(f"there is no debate {ref} on this server")
             yield channel
         finally:
             channel.viewers -= 1

@@ -166,7 +166,7 @@ async def debate_of(hub: Hub, request: Request, query: OneDebate) -> DebateRef:
     try:
         return (await hub.client.debate(name)).ref
     except NotFound as error:
-        raise NotFound(f"no debate {name}") from error
+        raise NotFound(f"there is no debate {name} on this server") from error
     except BadInput as error:
         raise Refusal(BAD_REQUEST, f"{error}: say which with ?panel=") from error
 

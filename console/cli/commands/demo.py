@@ -1,3 +1,4 @@
+import shlex
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +20,7 @@ from parley.connection import new_id
 from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import example
-from parley.console.cli.output import own_command, print_line
+from parley.console.cli.output import own_command
 from parley.console.runtime.brains import AUTO, BrainChoice
 from parley.console.runtime.follow import follow_to_the_end
 from parley.console.runtime.host import at_work
@@ -28,11 +29,14 @@ from parley.console.runtime.plan import Wishes, read_script, scripted_panel, wis
 from parley.console.runtime.submit import panel_for
 from parley.console.runtime.system import run_async
 from parley.console.terminal.views import view_for
+from parley.console.terminal.writing import say
 from parley.console.transcript.presentation import presentation_of
 from parley.console.transcript.words import tell_outcome
 from parley.coordinator.core.state import DebateState
 
 DEMO = BUILT_IN.with_name("demo")
+# What the last debate leaves in the folder of its report.
+SPECIMEN = "copy_moved.png"
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -72,12 +76,13 @@ def demo(
     """
     keep_quiet()
     run_async(lambda: _show(load(), read_tour(DEMO / "tour.yaml"), out))
-    print_line("")
-    command = own_command()
-    print_line(f"Next: {command} up (in one terminal), then in another:")
-    print_line(f"  {command} submit forensic photo.jpg")
-    print_line(f"  {command} watch")
-    print_line(f"  {command} list")
+    say("")
+    command, made = own_command(), out / SPECIMEN
+    photo = shlex.quote(str(made)) if made.exists() else "photo.jpg"
+    say(f"Next: {command} up (in one terminal), then in another:")
+    say(f"  {command} submit forensic {photo}")
+    say(f"  {command} watch")
+    say(f"  {command} list")
 
 
 def read_tour(path: Path) -> Tour:
@@ -88,22 +93,22 @@ def read_tour(path: Path) -> Tour:
 
 
 async def _show(settings: Settings, tour: Tour, out: Path) -> None:
-    print_line("Four forensic agents look at a picture, each with a method of its own.")
-    print_line("They say what they think, challenge each other, and may change their minds.")
-    print_line("Then reviews are read aspect by aspect, and three correctors argue about them.")
+    say("Four forensic agents look at a picture, each with a method of its own.")
+    say("They say what they think, challenge each other, and may change their minds.")
+    say("Then reviews are read aspect by aspect, and three correctors argue about them.")
     async with host(settings, warn=warn, private=True) as client:
         for number, wanted in enumerate(tour.debates, start=1):
             stop = wanted.possible
-            print_line("")
-            print_line(f"{number}. {stop.title}")
-            print_line("")
+            say("")
+            say(f"{number}. {stop.title}")
+            say("")
             for line in await _debate(client, stop):
-                print_line(line)
-        print_line("")
-        print_line(f"{len(tour.debates) + 1}. A photograph that contains a piece of itself twice")
-        print_line("")
+                say(line)
+        say("")
+        say(f"{len(tour.debates) + 1}. A photograph that contains a piece of itself twice")
+        say("")
         for line in await _look(client, out):
-            print_line(line)
+            say(line)
 
 
 async def _look(client: Client, out: Path) -> list[str]:

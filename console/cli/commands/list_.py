@@ -15,9 +15,10 @@ from parley.console.cli.output import print_line
 from parley.console.listing.debates import DebateList, Page, open_list
 from parley.console.listing.rows import Row, Wanted
 from parley.console.runtime.system import join, list_folder, run_async
-from parley.console.transcript.text import is_token, one_line
+from parley.console.terminal.listing import print_rows
+from parley.console.transcript.text import is_token
 
-TOPIC_WIDTH = 60
+EXAMPLE = 'parley submit absa "The food was great." starts one'
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -69,9 +70,14 @@ def list_(
         raise BadInput(f"--panel: {panel!r} is no name of a panel")
     wanted = Wanted(panel, status.value if status else None, None, search, _moment(since))
     page = run_async(lambda: _list(settings, wanted, limit))
-    for row in page.rows:
-        print_line(_as_json(row) if as_json else _in_words(row))
-    if page.following is not None and not as_json:
+    if as_json:
+        for row in page.rows:
+            print_line(_as_json(row))
+        return
+    print_rows(page.rows)
+    if not page.rows:
+        print_line("no debates" + (" like that" if wanted != Wanted() else f": {EXAMPLE}"))
+    if page.following is not None:
         print_line(f"… {page.total - len(page.rows)} more: --limit, --search, --since")
 
 
@@ -103,19 +109,6 @@ async def _read_log(client: Client, debates: DebateList) -> None:
         address = client.reading.place_of(record)
         if address is not None:
             debates.hot.take(*address, record)
-
-
-def _in_words(row: Row) -> str:
-    moment = datetime.fromisoformat(row.submitted_at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    line = f"{row.id:<12}  {row.panel:<10}  {moment}  {row.status:<9}"
-    if row.verdict is not None:
-        sure = "" if row.confidence is None else f" {row.confidence:.2f}"
-        line += f"  {row.verdict}{sure}"
-    if row.reason is not None:
-        line += f"  ({row.reason})"
-    if row.topic:
-        line += f"  {one_line(row.topic, TOPIC_WIDTH)}"
-    return line.rstrip()
 
 
 def _as_json(row: Row) -> str:

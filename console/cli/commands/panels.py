@@ -10,6 +10,7 @@ from parley.configs.panels import PanelFile, panel_path, panel_paths, parse_sets
 from parley.configs.settings import load
 from parley.console.cli.exits import warn
 from parley.console.cli.options import Config, Json, Panels, Thresholds, example, with_thresholds
+from parley.console.terminal.writing import say
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -41,7 +42,8 @@ def panels(
         own = parse_sets(with_thresholds([], thresholds))
         wish = Wanted(overrides=own, folder=wanted[0].parent, thresholds=settings.thresholds)
         lines = described(contents[0], wish) if name and contents else _listed(contents)
-        print("\n".join(lines))
+        for line in lines:
+            say(line)
     if mistakes:
         raise BadInput("\n".join(mistakes))
 

@@ -7,6 +7,7 @@ from parley.console.cli.output import model_line, print_line
 from parley.console.runtime.sources import read_log
 from parley.console.runtime.system import run_async
 from parley.console.terminal.live import print_board
+from parley.console.terminal.writing import say
 from parley.console.transcript.costs import tell_costs
 from parley.console.transcript.words import tell_course
 from parley.console.transcript.worth import tell_worth
@@ -32,4 +33,4 @@ def show(debate: DebateId, nats: Nats = None, config: Config = None, as_json: Js
         return
     print_board(log.ref, state)
     for line in (*tell_course(log.facts), *tell_worth(state), *tell_costs(state)):
-        print_line(line)
+        say(line)

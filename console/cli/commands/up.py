@@ -54,7 +54,7 @@ def up(
     config: Config = None,
 ) -> None:
     """
-    Run everything on this machine: server, coordinator, agents, web page.
+    Run everything here: server, coordinator, agents, web page.
 
     Debates stay in the store and go on where they were at the next start.
     """

@@ -109,9 +109,9 @@ def test_the_lines_of_a_run_show_edits_gate_and_moderator(home: Path) -> None:
     called = parley("run", "absa", TEXT, "--brain", "script:script.yaml", cwd=home)
     assert called.code == 0, called.err
     for part in (
-        "epm: set_polarity 피부톤 -> positive",
-        "gate 피부톤: APPLY, debate_override_flip to positive (total 1.80, margin 1.80)",
-        "adopted: debate_action",
+        "epm: set polarity 피부톤 -> positive",
+        "override gate: 피부톤: set to positive (total 1.80, margin 1.80)",
+        "adopted: debate action",
         "[피부톤 +]은 맑아졌는데 [가격 -]은 비싸요",
         "RuleB: Stage2 preferred.",
     ):

@@ -309,9 +309,10 @@ def test_a_bundle_that_swells_is_refused_before_it_fills_the_memory(tmp_path: Pa
 
 
 def test_a_bundle_of_many_small_values_is_refused_before_it_fills_the_memory(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Empty lists in what an agent measured: each takes sixteen times its bytes in memory."""
+    monkeypatch.setattr(bundles, "MOST_VALUES", 1_200_000)
     file = tmp_path / "bomb.zip"
     writer = BundleWriter(file)
     writer.debate(REF, recorded(play(panel(), DEADLOCK)[0]))
@@ -320,12 +321,12 @@ def test_a_bundle_of_many_small_values_is_refused_before_it_fills_the_memory(
     def swell(entries: Entries) -> None:
         lines = map(json.loads, entries["debates.jsonl"].splitlines())
         turn = next(line for line in lines if line["fact"]["type"] == "turn")
-        turn["fact"]["content"]["evidence"] = {"x": [[]] * 400_000}
+        turn["fact"]["content"]["evidence"] = {"x": [[]] * 40_000}
         entries["debates.jsonl"] = (json.dumps(turn, separators=(",", ":")) + "\n").encode() * 40
 
     rewrite(file, swell)
     assert file.stat().st_size < 1 << 20
-    with pytest.raises(DecodeError, match=r"debates.jsonl: line 15: more than 12000000 values"):
+    with pytest.raises(DecodeError, match=r"debates.jsonl: line 15: more than 1200000 values"):
         read_archive(file)
 
 

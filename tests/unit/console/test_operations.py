@@ -129,6 +129,28 @@ def test_unknown_panels_are_named(ask: Call, tmp_path: Path, parley: Call) -> No
     assert not (tmp_path / "s").exists()
 
 
+def test_a_panel_made_in_python_gets_its_logins_and_its_people_the_pages(
+    parley: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    Path("vetting_panels.py").write_text(
+        "import parley\n"
+        "vet = parley.Panel('vet', labels=['no', 'yes'], stop=parley.until.rounds(1))\n"
+        "vet.human('author')\n"
+        "vet.seat('security', lambda ask: parley.Turn('no', 0.5))\n"
+        "other = 7\n"
+    )
+    made = parley("infra", "accounts", "--panel", "vetting_panels:vet", "-o", "s")
+    assert made.code == 0, made.err
+    told = Path("s/accounts.conf").read_text()
+    assert "vet.*.turn.*.author" in told
+    assert Path("s/vet-security.nk").exists()
+    assert not Path("s/vet-author.nk").exists()
+    wrong = parley("infra", "accounts", "--panel", "vetting_panels:other", "-o", "t")
+    assert (wrong.code, "is no parley.Panel" in wrong.err) == (2, True)
+
+
 def test_accounts_are_written_and_kept(parley: Call, tmp_path: Path) -> None:
     where = tmp_path / "secrets"
     first = parley("infra", "accounts", "--panel", "forensic", "-o", where)
