@@ -126,7 +126,7 @@ class SummaryForm(Form):
     rationale: Passage
     conclusion: Passage
     # Of a question with two options only.
-    answer: AnswerWord
+    answer: AnswerWord = "none"
     confidence: Portion
     dissent: Annotated[list[DissentEntry], _AT_MOST]
 

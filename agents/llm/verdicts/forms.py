@@ -76,7 +76,7 @@ class RulingForm(Form):
 
 class RoundForm(RulingForm):
     # Challengers by name.
-    answers: Annotated[list[Name], _FEW]
+    answers: Annotated[list[Name], _FEW] = Field(default_factory=list)
 
 
 FormT = TypeVar("FormT", bound=Form)

@@ -32,9 +32,9 @@ def _challenge(earlier: Position, later: Position) -> Challenge:
 
 
 @lru_cache(maxsize=4096)
-def _between(challenger: str, challenged: str) -> Challenge:
+def _between(challenger: str, challenged: str, point: str = "") -> Challenge:
     """The same few agents meet in every debate of a panel."""
-    return Challenge(challenger=challenger, challenged=challenged)
+    return Challenge(challenger=challenger, challenged=challenged, point=point)
 
 
 def with_points(found: Sequence[Challenge], standing: Sequence[Standing]) -> tuple[Challenge, ...]:
@@ -42,7 +42,11 @@ def with_points(found: Sequence[Challenge], standing: Sequence[Standing]) -> tup
     said = {one.agent: one for one in standing}
     return tuple(
         [
-            one.model_copy(update={"point": point(said[one.challenger], said[one.challenged])})
+            _between(
+                one.challenger,
+                one.challenged,
+                point(said[one.challenger], said[one.challenged]),
+            )
             for one in found
         ]
     )
@@ -56,8 +60,8 @@ def point(challenger: Standing, challenged: Standing) -> str:
     against = challenged.agent, challenged.verdict, challenged.verdict.replace("_", " ")
     shared = set(_points(challenged))
     told = list(_points(challenger))
-    if not told:
-        return ""
+    if len(told) < 2:  # noqa: PLR2004 - nothing to choose from
+        return told[0] if told else ""
     return min(
         told,
         key=lambda text: (text in shared, not any(name in text.lower() for name in against)),
