@@ -31,7 +31,7 @@ demo: $(VENV)/installed  ## set up, then run a debate offline on a private nats-
 	$(BIN)/parley demo
 
 eval-absa: $(VENV)/ready  ## set up, then measure the aspect-sentiment pipeline on MAMS, if it is there
-	$(BIN)/parley eval absa --data ../shared/data/mams --split test
+	$(BIN)/python -m parley.console.batch.eval_absa absa --data ../shared/data/mams --split test
 
 eval-forensic: $(VENV)/installed  ## set up, then measure the forensic agents on labelled images, if there are any (10 minutes)
 	$(BIN)/python -m parley.console.batch.eval_forensic --data ../shared/data/forensic

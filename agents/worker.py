@@ -208,7 +208,7 @@ class Worker:
         Whether nobody waits for an answer any more.
 
         An old ask alone says nothing: where everything stood still, the debate waits for it. In
-        doubt it is thought about.
+        doubt it is thought about. An ask of a debate that left the log is not handed out again.
         """
         try:
             return await self._journal.is_over(ref, ask.step)

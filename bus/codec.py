@@ -29,6 +29,7 @@ _PANELS: dict[bytes, PanelBase] = {}
 _HEADS = {
     "submitted": "submitted",
     "cancel": "cancel",
+    "deleted": "deleted",
     "turn": "turn",
     "fired": "fired",
     "asked": "ctl.ask",

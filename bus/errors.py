@@ -14,6 +14,7 @@ ParleyError
     ├── Unavailable   the writer: still undecided after every retry; try again later
     │   └── Full      the person who deployed: the log has no room; the writer tries again later
     └── NotFound      the caller: the blob, message or debate is not there
+        └── Gone      the caller: the debate was deleted
 
 Errors of nats-py never leave the JetStream adapter, errors of openai never leave the model brain:
 both are translated into leaves of this tree where they arise.
@@ -69,4 +70,8 @@ class Full(Unavailable):
 
 
 class NotFound(BusError):
+    pass
+
+
+class Gone(NotFound):
     pass

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import anyio
 from pydantic import TypeAdapter
 
-from parley.bus.archive import DebateArchive
+from parley.bus.archive import DELETED, DebateArchive, Summary
 from parley.bus.codec import decode, decode_ask, encode
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import (
@@ -30,6 +30,7 @@ from parley.bus.contracts.facts import (
     CancelRequested,
     ControlFact,
     DeadlineFired,
+    Deleted,
     Fact,
     Request,
     RequestByReference,
@@ -45,6 +46,9 @@ INLINE_REQUEST_BYTES = 128 * 1024
 
 # What the log takes, less plenty of room for headers.
 LARGEST_FACT_BYTES = LARGEST_RECORD_BYTES - 32 * 1024
+
+# So often somebody else may have written in between.
+RIVALS = 8
 
 # How long a follower hears nothing before it looks whether its debate was archived.
 LOOK_INTO_ARCHIVE_S = 5.0
@@ -176,6 +180,48 @@ class Journal:
             contents = await self.archive.contents()
             archived = [one.ref for one in contents if panel in ("*", one.ref.panel)]
         return [*(ref for ref in archived if ref not in hot), *hot]
+
+    async def delete(self, ref: DebateRef, fact: Deleted, now_ns: int) -> None:
+        """
+        Put a tombstone in the debate's place in the archive, then purge it from the log; idempotent.
+
+        From the tombstone on nothing opens under this id; a purge that was cut off is finished by
+        the coordinator, which finds a closed debate that is archived. Raises Denied, and Conflict
+        for one that is open.
+        """
+        subject = self.subjects.debate(ref)
+        through = (await self.bus.position()).reached[self.bus.place_of(subject).number]
+        hot = await self.bus.read(subject)
+        kept = await self.archive.summary(ref)
+        if kept is None and self.subjects.at(ref, CLOSED) not in {one.subject for one in hot}:
+            raise Conflict(f"{ref} is open: cancel it first")
+        logged = self.decode_all(hot)[0]
+        begun = next((one for one in logged if isinstance(one.fact, Submitted)), None)
+        protocol = kept.protocol if kept is not None else ""
+        submitted_ns = kept.submitted_ns if kept is not None else now_ns
+        if begun is not None and isinstance(begun.fact, Submitted):
+            protocol, submitted_ns = begun.fact.panel.protocol, begun.time_ns
+        summary = Summary(
+            protocol=protocol,
+            status=DELETED,
+            closing=fact.why,
+            submitted_ns=submitted_ns,
+            closed_ns=now_ns,
+            facts=1,
+            stream=self.bus.stream_of(subject),
+            through=through,
+        )
+        record = Record(1, self.subjects.of(ref, fact), encode(fact), now_ns)
+        for _ in range(RIVALS):
+            try:
+                await self.archive.bury(ref, record, summary)
+                break
+            except Conflict:
+                continue
+        else:
+            raise Unavailable(f"{ref} is being archived: delete it again")
+        if hot:
+            await self.bus.purge(subject, through=through)
 
     async def follow(self, ref: DebateRef, *, on: Callable[[Sequence[Record]], None]) -> None:
         """

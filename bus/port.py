@@ -14,6 +14,7 @@ import anyio
 
 from parley.bus.contracts.base import BlobRef
 from parley.bus.errors import BadInput, NotFound
+from parley.bus.position import Place, Position, Start
 
 # The reason of a dead letter that nobody acknowledged.
 USED_UP = "every delivery is used up"
@@ -69,7 +70,8 @@ class Entry(NamedTuple):
 
 class Record(NamedTuple):
     """
-    Something that stands in the log. `time_ns` is the server's, since the epoch.
+    Something that stands in the log. `time_ns` is the server's, since the epoch; what `sequence`
+    is, `position` says.
 
     `forged` names a header that only the server may write, where the publisher wrote it: such a
     record counts for nothing, whoever reads it and however. `imported` marks an ask that was over
@@ -247,12 +249,12 @@ class Log(Protocol):
         ...
 
     async def tail(
-        self, filters: Sequence[str], *, start: int, on: Callable[[Sequence[Record]], None]
+        self, filters: Sequence[str], *, start: Start, on: Callable[[Sequence[Record]], None]
     ) -> None:
         """
-        Every matching record from `start` on, in order, each once; until cancelled.
+        Every matching record from `start` on, each stream in order, each once; until cancelled.
 
-        `on` gets as many at a time as have arrived.
+        `on` gets as many of a stream at a time as have arrived.
         """
         ...
 
@@ -264,8 +266,13 @@ class Log(Protocol):
         """
         ...
 
-    async def read(self, filter_subject: str, *, start: int = 1) -> list[Record]:
-        """Every matching record stored before this call."""
+    async def read(
+        self, filter_subject: str, *, start: Start = 1, most: int | None = None
+    ) -> list[Record]:
+        """
+        Every matching record stored before this call; those of several streams by time. With `most`
+        the first so many of each stream, or some more.
+        """
         ...
 
     async def record(self, sequence: int) -> Record:
@@ -280,26 +287,29 @@ class Log(Protocol):
         """The subjects that hold at least one record."""
         ...
 
-    async def last_sequence(self) -> int:
-        """Of the whole log; 0 when it is empty."""
+    async def position(self) -> Position:
+        """Behind everything that stands in the log at this moment."""
         ...
 
     def stream_of(self, subject: str) -> str:
-        """The name of the stream that holds the subject's records."""
+        """The name of the stream that holds the subject's records; of the first where several do."""
+        ...
+
+    def place_of(self, subject: str) -> Place:
+        """Which of the log's streams that is, and how its sequences are counted."""
         ...
 
     async def purge(self, filter_subject: str, *, through: int) -> None:
         """
-        Delete every matching record up to the sequence `through` for good; idempotent.
-
-        Raises Denied where only others may.
+        Delete every matching record up to the sequence `through` for good; idempotent. The filter is
+        of one partition. Raises Denied where only others may.
         """
         ...
 
     def age_s(self, time_ns: int) -> float:
         """
         How long ago a record of this time was stored, by the log's own clock as it was last measured
-        (`last_sequence` does so); 0 before that.
+        (`position` does so); 0 before that.
         """
         ...
 
@@ -336,10 +346,10 @@ class Queues(Protocol):
         """How many records the queue has not handed out yet."""
         ...
 
-    async def settled_through(self, queue: str) -> float | None:
+    async def settled_through(self, queue: str) -> Position | None:
         """
-        The sequence up to which all records of the queue are acknowledged or given up; infinite
-        where none waits, None where there is no such queue.
+        Up to where all records of the queue are acknowledged or given up; behind everything where
+        none waits, None where there is no such queue.
         """
         ...
 
@@ -416,8 +426,13 @@ class Archive(Protocol):
     When its size is used up the oldest go.
     """
 
-    async def put(self, subject: str, data: bytes, headers: Sequence[str]) -> None:
-        """Returns once it is stored. Raises Conflict when the subject holds a record already."""
+    async def put(
+        self, subject: str, data: bytes, headers: Sequence[str], *, after: int = 0
+    ) -> None:
+        """
+        Returns once it is stored, in the place of the record with the sequence `after`. Raises
+        Conflict when the subject holds another one.
+        """
         ...
 
     async def get(self, subject: str) -> Record | None:
@@ -465,6 +480,10 @@ class Blobs(Protocol):
 
     async def get_blob(self, ref: BlobRef) -> bytes:
         """Raises NotFound, also when the content has not the size and the hash of the reference."""
+        ...
+
+    async def drop_blob(self, ref: BlobRef) -> None:
+        """Idempotent. Who may not delete leaves it to the age limit of blobs."""
         ...
 
 

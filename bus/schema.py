@@ -23,6 +23,7 @@ from parley.bus.contracts.facts import (
     CORE_FACTS,
     Ask,
     CancelRequested,
+    Deleted,
     Fact,
     FactBase,
     Submitted,
@@ -37,6 +38,7 @@ Document = dict[str, JsonValue]
 _WRITERS: dict[type[FactBase], str] = {
     Submitted: "client",
     CancelRequested: "client",
+    Deleted: "operator",
     TurnTaken: "agent",
 }
 _PARAMETERS = {

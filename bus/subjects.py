@@ -15,6 +15,7 @@ The only place where a subject is spelled.
 
     purse.{prefix}.{panel}.debate.{id}.{persona}          a persona: what it took out of a budget
     purse.{prefix}.{panel}.batch.{name}.{persona}
+    purse.{prefix}.{panel}.batch.{name}.asked.{id}        the coordinator: what a debate's asks can cost
     answers.{prefix}.{panel}.{persona}.{hash}             a persona: what its model answered a prompt
 
     archive.{prefix}.{p}.{panel}.{id}                     the coordinator: a closed debate as one record
@@ -26,7 +27,8 @@ other: a fact of it elsewhere is foreign, or a persona could write one turn in t
 
 A redrive stands in the same stream, where the persona's queue finds it, but in no debate's log.
 Viewers read the same facts from `live.{prefix}.>`, republished by the server after storage, and
-there, never stored, `live.{prefix}.{p}.{panel}.{id}.partial.{step}.{persona}`: a turn being spoken.
+there, never stored, `live.{prefix}.{p}.{panel}.{id}.partial.{step}.{persona}`: a turn being spoken,
+and `live.{prefix}.{p}.{panel}.{id}.declaration`: each declaration, once its fact is stored.
 """
 
 import re
@@ -43,6 +45,7 @@ from parley.bus.contracts.facts import (
     Asked,
     CancelRequested,
     DeadlineFired,
+    Deleted,
     Fact,
     Submitted,
     TurnTaken,
@@ -61,6 +64,7 @@ ASKS = "ctl.ask."
 CLOSED = "ctl.closed"
 TURN = "turn."
 PARTIAL = "partial"
+DECLARATION = "declaration"
 # A stream of its own, with one record for each debate that left the log.
 ARCHIVE = "archive"
 # Registers: streams of their own, in which only the newest of each subject is kept.
@@ -115,7 +119,7 @@ def tail_of(fact: Fact) -> str:
             return f"turn.{fact.step}.{fact.persona}"
         case Asked():
             return ask_tail(fact)
-        case Submitted() | CancelRequested():
+        case Submitted() | CancelRequested() | Deleted():
             return fact.type
         case DeadlineFired():
             return f"fired.{fact.step}" + (f".{fact.persona}" if fact.persona else "")
@@ -175,6 +179,12 @@ class Subjects:
     def partition(self, number: int) -> str:
         return f"{self._root}{number}.>"
 
+    def partition_in(self, subject: str) -> int | None:
+        """Of a subject or filter of the log; None where it is of several, or of none that there is."""
+        named = subject.removeprefix(f"{REDRIVE}.").removeprefix(self._root).partition(".")[0]
+        number = int(named) if named.isascii() and named.isdigit() else PARTITIONS
+        return number if number < PARTITIONS else None
+
     def within(self, partitions: Collection[int], filter_subject: str) -> list[str]:
         """A filter of every partition, for some of them only."""
         if len(partitions) == PARTITIONS:
@@ -199,6 +209,10 @@ class Subjects:
 
     def partials(self, panel: str = "*", debate: str = "*") -> str:
         return self.partial(DebateRef(panel, debate), "*", "*")
+
+    def declarations(self, ref: DebateRef = EVERY_DEBATE) -> str:
+        """Where a debate's declarations are said once they stand in the log; signals, not stored."""
+        return f"{LIVE}.{self.at(ref, DECLARATION)}"
 
     def parse_partial(self, subject: str) -> tuple[DebateRef, str, str] | None:
         """The debate, step and persona of a partial turn; None if the subject is not one of those."""
@@ -288,6 +302,11 @@ def debate_purse(ref: DebateRef) -> str:
 
 def batch_purse(panel: str, name: str) -> str:
     return f"{panel}.batch.{name}"
+
+
+def batch_claims(ref: DebateRef, name: str) -> str:
+    """One token longer than what a persona may write."""
+    return f"{batch_purse(ref.panel, name)}.asked.{ref.id}"
 
 
 def answer_key(panel: str, persona: str, digest: str) -> str:

@@ -8,11 +8,11 @@ hold its panel as it is, and `--set key=value` is a path into it.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from parley.bus.contracts.base import Token
+from parley.bus.contracts.base import Text, Token
 from parley.bus.contracts.panel import Panel, PanelBase
 from parley.bus.contracts.registry import CONTRACTS
 from parley.bus.errors import BadInput
@@ -21,6 +21,7 @@ from parley.configs.mistakes import Place, explain
 from parley.configs.names import name_unknown
 
 DEFAULT_PRESET = "default"
+Checked = TypeVar("Checked", bound=BaseModel)
 
 
 class PanelFile(PanelBase):
@@ -31,6 +32,8 @@ class PanelFile(PanelBase):
     # Whose rules think for its personas offline, and measure for models: a name of the entry points
     # `parley.brains`. The panel's own name, or its protocol's, where nothing is said.
     brains: Token | None = None
+    # What the page offers to begin with: a text, or a question as a question file has it.
+    example: Text = ""
 
     @property
     def preset_names(self) -> tuple[str, ...]:
@@ -40,6 +43,11 @@ class PanelFile(PanelBase):
     def usual_roster(self) -> tuple[str, ...]:
         """Who sits on the panel unless a roster is given."""
         return self.roster
+
+    @property
+    def parameter(self) -> str:
+        """One that people set, with a value: for a form that asks for parameters."""
+        return ""
 
     def sets_for(self, _persona: str) -> tuple[str, ...]:
         """What to `--set` so that somebody sits there who usually does not; empty: name a roster."""
@@ -81,6 +89,8 @@ class Wanted:
     experiment: Experiment = NO_EXPERIMENT
     # Where the panel file stands, for paths in it.
     folder: Path | None = None
+    # The installation's language, where nothing else says which.
+    language: str | None = None
     # The installation's thresholds; a panel's own come before them.
     thresholds: Path | None = None
 
@@ -101,6 +111,19 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
+class Recorded:
+    """
+    What of a recorded debate's panel `parley backtest` can change, by key.
+
+    `change` is given overrides of these keys, and the preset that is laid beneath them; it raises
+    BadInput with one line for each mistake.
+    """
+
+    keys: Callable[[Panel], Sequence[str]]
+    change: Callable[[Panel, Sequence[Override], str | None], Panel]
+
+
+@dataclass(frozen=True, slots=True)
 class PanelFiles:
     """`assemble` raises BadInput with one line for each mistake."""
 
@@ -112,8 +135,10 @@ class PanelFiles:
     experiment: Callable[[Mapping[str, object], str], Experiment] | None = None
     # Values of `--set` that between them bring up every kind of ask, for `parley prompts lint`.
     courses: tuple[tuple[str, ...], ...] = ((),)
-    # What `parley panels NAME` says besides the personas; None where a plain list will do.
+    # What `parley panels NAME` says; None where a plain list will do.
     describe: Callable[[PanelFile, Wanted], Sequence[str]] | None = None
+    # None where nothing of a recorded panel can be changed.
+    recorded: Recorded | None = None
 
 
 # The names alone: what they stand for is loaded by agents.
@@ -165,6 +190,24 @@ def _assemble_plain(contract: type[PanelBase], content: PanelFile, wanted: Wante
     if mistakes:
         raise BadInput("\n".join(mistakes))
     return Resolution(panel)
+
+
+def recorded_with(
+    schema: type[Checked], data: Mapping[str, object], own: Sequence[Override], *mistakes: str
+) -> Checked:
+    """Raises BadInput with the mistakes given and those in the data, each with its override."""
+    origins = {one.key.rpartition(".")[2]: one.origin for one in own}
+
+    def origin(place: Place) -> str:
+        return origins.get(str(place[-1]) if place else "", "the recording")
+
+    try:
+        content = schema.model_validate(data)
+    except ValidationError as error:
+        raise BadInput("\n".join([*mistakes, *explain(error, schema, origin)])) from error
+    if mistakes:
+        raise BadInput("\n".join(mistakes))
+    return content
 
 
 def nested(path: Sequence[str], value: object) -> dict[str, object]:

@@ -132,6 +132,7 @@ def resolve(  # noqa: PLR0913  one argument for each thing a person says
     models: bool = False,
     experiment: Experiment = NO_EXPERIMENT,
     thresholds: Path | None = None,
+    language: str | None = None,
 ) -> Resolution:
     """
     The panel as one debate runs it; an empty roster means the panel's own.
@@ -147,7 +148,9 @@ def resolve(  # noqa: PLR0913  one argument for each thing a person says
         mistakes.append(name_unknown("preset", preset, content.preset_names))
     if mistakes:
         raise BadInput("\n".join([*experiment.mistakes, *mistakes]))
-    wanted = Wanted(preset, overrides, roster, models, experiment, path.parent, thresholds)
+    wanted = Wanted(
+        preset, overrides, roster, models, experiment, path.parent, language, thresholds
+    )
     try:
         found = panel_files_of(content.protocol).assemble(content, wanted)
     except BadInput as error:

@@ -130,6 +130,9 @@ class NatsSettings(Block):
     tls_key_file: SecretFile | None = Field(default=None, repr=False)
     # The stream that holds the log; the streams beside it are named after it (PARLEY-DEAD, …).
     stream: Token = "PARLEY"
+    # Over so many streams the log is spread (PARLEY, PARLEY-1, …), in a cluster each with a leader of
+    # its own. Can be changed only while no debate stands in the log.
+    streams: Annotated[int, Field(ge=1, le=64)] = 1
     # The first part of every subject.
     prefix: Token = "debate"
     # Copies of each stream in a cluster.

@@ -25,7 +25,7 @@ from parley.coordinator.core.policy import decide
 from parley.coordinator.core.reducer import apply
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.deliberation.result import DeliberationResult, result_of
-from parley.coordinator.protocols.deliberation.run import RegimeRun, run_regime
+from parley.coordinator.protocols.deliberation.rules_io import RegimeRun, run_regime
 from tests.vectors_c import Vector
 
 DEBATERS = ("analyst", "critic", "empath")

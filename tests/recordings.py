@@ -17,8 +17,8 @@ from parley.bus.contracts.facts import Fact, TurnTaken
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.subjects import DebateRef
-from parley.console.archive.reader import Recorded, fact_lines
 from parley.console.runtime.rehearsal import play
+from parley.files.lines import Recorded, fact_lines
 from tests.debates import PRESETS, ROSTER, panel
 
 SKILL = {"frequency": 0.75, "noise": 0.65, "watermark": 0.6, "spatial": 0.7}

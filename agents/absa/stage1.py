@@ -119,13 +119,3 @@ def _sentiment(
         polarity_distribution=distribution(look),
         neutral_reason="no_explicit_evidence" if neutral else None,
     )
-
-
-def places_of(reading: TextReading, items: Sequence[AspectItem]) -> dict[str, Place]:
-    """Term → place, for the terms that stand in the text."""
-    found: dict[str, Place] = {}
-    for item in items:
-        place = place_of(reading, item)
-        if place is not None:
-            found.setdefault(item.term, place)
-    return found

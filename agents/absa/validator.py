@@ -14,6 +14,7 @@ from parley.bus.contracts.absa.sentiment import (
     AspectItem,
     CorrectionProposal,
     Polarity,
+    SentenceLabel,
     Severity,
     Span,
     StructuralRisk,
@@ -48,7 +49,28 @@ def validate(text: str, request: ValidationRequest, skill: Skill = "model") -> V
         structural_risks=tuple(finding.risk for finding in found),
         consistency_score=round(1.0 - len(touched) / number, _DECIMALS) if number else 0.0,
         correction_proposals=tuple(f.proposal for f in found if f.proposal is not None),
+        suggested_label=_suggested(context, found),
     )
+
+
+def _suggested(context: SharedContext, found: Iterable[Finding]) -> SentenceLabel | None:
+    """The sentence's label with every polarity turned that the text contradicts; None without one."""
+    turned = {
+        finding.aspect
+        for finding in found
+        if finding.proposal is not None and finding.proposal.proposal_type == "FLIP_POLARITY"
+    }
+    if not turned:
+        return None
+    polarities = {
+        one.polarity.opposite if one.key in turned else one.polarity
+        for one in context.stage1_aspect_sentiments
+        if one.polarity is not None
+    }
+    sides = [one for one in (Polarity.POSITIVE, Polarity.NEGATIVE) if one in polarities]
+    if len(sides) > 1:
+        return "mixed"
+    return "positive" if Polarity.POSITIVE in sides else "negative"
 
 
 def findings(reading: TextReading, context: SharedContext) -> Iterator[Finding]:

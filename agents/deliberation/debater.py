@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from parley.agents.deliberation.phrases import PHRASES
-from parley.agents.deliberation.question import Criterion, Option, Question
+from parley.agents.deliberation.question import Criterion, Evidence, Option, Question
 from parley.agents.deliberation.weighing import (
     LENSES,
     NEUTRAL,
@@ -140,22 +140,28 @@ def _raising(
     phrases = PHRASES[question.language]
     decisive = raised.name == request.decisive_axis
     pattern = phrases.taken_up if decisive else phrases.raise_axis
-    point = _point(question, raised, leader, stance)
-    return pattern.format(axis=raised.name, weight=raised.weight, point=point)
+    said = _point(question, raised, leader, stance)
+    about = question.option(said.option) if said is not None else None
+    return pattern.format(
+        axis=raised.name,
+        weight=raised.weight,
+        option=(about or leader).label,
+        point=said.text if said is not None else phrases.nothing_stated,
+    )
 
 
-def _point(question: Question, raised: Criterion, leader: Option, stance: str) -> str:
+def _point(question: Question, raised: Criterion, leader: Option, stance: str) -> Evidence | None:
     """
     The strongest statement on a criterion; who is for something prefers one about its favourite.
 
-    Who is against it looks for the strongest contrary one.
+    Who is against it looks for the strongest contrary one, whichever option that is about.
     """
     about = [one for one in question.evidence if one.criterion == raised.name]
     if stance == "con":
         about.sort(key=lambda one: -(one.against or 0.0))
     else:
         about.sort(key=lambda one: (one.option != leader.id, -(one.supports or one.against or 0.0)))
-    return about[0].text if about else ""
+    return about[0] if about else None
 
 
 def _arguments(

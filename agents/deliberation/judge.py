@@ -19,6 +19,8 @@ from parley.bus.contracts.deliberation.content import (
 )
 
 _NAMED_CRITERIA = 3
+_TWO = 2
+_YES = frozenset({"yes", "true", "예", "네", "참", "그렇다"})
 
 
 def sum_up(question: Question, request: SummaryRequest) -> Summary:
@@ -27,6 +29,7 @@ def sum_up(question: Question, request: SummaryRequest) -> Summary:
     chosen = _chosen(question, request, ranked)
     return Summary(
         conclusion=chosen.option.label,
+        answer=_answer(question, chosen),
         confidence=request.confidence,
         rationale=" ".join(_rationale(question, criteria, chosen, ranked)),
         dissent=tuple(
@@ -39,6 +42,14 @@ def sum_up(question: Question, request: SummaryRequest) -> Summary:
             if turn.position not in ("", chosen.option.label)
         ),
     )
+
+
+def _answer(question: Question, chosen: Ranked) -> bool | None:
+    """Of two options the one that says yes, or else the first, stands for true."""
+    if len(question.options) != _TWO:
+        return None
+    said_yes = [one for one in question.options if one.label.strip(" .!").casefold() in _YES]
+    return chosen.option == (said_yes or question.options)[0]
 
 
 def _chosen(question: Question, request: SummaryRequest, ranked: Sequence[Ranked]) -> Ranked:

@@ -16,6 +16,7 @@ class Phrases:
     no_grounds: str
     raise_axis: str
     taken_up: str
+    nothing_stated: str
     differs: str
     forced: str
     saturated: str
@@ -37,8 +38,9 @@ EN = Phrases(
     differ="The conclusion so far is {conclusion}; I arrive at another one.",
     ranked="By {count} of {total} criteria {first} has {first_score:.2f}, {second} {second_score:.2f}.",
     no_grounds="No criterion has been looked at yet, so that I prefer nothing.",
-    raise_axis="On {axis}, weight {weight:.2f}: {point}",
-    taken_up="On {axis}, weight {weight:.2f}, which could overturn the conclusion: {point}",
+    raise_axis="On {axis}, weight {weight:.2f}, of “{option}”: {point}",
+    taken_up="On {axis}, weight {weight:.2f}, which could overturn the conclusion, of “{option}”: {point}",
+    nothing_stated="nothing is stated.",
     differs="criterion of its own, weight {weight:.2f}; {count} statements rest on it alone",
     forced="nobody raised {axis} (weight {weight:.2f}); it is the heaviest that is left",
     saturated="all {total} criteria of the question file have been raised",
@@ -59,8 +61,9 @@ KO = Phrases(
     differ="현재 잠정 결론({conclusion})과 다른 판단.",
     ranked="기준 {total}개 중 {count}개: 1순위 {first} {first_score:.2f}, 2순위 {second} {second_score:.2f}.",
     no_grounds="아직 검토한 기준이 없어 선호 없음.",
-    raise_axis="{axis}(가중치 {weight:.2f}): {point}",
-    taken_up="결론을 뒤집을 수 있는 {axis}(가중치 {weight:.2f}): {point}",
+    raise_axis="{axis}(가중치 {weight:.2f}), “{option}”: {point}",
+    taken_up="결론을 뒤집을 수 있는 {axis}(가중치 {weight:.2f}), “{option}”: {point}",
+    nothing_stated="진술 없음.",
     differs="독립된 기준, 가중치 {weight:.2f}, 이 기준에만 근거한 진술 {count}건",
     forced="아무도 제기하지 않은 기준 중 가장 무거움: {axis} (가중치 {weight:.2f})",
     saturated="질문 파일의 기준 {total}개가 모두 제기됨",

@@ -146,6 +146,7 @@ def reply(
     place = _place_in_words(mine, others) if verdict == Verdict.MANIPULATED else ""
     return Reply(
         response_type=kind,
+        answers=challengers,
         content=_said(kind, held, _strongest_for(verdict, others), others, challengers) + place,
         verdict_changed=verdict != own.verdict,
         new_verdict=verdict,

@@ -105,21 +105,6 @@ def overlay_png(picture: Picture, maps: SpatialMaps, regions: tuple[Region, ...]
     return _encoded(_fitted(np.asarray(canvas, np.uint8)))
 
 
-def mask_png(picture: Picture, maps: SpatialMaps) -> bytes:
-    """The suspect tiles as white on black, in pixels of the original image."""
-    full = np.zeros((picture.height, picture.width), np.uint8)
-    rows, columns = maps.mask.shape
-    mask = cv2.resize(
-        maps.mask.astype(np.uint8) * 255,
-        (columns * TILE, rows * TILE),
-        interpolation=cv2.INTER_NEAREST,
-    )
-    full[picture.top : picture.top + rows * TILE, picture.left : picture.left + columns * TILE] = (
-        mask
-    )
-    return _encoded(full)
-
-
 def _stretched(values: Plane) -> NDArray[np.uint8]:
     low, high = np.quantile(values, [0.01, 0.995])
     return np.asarray(np.clip(255 * (values - low) / (high - low + 1e-6), 0, 255), np.uint8)

@@ -45,7 +45,7 @@ class ModelBrain:
         self._questions = questions
         self._settings = settings
         self._journal = journal
-        self._treasury = BudgetLedger(journal.bus) if journal is not None else None
+        self._ledger = BudgetLedger(journal.bus) if journal is not None else None
         self._answers = Answers(settings, journal.bus if journal is not None else None)
 
     async def speak(self, task: Task) -> Answer:
@@ -84,7 +84,7 @@ class ModelBrain:
         self, task: Task, question: AnyQuestion, choice: ModelChoice, client: ModelClient
     ) -> Answer:
         name = f"{MODEL}:{choice.name}"
-        meter = self._treasury.meter(task) if self._treasury is not None else None
+        meter = self._ledger.meter(task) if self._ledger is not None else None
         before = await meter.used_before() if meter is not None else NOTHING_USED
         key = key_of(task.ref.panel, task.persona, question, choice) if self._answers.kept else ""
         known = await self._answers.find(key) if key else None

@@ -1,7 +1,7 @@
 """
 What was taken out of a budget, as arithmetic: no clock, no bus.
 
-A purse holds one account for each persona that draws on it. An account knows its recent attempts
+A shared budget holds one account for each persona that draws on it. An account knows its recent attempts
 one by one: what an attempt at an ask has used for certain, and what it holds for a call under way.
 Both are set, not added, so that a repeated write charges nothing twice. An ask that is handed out
 again is another attempt: what the last one used stays used, what it still holds the next one takes
@@ -49,7 +49,7 @@ class Charge(Contract):
 
 
 class Account(Contract):
-    """One persona's part of a purse. `began_ns` is when it first drew on it."""
+    """One persona's part of a shared budget. `began_ns` is when it first drew on it."""
 
     began_ns: Moment
     # Of attempts that are not known by name any more.
@@ -142,6 +142,8 @@ class Belief:
 
     of_an_ask: Most = ANYTHING
     most: Mapping[str, Most] = field(default_factory=dict)
+    # Of accounts that are not named.
+    others: Most = ANYTHING
     longest_s: float = math.inf
 
     def total(self, accounts: Mapping[str, Account], now_ns: int) -> Balance:
@@ -152,10 +154,10 @@ class Belief:
         return total
 
     def _believed(self, key: str, account: Account, now_ns: int) -> Balance:
-        most = self.most.get(key)
-        if most is None:
-            return balance([account], now_ns)
+        most = self.most.get(key, self.others)
         claimed = balance([account], now_ns)
+        if most is ANYTHING:
+            return claimed
         asks = [self.of_an_ask.of(used) for used in account.used_by_ask().values()]
         used = most.of(sum_of((account.spent, *asks)))
         held = most.beyond(used).of(claimed.held)

@@ -2,14 +2,15 @@
 Budgets that all replicas share: reserved before a call, settled after it.
 
 Every persona keeps an account of its own in the register, so that none can touch another's, and
-writes it only while no other account of the same purse has changed since: of two who want the last
-call one wins and the other looks again. In a debate's purse only the accounts of its own personas
-count, and only up to what their asks can have cost. A batch has no roster of its own: whoever may
-write there is on its panel.
+writes it only while no other account of the same budget has changed since: of two who want the last
+call one wins and the other looks again. In a debate's budget only the accounts of its own personas
+count, and only up to what their asks can have cost; of a batch's budget, what the coordinator notes
+there of all its debates.
 
 When a reservation is over says the clock of whoever looks; `parley doctor` compares clocks.
 """
 
+import math
 import secrets
 import time
 from collections import OrderedDict
@@ -32,9 +33,9 @@ from parley.agents.llm.budget_arithmetic import (
 )
 from parley.agents.llm.meter import Spent
 from parley.bus.contracts.base import NOTHING_USED, Usage, sum_of
-from parley.bus.contracts.budget import Allowance, Budget
+from parley.bus.contracts.budget import ANYTHING, NOTHING, Allowance, BatchClaims, Budget, Most
 from parley.bus.errors import BusError, Conflict
-from parley.bus.port import Guard, Register, Stores
+from parley.bus.port import Guard, Record, Register, Stores
 from parley.bus.subjects import PURSE, batch_purse, debate_purse
 
 # How long somebody waits before looking again whether others used less than they held.
@@ -61,17 +62,18 @@ class _Wish:
     budget: Budget = UNLIMITED
     wanted: Usage | None = None
     within_s: float = 0.0
-    belief: Belief = BELIEVED
+    # None: what the coordinator notes of the batch.
+    belief: Belief | None = BELIEVED
     ruling: Ruling | None = None
 
     def on(
-        self, key: str, account: Account, others: Mapping[str, Account], now: int
+        self, key: str, account: Account, others: Mapping[str, Account], belief: Belief, now: int
     ) -> tuple[Account, Ruling]:
         settled = account.settled(self.attempt, self.used)
         if self.wanted is None:
             return settled, Ruling.GRANTED
         settled = settled.taken_over(self.attempt)
-        total = self.belief.total({**others, key: settled}, now)
+        total = belief.total({**others, key: settled}, now)
         ruling = rule(self.budget, total, self.wanted)
         if ruling is not Ruling.GRANTED:
             return settled, ruling
@@ -81,7 +83,7 @@ class _Wish:
 
 class SharedBudget:
     """
-    One purse, as one persona of this process draws on it.
+    A budget that processes share, as one persona of this process draws on it.
 
     What several asks wish for at the same time is written at once: the more others get in the way,
     the more is done by each write.
@@ -98,13 +100,21 @@ class SharedBudget:
         """Without `drawn_by` everybody's account counts."""
         self._register = register
         self._key = key
-        self._everybody = f"{key}.>"
+        self._everybody = f"{key}.*"
+        self._everything = f"{key}.>"
         self._own = f"{key}.{persona}"
+        self._asked = f"{key}.asked."
         self._counted = frozenset(f"{key}.{one}" for one in drawn_by)
         self._now_ns = now_ns
         self._accounts: dict[str, Account] = {}
         # Of the newest change of any account; what is written holds only while it is.
         self._seen = 0
+        # Everything there is was read up to here.
+        self._read_to = 0
+        # In a batch: what its asks can have cost, by debate, and in all by account. Our own is ours.
+        self._noted: dict[str, BatchClaims] = {}
+        self._most: dict[str, Most] = {self._own: ANYTHING}
+        self._began_ns = 0
         self._turn = anyio.Lock()
         self._wishes: list[_Wish] = []
 
@@ -113,7 +123,8 @@ class SharedBudget:
         if allowance.debate is None or not allowance.claims:
             return BELIEVED
         most = {f"{self._key}.{name}": one for name, one in allowance.most_by_persona().items()}
-        return Belief(allowance.debate.of_an_ask, most, allowance.waited_s + deadline_s)
+        longest_s = allowance.waited_s + deadline_s
+        return Belief(allowance.debate.of_an_ask, most, longest_s=longest_s)
 
     async def reserve(  # noqa: PLR0913
         self,
@@ -123,7 +134,7 @@ class SharedBudget:
         wanted: Usage,
         within_s: float,
         *,
-        belief: Belief = BELIEVED,
+        belief: Belief | None = BELIEVED,
     ) -> bool:
         """Whether it is granted; waits while too much is under way elsewhere."""
         while True:
@@ -165,7 +176,8 @@ class SharedBudget:
             before = account = self._accounts.get(self._own) or Account(began_ns=now)
             rulings = []
             for wish in wishes:
-                account, ruling = wish.on(self._own, account, self._accounts, now)
+                belief = self._noted_until(now) if wish.belief is None else wish.belief
+                account, ruling = wish.on(self._own, account, self._accounts, belief, now)
                 rulings.append(ruling)
             if account == before or await self._written(account):
                 for wish, ruling in zip(wishes, rulings, strict=True):
@@ -186,14 +198,40 @@ class SharedBudget:
         self._accounts[self._own] = account
         return True
 
+    def _noted_until(self, now: int) -> Belief:
+        age_s = (now - self._began_ns) / _SECOND_NS if self._began_ns else math.inf
+        return Belief(most=self._most, others=NOTHING, longest_s=age_s)
+
+    def _note(self, record: Record) -> None:
+        """Only a coordinator can write it."""
+        try:
+            noted = BatchClaims.model_validate_json(record.data)
+        except ValidationError:
+            log.warning("no_claims", key=record.subject, sequence=record.sequence)
+            return
+        before = self._noted.get(record.subject, BatchClaims())
+        self._noted[record.subject] = noted
+        since = noted.since_ns or record.time_ns
+        self._began_ns = min(self._began_ns or since, since)
+        for persona in noted.claims.keys() | before.claims.keys():
+            key = f"{self._key}.{persona}"
+            was, now = (one.claims.get(persona, NOTHING_USED) for one in (before, noted))
+            most = self._most.get(key, NOTHING)
+            if most is not ANYTHING:
+                self._most[key] = most.beyond(was).plus(now)
+
     async def _catch_up(self) -> None:
-        news = await self._register.read(self._everybody, start=self._seen + 1)
+        news = await self._register.read(self._everything, start=self._read_to + 1)
         if not news:
             # A server that lags behind, or accounts so old that they are gone.
             await anyio.sleep(_LAG_S)
-            news = await self._register.read(self._everybody)
-            self._seen = 0
+            news = await self._register.read(self._everything)
+            self._seen = self._read_to = 0
         for record in news:
+            self._read_to = max(self._read_to, record.sequence)
+            if record.subject.startswith(self._asked):
+                self._note(record)
+                continue
             self._seen = max(self._seen, record.sequence)
             if self._counted and record.subject not in self._counted:
                 log.warning("account_of_a_stranger", key=record.subject, sequence=record.sequence)
@@ -205,7 +243,7 @@ class SharedBudget:
 
 
 class BudgetLedger:
-    """The purses this process draws on; those used longest ago are read anew when they are needed."""
+    """The budgets this process draws on; those used longest ago are read anew when they are needed."""
 
     def __init__(self, bus: Stores, now_ns: Now = time.time_ns) -> None:
         self._register = bus.register(PURSE)
@@ -215,35 +253,41 @@ class BudgetLedger:
     def meter(self, task: Task) -> "AskMeter":
         allowance = task.budget
         drawn: list[_Drawn] = []
+        belief: Belief | None
         if allowance is not None and allowance.debate is not None:
-            purse = self.of_debate(task)
-            belief = purse.belief(allowance, task.deadline_s)
-            drawn.append(_Drawn(purse, allowance.debate, belief))
+            shared = self.of_debate(task)
+            belief = shared.belief(allowance, task.deadline_s)
+            drawn.append(_Drawn(shared, allowance.debate, belief))
         if allowance is not None and allowance.batch is not None:
             key = batch_purse(task.ref.panel, allowance.batch.name)
-            drawn.append(_Drawn(self._purse(key, task.persona), allowance.batch.budget))
+            belief = None if allowance.shared else BELIEVED
+            drawn.append(_Drawn(self._shared(key, task.persona), allowance.batch.budget, belief))
         return AskMeter(self, task, drawn)
 
     def of_debate(self, task: Task) -> SharedBudget:
         drawn_by = task.budget.personas if task.budget is not None else ()
-        return self._purse(debate_purse(task.ref), task.persona, drawn_by)
+        return self._shared(debate_purse(task.ref), task.persona, drawn_by)
 
-    def _purse(self, key: str, persona: str, drawn_by: tuple[str, ...] = ()) -> SharedBudget:
+    def _shared(self, key: str, persona: str, drawn_by: tuple[str, ...] = ()) -> SharedBudget:
         name = (key, persona, drawn_by)
-        self._open[name] = purse = self._open.pop(name, None) or SharedBudget(
+        self._open[name] = shared = self._open.pop(name, None) or SharedBudget(
             self._register, key, persona, self._now_ns, drawn_by
         )
         while len(self._open) > _PURSES_OPEN:
             self._open.popitem(last=False)
-        return purse
+        return shared
 
 
 class _Drawn(NamedTuple):
     """What an ask draws on."""
 
-    purse: SharedBudget
+    shared: SharedBudget
     budget: Budget
-    belief: Belief = BELIEVED
+    belief: Belief | None = BELIEVED
+
+    @property
+    def of_an_ask(self) -> Most:
+        return self.budget.of_an_ask if self.belief is None else self.belief.of_an_ask
 
 
 class AskMeter:
@@ -252,8 +296,8 @@ class AskMeter:
     whoever is handed the ask next has to account for it.
     """
 
-    def __init__(self, treasury: BudgetLedger, task: Task, drawn: Sequence[_Drawn]) -> None:
-        self._treasury = treasury
+    def __init__(self, ledger: BudgetLedger, task: Task, drawn: Sequence[_Drawn]) -> None:
+        self._ledger = ledger
         self._task = task
         self._attempt = attempt_at(f"{task.ref.id}.{task.step}", secrets.token_hex(4))
         self._drawn = drawn
@@ -264,11 +308,12 @@ class AskMeter:
         """All of it or nothing: whoever is refused holds nothing."""
         granted = False
         try:
-            for purse, budget, belief in self._drawn:
+            for one in self._drawn:
+                shared, budget, belief = one
                 limits = budget.model_dump_json(exclude_none=True)
-                if not belief.of_an_ask.allows(sum_of((self._before, used))):
+                if not one.of_an_ask.allows(sum_of((self._before, used))):
                     raise Spent(f"one ask has used all that it may use of the budget {limits}")
-                if not await purse.reserve(
+                if not await shared.reserve(
                     budget, self._attempt, used, wanted, within_s, belief=belief
                 ):
                     raise Spent(f"the budget is used up: {limits}")
@@ -278,26 +323,26 @@ class AskMeter:
                 await self.settle(used)
 
     async def settle(self, used: Usage) -> None:
-        await self._settle([one.purse for one in self._drawn], used)
+        await self._settle([one.shared for one in self._drawn], used)
 
     async def put_off(self, used: Usage) -> None:
         """The attempt is over, and there will be another one."""
-        await self._settle([self._treasury.of_debate(self._task)], used)
+        await self._settle([self._ledger.of_debate(self._task)], used)
 
     async def used_before(self) -> Usage:
         """What was used in vain before this attempt. Raises BusError when nobody can say."""
         if self._task.attempt == 1:
             return NOTHING_USED
-        purse = self._treasury.of_debate(self._task)
-        self._before = await purse.used_before(self._attempt)
+        shared = self._ledger.of_debate(self._task)
+        self._before = await shared.used_before(self._attempt)
         return self._before
 
-    async def _settle(self, purses: Sequence[SharedBudget], used: Usage) -> None:
+    async def _settle(self, budgets: Sequence[SharedBudget], used: Usage) -> None:
         """Also while everything around is being cancelled."""
         with anyio.CancelScope(shield=True), anyio.move_on_after(_SETTLE_WITHIN_S):
-            for purse in purses:
+            for shared in budgets:
                 try:
-                    await purse.settle(self._attempt, used)
+                    await shared.settle(self._attempt, used)
                 except BusError as error:
                     # What is held is free again when its time is over.
                     log.warning("not_settled", attempt=self._attempt, reason=str(error))

@@ -15,7 +15,7 @@ import structlog
 from pydantic import JsonValue
 
 from parley.agents.brain import BrainFailure
-from parley.agents.llm.completion import Completion, Listener, Wire, open_wire
+from parley.agents.llm.completion import Completion, Endpoint, Listener, open_endpoint
 from parley.agents.llm.cost import CostMeter, expected, guessed_tokens
 from parley.agents.llm.endpoint_capabilities import (
     EndpointCapabilities,
@@ -83,8 +83,8 @@ class Talk:
     form: type[Form]
     so_far: tuple[JsonValue, ...] = ()
 
-    def messages(self, manners: EndpointCapabilities) -> list[JsonValue]:
-        return [*messages_of(self.prompt, self.form, manners), *self.so_far]
+    def messages(self, capabilities: EndpointCapabilities) -> list[JsonValue]:
+        return [*messages_of(self.prompt, self.form, capabilities), *self.so_far]
 
     def after(self, said: str, problem: Unusable) -> "Talk":
         """The answer goes back with its mistakes; after a copy the question is asked anew."""
@@ -97,20 +97,24 @@ class ModelClient:
     """`slots` is shared by all models of a process."""
 
     def __init__(
-        self, wire: Wire, choice: ModelChoice, settings: ModelSettings, slots: anyio.CapacityLimiter
+        self,
+        endpoint: Endpoint,
+        choice: ModelChoice,
+        settings: ModelSettings,
+        slots: anyio.CapacityLimiter,
     ) -> None:
-        self._wire = wire
+        self._endpoint = endpoint
         self._choice = choice
         self._settings = settings
         self._slots = slots
-        self._manners: EndpointCapabilities | None = None
+        self._capabilities: EndpointCapabilities | None = None
         self._introducing = anyio.Lock()
         self._log = log.bind(model=choice.name, endpoint=choice.host)
 
     @property
-    def manners(self) -> EndpointCapabilities | None:
+    def capabilities(self) -> EndpointCapabilities | None:
         """How the endpoint wants to be asked; None until it was asked."""
-        return self._manners
+        return self._capabilities
 
     async def introduce(self) -> None:
         """
@@ -159,7 +163,7 @@ class ModelClient:
         return Unanswered(reason, detail, usage, asked_for if later else None)
 
     async def _converse(self, question: Question[FormT], terms: Terms) -> Content:
-        if self._manners is None:
+        if self._capabilities is None:
             await self._meet(terms)
         talk = Talk(question.prompt, question.form)
         rest: Content | None = None
@@ -187,38 +191,38 @@ class ModelClient:
 
     @property
     def _met(self) -> EndpointCapabilities:
-        assert self._manners is not None
-        return self._manners
+        assert self._capabilities is not None
+        return self._capabilities
 
     async def _meet(self, terms: Terms) -> None:
         """Down the ladder, once, until the endpoint accepts. Raises Fault."""
         async with self._introducing:
             trial = Talk(Prompt(instructions("model", "trial", FALLBACK), _TRIAL), _Ready)
-            manners: EndpointCapabilities | None = EndpointCapabilities()
+            capabilities: EndpointCapabilities | None = EndpointCapabilities()
             quiet = Terms(terms.bill, terms.meter)
-            while self._manners is None:
-                assert manners is not None
+            while self._capabilities is None:
+                assert capabilities is not None
                 try:
-                    await self._persist(trial, quiet, manners)
+                    await self._persist(trial, quiet, capabilities)
                 except Fault as fault:
-                    manners = _after(manners, fault)
-                    if manners is None:
+                    capabilities = _after(capabilities, fault)
+                    if capabilities is None:
                         raise
                 else:
-                    self._manners = manners
-                    self._log.info("model_met", dialect=manners.dialect.value)
+                    self._capabilities = capabilities
+                    self._log.info("model_met", dialect=capabilities.dialect.value)
 
     async def _persist(
         self, talk: Talk, terms: Terms, tried: EndpointCapabilities | None = None
     ) -> Completion:
-        """Wait out what may pass; `tried` are manners on trial. Raises Fault or Spent."""
+        """Wait out what may pass; `tried` are capabilities on trial. Raises Fault or Spent."""
         attempt = 0
         while True:
-            manners = tried or self._met
+            capabilities = tried or self._met
             try:
-                completion = await self._call(talk, terms, manners)
+                completion = await self._call(talk, terms, capabilities)
             except Fault as fault:
-                if tried is None and self._adapts(fault, manners, terms):
+                if tried is None and self._adapts(fault, capabilities, terms):
                     continue
                 attempt += 1
                 pause_s = self._pause(fault, attempt)
@@ -232,15 +236,19 @@ class ModelClient:
                     raise Fault(FaultKind.FILTERED, "the content filter held the answer back")
                 return completion
 
-    async def _call(self, talk: Talk, terms: Terms, manners: EndpointCapabilities) -> Completion:
-        messages, options = talk.messages(manners), self._options(terms)
+    async def _call(
+        self, talk: Talk, terms: Terms, capabilities: EndpointCapabilities
+    ) -> Completion:
+        messages, options = talk.messages(capabilities), self._options(terms)
         async with self._slots:
             wanted = expected(messages, options)
             await terms.meter.reserve(terms.bill.usage, wanted, self._settings.timeout_s)
             terms.bill.calls += 1
             try:
-                parameters = parameters_of(options, talk.form, manners)
-                completion = await self._complete(messages, parameters, terms.listener, manners)
+                parameters = parameters_of(options, talk.form, capabilities)
+                completion = await self._complete(
+                    messages, parameters, terms.listener, capabilities
+                )
                 read = completion.input_tokens
                 terms.bill.add(
                     guessed_tokens(messages) if read is None else read,
@@ -261,25 +269,27 @@ class ModelClient:
         messages: Sequence[JsonValue],
         parameters: Mapping[str, JsonValue],
         listener: Listener | None,
-        manners: EndpointCapabilities,
+        capabilities: EndpointCapabilities,
     ) -> Completion:
-        if listener is None or not manners.streams:
-            return await self._wire.complete(messages, parameters)
-        more = streaming_parameters(manners)
-        return await self._wire.stream(messages, {**parameters, **more}, listener)
+        if listener is None or not capabilities.streams:
+            return await self._endpoint.complete(messages, parameters)
+        more = streaming_parameters(capabilities)
+        return await self._endpoint.stream(messages, {**parameters, **more}, listener)
 
-    def _adapts(self, fault: Fault, manners: EndpointCapabilities, terms: Terms) -> bool:
+    def _adapts(self, fault: Fault, capabilities: EndpointCapabilities, terms: Terms) -> bool:
         """
         Whether the call is to be repeated at once, in another way.
 
         An endpoint can take the trial's small form and refuse a larger one. Of several who are
         refused at the same time the first finds the way, and the others follow.
         """
-        other = _other_way(fault, manners, streamed=terms.listener is not None and manners.streams)
+        other = _other_way(
+            fault, capabilities, streamed=terms.listener is not None and capabilities.streams
+        )
         if other is None:
             return False
-        if self._manners is manners:
-            self._manners = other
+        if self._capabilities is capabilities:
+            self._capabilities = other
             self._log.info("model_adapted", dialect=other.dialect.value, streams=other.streams)
         return True
 
@@ -297,29 +307,29 @@ class ModelClient:
 async def open_client(
     choice: ModelChoice, settings: ModelSettings, slots: anyio.CapacityLimiter
 ) -> AsyncIterator[ModelClient]:
-    async with open_wire(
+    async with open_endpoint(
         choice, timeout_s=settings.timeout_s, max_reply_kib=settings.max_reply_kib
-    ) as wire:
-        yield ModelClient(wire, choice, settings, slots)
+    ) as endpoint:
+        yield ModelClient(endpoint, choice, settings, slots)
 
 
 def _other_way(
-    fault: Fault, manners: EndpointCapabilities, *, streamed: bool
+    fault: Fault, capabilities: EndpointCapabilities, *, streamed: bool
 ) -> EndpointCapabilities | None:
     """For an endpoint that was met; None when the fault is not about how it was asked."""
     refused, complaint = fault.kind is FaultKind.REFUSED, str(fault)
     if streamed and (
         fault.kind is FaultKind.NO_STREAM or (refused and names_the_stream(complaint))
     ):
-        return manners.after_failed_stream(complaint)
+        return capabilities.after_failed_stream(complaint)
     formal = fault.kind in {FaultKind.REFUSED, FaultKind.SERVER_ERROR}
-    return manners.after_refusal(complaint) if formal and names_the_format(complaint) else None
+    return capabilities.after_refusal(complaint) if formal and names_the_format(complaint) else None
 
 
-def _after(manners: EndpointCapabilities, fault: Fault) -> EndpointCapabilities | None:
+def _after(capabilities: EndpointCapabilities, fault: Fault) -> EndpointCapabilities | None:
     """What else to try; None when the fault is not about how the endpoint was asked."""
     if fault.kind is FaultKind.REFUSED or names_the_format(str(fault)):
-        return manners.after_refusal(str(fault))
+        return capabilities.after_refusal(str(fault))
     if fault.kind is FaultKind.SERVER_ERROR:
-        return manners.down()
+        return capabilities.down()
     return None

@@ -104,7 +104,7 @@ class _Bounded(httpx2.AsyncByteStream):
         await self._inner.aclose()
 
 
-class Wire:
+class Endpoint:
     def __init__(self, client: openai.AsyncOpenAI, choice: ModelChoice, timeout_s: float) -> None:
         self._client = client
         self._choice = choice
@@ -246,9 +246,9 @@ class Wire:
 
 
 @asynccontextmanager
-async def open_wire(
+async def open_endpoint(
     choice: ModelChoice, *, timeout_s: float, max_reply_kib: int
-) -> AsyncIterator[Wire]:
+) -> AsyncIterator[Endpoint]:
     limit = max_reply_kib * 1024
 
     async def bound(response: httpx2.Response) -> None:
@@ -270,7 +270,7 @@ async def open_wire(
         http_client=http,
     )
     async with client:
-        yield Wire(client, choice, timeout_s)
+        yield Endpoint(client, choice, timeout_s)
 
 
 def _kind_of(error: openai.APIStatusError) -> FaultKind:

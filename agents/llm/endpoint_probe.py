@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from parley.agents.llm.completion import open_wire
+from parley.agents.llm.completion import open_endpoint
 from parley.agents.llm.fault import Fault, FaultKind, explained
 from parley.bus.errors import BadInput
 from parley.configs.model import SET_NAME, ModelChoice
@@ -27,9 +27,9 @@ class EndpointProbe:
 async def look_up(choice: ModelChoice) -> EndpointProbe:
     """Raises BadInput, Unreachable or Unsuitable with one line that says what to set."""
     who = f"{choice.name} at {choice.host}"
-    async with open_wire(choice, timeout_s=_WITHIN_S, max_reply_kib=_LISTED_KIB) as wire:
+    async with open_endpoint(choice, timeout_s=_WITHIN_S, max_reply_kib=_LISTED_KIB) as endpoint:
         try:
-            known = await wire.models()
+            known = await endpoint.models()
         except Fault as fault:
             if fault.kind is FaultKind.MODEL:
                 return EndpointProbe(f"{who}: {_UNLISTED}", sure=False)

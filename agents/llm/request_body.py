@@ -13,10 +13,12 @@ from parley.prompts import FALLBACK, Section, instructions, render
 _QUOTED_BACK_CHARS = 4000
 
 
-def messages_of(asked: Prompt, form: type[Form], manners: EndpointCapabilities) -> list[JsonValue]:
+def messages_of(
+    asked: Prompt, form: type[Form], capabilities: EndpointCapabilities
+) -> list[JsonValue]:
     """The schema stands in the text only where the endpoint does not enforce it."""
     system = asked.system
-    if not manners.dialect.enforces_schema:
+    if not capabilities.dialect.enforces_schema:
         system = (
             f"{system}\n\n{instructions('model', 'schema', asked.language)}\n{compact_schema(form)}"
         )
@@ -40,26 +42,26 @@ def sent_back(text: str, problem: str, form: type[Form]) -> list[JsonValue]:
     ]
 
 
-def _schema(form: type[Form], manners: EndpointCapabilities) -> dict[str, JsonValue]:
-    return schema_of(form, bounded=manners.dialect is Dialect.OBJECT_WITH_SCHEMA)
+def _schema(form: type[Form], capabilities: EndpointCapabilities) -> dict[str, JsonValue]:
+    return schema_of(form, bounded=capabilities.dialect is Dialect.OBJECT_WITH_SCHEMA)
 
 
 def parameters_of(
-    options: ModelOptions, form: type[Form], manners: EndpointCapabilities
+    options: ModelOptions, form: type[Form], capabilities: EndpointCapabilities
 ) -> Mapping[str, JsonValue]:
     wanted: dict[str, JsonValue] = {
         "temperature": options.temperature,
         "seed": options.seed,
-        manners.tokens_field: options.max_output_tokens,
-        "response_format": manners.response_format("answer", _schema(form, manners)),
+        capabilities.tokens_field: options.max_output_tokens,
+        "response_format": capabilities.response_format("answer", _schema(form, capabilities)),
     }
     return {
         key: value
         for key, value in wanted.items()
-        if value is not None and key not in manners.leaves_out
+        if value is not None and key not in capabilities.leaves_out
     }
 
 
-def streaming_parameters(manners: EndpointCapabilities) -> Mapping[str, JsonValue]:
+def streaming_parameters(capabilities: EndpointCapabilities) -> Mapping[str, JsonValue]:
     """On top of the others; that it shall stream says the call itself."""
-    return {"stream_options": {"include_usage": True}} if manners.counts_streams else {}
+    return {"stream_options": {"include_usage": True}} if capabilities.counts_streams else {}

@@ -182,17 +182,18 @@ def _statement(line: Line | None, persona: str) -> Statement:
 def _reply(line: Line, request: RoundRequest, persona: str) -> Reply:
     before = {one.agent: one.verdict for one in request.standing}.get(persona)
     changed = line.verdict is not None and line.verdict != before
-    challenged = persona in [challenge.challenged for challenge in request.challenges]
+    challengers = tuple(one.challenger for one in request.challenges if one.challenged == persona)
     default = (
         ResponseType.CONCESSION
         if changed
         else ResponseType.DEFENSE
-        if challenged
+        if challengers
         else ResponseType.CLARIFICATION
     )
     return Reply(
         response_type=line.response or default,
         content=line.reasoning,
+        answers=challengers if line.reasoning else (),
         verdict_changed=changed,
         new_verdict=line.verdict,
         new_confidence=line.confidence,

@@ -5,7 +5,16 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from parley.bus.contracts.base import Amount, Contract, Seconds, Token, Usage, Whole, is_absent
+from parley.bus.contracts.base import (
+    Amount,
+    Contract,
+    Seconds,
+    Token,
+    Usage,
+    Whole,
+    is_absent,
+    is_empty,
+)
 
 # Of one ask, where a budget does not say: more than any answer of a model with its repetitions.
 USUAL_ASK_CALLS = 12
@@ -39,12 +48,16 @@ class Most(NamedTuple):
         """What is left of it."""
         return Most(self.calls - used.model_calls, self.tokens - used.tokens, self.cost - used.cost)
 
+    def plus(self, more: Usage) -> "Most":
+        return Most(self.calls + more.model_calls, self.tokens + more.tokens, self.cost + more.cost)
+
     def allows(self, used: Usage) -> bool:
         """Whether an ask that has used so much may make another call."""
         return used.model_calls < self.calls and used.tokens < self.tokens and used.cost < self.cost
 
 
 ANYTHING = Most()
+NOTHING = Most(0, 0, 0)
 
 
 class Budget(Contract):
@@ -58,7 +71,7 @@ class Budget(Contract):
     # Of a debate: waiting for the personas, each step counting for its slowest. Of a batch: since
     # its first call.
     seconds: Annotated[Seconds, Field(gt=0)] | None = None
-    # The most that one ask of a debate may use: agents keep to it, and no claim counts for more.
+    # The most that one ask may use: agents keep to it, and no claim counts for more.
     ask_calls: Annotated[Whole, Field(ge=1)] | None = Field(None, exclude_if=is_absent)
     ask_tokens: Annotated[Whole, Field(ge=1)] | None = Field(None, exclude_if=is_absent)
     ask_cost: Annotated[Amount, Field(gt=0)] | None = Field(None, exclude_if=is_absent)
@@ -83,26 +96,20 @@ class BatchBudget(Contract):
     budget: Budget
 
 
-def _is_open(told: tuple[object, ...]) -> bool:
-    return not told
-
-
-def _is_nothing(seconds: float) -> bool:
-    return seconds == 0
-
-
 class Allowance(Contract):
     """What an ask's calls are charged to: reserved before each of them, settled after."""
 
     debate: Budget | None = None
     batch: BatchBudget | None = None
     # Whose accounts count in the debate's own budget; a log that does not say so leaves it open.
-    personas: Annotated[tuple[Token, ...], Field(exclude_if=_is_open)] = ()
+    personas: Annotated[tuple[Token, ...], Field(exclude_if=is_empty)] = ()
     # The most that each of their accounts can hold: what the log counts of the asks before, and all
     # that an ask can cost for whoever is asked now. A log that does not say so leaves it open.
-    claims: Annotated[tuple[Usage, ...], Field(exclude_if=_is_open)] = ()
+    claims: Annotated[tuple[Usage, ...], Field(exclude_if=is_empty)] = ()
+    # Likewise of what this debate takes out of the batch's budget.
+    shared: Annotated[tuple[Usage, ...], Field(exclude_if=is_empty)] = ()
     # How long the steps before took.
-    waited_s: Annotated[Seconds, Field(exclude_if=_is_nothing)] = 0.0
+    waited_s: Annotated[Seconds, Field(exclude_if=is_empty)] = 0.0
 
     def most_by_persona(self) -> dict[str, Most]:
         """Of the debate's own budget; empty where it is left open."""
@@ -113,7 +120,24 @@ class Allowance(Contract):
             for persona, one in zip(self.personas, self.claims, strict=True)
         }
 
+    def shared_by_persona(self) -> dict[str, Usage]:
+        """Of the batch's budget; empty where it is left open."""
+        if len(self.shared) != len(self.personas):
+            return {}
+        return dict(zip(self.personas, self.shared, strict=True))
+
     @property
     def limits_cost(self) -> bool:
         budgets = (self.debate, self.batch.budget if self.batch is not None else None)
         return any(one is not None and one.cost is not None for one in budgets)
+
+
+class BatchClaims(Contract):
+    """
+    What the asks of one debate can have cost of the budget it shares, by persona; written by the
+    coordinator before it asks. `decided_at` tells the newer of two, `since_ns` when it began.
+    """
+
+    decided_at: Whole = 0
+    since_ns: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    claims: dict[Token, Usage] = {}

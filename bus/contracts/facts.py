@@ -23,6 +23,7 @@ from parley.bus.contracts.base import (
     Usage,
     Whole,
     Word,
+    is_empty,
 )
 from parley.bus.contracts.budget import Allowance
 from parley.bus.contracts.declaration import TerminationDeclaration
@@ -88,14 +89,10 @@ class FactBase(Contract):
     version: Literal[1] = 1
 
 
-def _is_empty(value: object) -> bool:
-    return not value
-
-
 class ControlBase(FactBase):
     decided_at: Annotated[Whole, Field(ge=1)]
     # By the steps that ended since the control fact before.
-    declared: Annotated[tuple[TerminationDeclaration, ...], Field(exclude_if=_is_empty)] = ()
+    declared: Annotated[tuple[TerminationDeclaration, ...], Field(exclude_if=is_empty)] = ()
 
 
 class Submitted(FactBase):
@@ -106,6 +103,13 @@ class Submitted(FactBase):
 
 class CancelRequested(FactBase):
     type: Literal["cancel"] = "cancel"
+    why: Text = ""
+
+
+class Deleted(FactBase):
+    """Stands in the archive in the place of a whole debate; in a log it counts for nothing."""
+
+    type: Literal["deleted"] = "deleted"
     why: Text = ""
 
 
@@ -123,7 +127,7 @@ class TurnTaken(FactBase):
     # Left out where no model was asked.
     usage: Annotated[Usage, Field(exclude_if=_is_nothing)] = NOTHING_USED
     # Who spoke, where a person did and gave a name.
-    by: Annotated[str, StringConstraints(max_length=200), Field(exclude_if=_is_empty)] = ""
+    by: Annotated[str, StringConstraints(max_length=200), Field(exclude_if=is_empty)] = ""
 
 
 class DeadlineFired(FactBase):
@@ -173,10 +177,18 @@ class Asked(Ask, ControlBase):
     model_config = ConfigDict(extra="forbid")
 
     # Those of the personas that are people.
-    people: Annotated[dict[Token, AskedPerson], Field(exclude_if=_is_empty)] = {}
+    people: Annotated[dict[Token, AskedPerson], Field(exclude_if=is_empty)] = {}
     # Everybody whom the step asks, where each has an ask of their own with what they may see.
-    together: Annotated[tuple[Token, ...], Field(exclude_if=_is_empty)] = ()
+    together: Annotated[tuple[Token, ...], Field(exclude_if=is_empty)] = ()
     declaration: TerminationDeclaration | None = None
+
+
+def declarations_in(fact: FactBase) -> tuple[TerminationDeclaration, ...]:
+    """Of the steps that ended, then of the debate itself."""
+    if not isinstance(fact, ControlBase):
+        return ()
+    own = fact.declaration if isinstance(fact, Asked | Terminated) else None
+    return fact.declared if own is None else (*fact.declared, own)
 
 
 class Abstained(ControlBase):
@@ -219,11 +231,12 @@ class Closed(ControlBase):
 
 CoreControlFact = Opened | Asked | Abstained | Terminated | Closed
 ControlFact = CoreControlFact | Finding
-Fact = Submitted | CancelRequested | TurnTaken | DeadlineFired | ControlFact
+Fact = Submitted | CancelRequested | Deleted | TurnTaken | DeadlineFired | ControlFact
 
 CORE_FACTS: tuple[type[FactBase], ...] = (
     Submitted,
     CancelRequested,
+    Deleted,
     TurnTaken,
     DeadlineFired,
     Opened,

@@ -190,19 +190,25 @@ def account_of(panel: str, persona: str) -> str:
 
 def _persona(panel: str, persona: str, layout: Layout, login: Login) -> Guest:
     subjects, debates = Subjects(layout.prefix), DebateRef(panel, "*")
-    queue = f"{layout.stream}.{login.name}"
+    queues = [f"{stream}.{login.name}" for stream in layout.logs]
     answers = subjects.register(ANSWERS, answer_key(panel, persona, "*"))
     return Guest(
         account=login.name,
         login=login,
         services=(
             Service(subjects.at(debates, f"turn.*.{persona}")),
-            Service(f"$JS.API.CONSUMER.MSG.NEXT.{queue}", streamed=True),
-            Service(f"$JS.API.CONSUMER.INFO.{queue}"),
             Service(_WHOSE_JETSTREAM),
-            Service(f"$JS.ACK.{queue}.>"),
+            *chain.from_iterable(
+                (
+                    Service(f"$JS.API.CONSUMER.MSG.NEXT.{queue}", streamed=True),
+                    Service(f"$JS.API.CONSUMER.INFO.{queue}"),
+                    Service(f"$JS.ACK.{queue}.>"),
+                )
+                for queue in queues
+            ),
             *(
-                Service(f"$JS.API.DIRECT.GET.{layout.stream}.{subjects.at(debates, ending)}")
+                Service(f"$JS.API.DIRECT.GET.{stream}.{subjects.at(debates, ending)}")
+                for stream in layout.logs
                 for ending in ("fired.*", CLOSED)
             ),
             *_reading(f"OBJ_{layout.bucket}"),
@@ -229,7 +235,7 @@ def _clients(layout: Layout, login: Login) -> Guest:
             Service(_WHOSE_JETSTREAM),
             *chain.from_iterable(
                 (*_reading(stream), Service(f"$JS.API.STREAM.INFO.{stream}"))
-                for stream in (layout.stream, layout.archive, layout.blobs)
+                for stream in (*layout.logs, layout.archive, layout.blobs)
             ),
         ),
         hears=(subjects.live(), subjects.beacons()),
@@ -246,7 +252,7 @@ def _web(layout: Layout, login: Login, people: Mapping[str, Sequence[str]]) -> G
             *client.services,
             *_reading(layout.dead),
             Service(f"$JS.API.STREAM.INFO.{layout.dead}"),
-            Service(f"$JS.API.CONSUMER.LIST.{layout.stream}"),
+            *(Service(f"$JS.API.CONSUMER.LIST.{stream}") for stream in layout.logs),
             Service(_ROLL_CALL, streamed=True),
             *(
                 Service(subjects.at(DebateRef(panel, "*"), f"turn.*.{person}"))

@@ -113,7 +113,10 @@ class Writer:
     def _mark_of(self, entry: Entry) -> str:
         """The header line by which the entry is known again: nobody can guess one of ours."""
         guard = entry.guard
-        if guard is None or not matches(guard.subject, entry.subject):
+        guards_itself = guard is not None and (
+            guard.subject == entry.subject or matches(guard.subject, entry.subject)
+        )
+        if not guards_itself:
             known_to_us = hashlib.blake2s(entry.msg_id.encode(), key=self._secret, digest_size=16)
             return f"Nats-Msg-Id: {known_to_us.hexdigest()}"
         return f"Parley-Write: {secrets.token_hex(8)}"

@@ -10,6 +10,7 @@ from parley.bus.jetstream.records import record_of_json
 from parley.bus.jetstream.replies import Replies
 from parley.bus.jetstream.tail import HeadersTail
 from parley.bus.port import Entry, Extent, Guard, Record
+from parley.bus.wildcards import matches
 
 
 class JetStreamArchive:
@@ -21,9 +22,11 @@ class JetStreamArchive:
         # Until the server says otherwise.
         self._may_consume = True
 
-    async def put(self, subject: str, data: bytes, headers: Sequence[str]) -> None:
-        guard = Guard(subject, 0)
-        await self._writer.append(Entry(subject, data, subject, guard, tuple(headers)))
+    async def put(
+        self, subject: str, data: bytes, headers: Sequence[str], *, after: int = 0
+    ) -> None:
+        guard, name = Guard(subject, after), f"{subject}.{after}" if after else subject
+        await self._writer.append(Entry(subject, data, name, guard, tuple(headers)))
 
     async def get(self, subject: str) -> Record | None:
         """The leader is asked: a replica that lags behind would deny what left the log for good."""
@@ -45,9 +48,18 @@ class JetStreamArchive:
     async def follow(
         self, filter_subject: str, *, start: int, on: Callable[[Sequence[Record]], None]
     ) -> None:
-        """A login that may not make a consumer reads the bodies as well, and leaves them out."""
+        """
+        A login that may not make a consumer reads the bodies as well, and leaves them out. One that
+        may has no filter: counting what matches takes the server seconds in an archive of a million.
+        """
+
+        def matching(records: Sequence[Record]) -> None:
+            found = [one for one in records if matches(filter_subject, one.subject)]
+            if found:
+                on(found)
+
         if self._may_consume:
-            tail = HeadersTail(self._replies, self._stream, (filter_subject,), start, on)
+            tail = HeadersTail(self._replies, self._stream, (), start, matching)
             try:
                 await tail.run()
             except Denied:

@@ -77,7 +77,7 @@ class Blobs:
             try:
                 await self._describe(ref, upload, known.sequence if known is not None else 0)
             except Conflict:
-                await self._withdraw(upload)
+                await self._withdraw(self._chunk_subject(upload))
             else:
                 return ref
         raise Unavailable(f"blob {ref.sha256} is described by others again and again")
@@ -95,6 +95,11 @@ class Blobs:
             if data is not None:
                 return data
         raise NotFound(f"blob {ref.sha256} is damaged in bucket {self._bucket}: put it again")
+
+    async def drop(self, ref: BlobRef) -> None:
+        for one in await self._descriptions(ref.sha256):
+            await self._withdraw(self._chunk_subject(one.nuid))
+        await self._withdraw(self._description_subject(ref.sha256))
 
     async def _leads_to(self, known: Record, ref: BlobRef) -> bool:
         one = _described_by(known.data)
@@ -204,9 +209,9 @@ class Blobs:
     def _chunk_subject(self, upload: str) -> str:
         return f"$O.{self._bucket}.C.{upload}"
 
-    async def _withdraw(self, upload: str) -> None:
+    async def _withdraw(self, subject: str) -> None:
         """Who may not delete leaves them to the bucket's age limit."""
-        request = {"filter": self._chunk_subject(upload)}
+        request = {"filter": subject}
         try:
             await self._replies.ask(f"$JS.API.STREAM.PURGE.{self._stream}", request)
         except Denied:

@@ -1,17 +1,18 @@
 """The port of the bus, on JetStream."""
 
+import math
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import anyio
 import nats.errors
 
 from parley.bus.contracts.base import BlobRef
-from parley.bus.errors import BusError, Denied, Unavailable, Unsuitable
+from parley.bus.errors import BusError, Unavailable, Unsuitable
 from parley.bus.jetstream import infra, inspect, micro
-from parley.bus.jetstream.acks import Writer
 from parley.bus.jetstream.archive import JetStreamArchive
 from parley.bus.jetstream.blobs import Blobs
 from parley.bus.jetstream.connection import Connection, Server, connect
@@ -21,15 +22,13 @@ from parley.bus.jetstream.infra import Layout
 from parley.bus.jetstream.inspect import QueueState, ServerState, StreamState
 from parley.bus.jetstream.listen import listen
 from parley.bus.jetstream.newest import newest
-from parley.bus.jetstream.pull import Worker
-from parley.bus.jetstream.reader import Reader, repeated_record
-from parley.bus.jetstream.reads import Log
+from parley.bus.jetstream.reader import repeated_record
 from parley.bus.jetstream.register import JetStreamRegister
 from parley.bus.jetstream.replies import ApiError, Replies
-from parley.bus.jetstream.room import Room
 from parley.bus.jetstream.shelf import JetStreamShelf
-from parley.bus.jetstream.tail import Tail
+from parley.bus.jetstream.streams import Streams
 from parley.bus.port import DeadLetter, Delivery, Entry, Link, Presence, Queue, Record, Trace
+from parley.bus.position import LAST, Place, Position, Start
 from parley.bus.subjects import LIVE, Subjects
 
 
@@ -38,14 +37,11 @@ class JetStreamBus:
         self.layout = layout
         self._connection = replies.connection
         self._replies = replies
-        self._log = Log(replies, layout.stream)
-        self._writer = Writer(replies, self._log.find)
-        self._blobs = Blobs(replies, self._writer, layout)
-        self._room = Room(self._log, layout.accept_below)
+        self._streams = Streams(replies, layout)
+        writer = self._streams.first.writer
+        self._blobs = Blobs(replies, writer, layout)
         self._archive = JetStreamArchive(replies, layout.archive)
-        self._dead = DeadLetters(replies, self._writer, layout)
-        # Until the server says otherwise.
-        self._may_consume = True
+        self._dead = DeadLetters(replies, writer, layout)
 
     @property
     def link(self) -> Link:
@@ -65,68 +61,73 @@ class JetStreamBus:
         return await infra.plan(self._replies, infra.essentials(self.layout))
 
     async def ensure_queue(self, queue: Queue) -> None:
-        *_, wanted = infra.resources(self.layout, [queue])
-        await infra.apply(self._replies, [wanted])
+        await infra.apply(self._replies, infra.queue_resources(self.layout, [queue]))
 
     async def server_state(self) -> ServerState:
         return await inspect.server_state(self._replies)
 
     async def streams(self) -> list[StreamState]:
         layout = self.layout
-        names = (layout.stream, layout.archive, layout.blobs, layout.dead)
+        names = (*layout.logs, layout.archive, layout.blobs, layout.dead)
         return await inspect.stream_states(self._replies, names)
 
     async def queues(self) -> list[QueueState]:
-        return await inspect.queue_states(self._replies, self.layout.stream)
+        """Those of one name as one, however many streams the log lies in."""
+        return inspect.added_up(
+            [
+                one
+                for stream in self.layout.logs
+                for one in await inspect.queue_states(self._replies, stream)
+            ]
+        )
 
     async def oldest_waiting(self, queue: QueueState) -> Record | None:
         """What the queue hands out next."""
-        return await self._log.first(queue.filters, queue.reached + 1)
+        found = [
+            await stream.log.first(queue.filters, reached + 1)
+            for stream, reached in zip(self._streams.all, queue.reached, strict=True)
+        ]
+        waiting = [one for one in found if one is not None]
+        return min(waiting, key=lambda one: one.time_ns, default=None)
 
     async def refusal(self) -> str:
         """
         Why the log stores nothing at this moment; empty if it does. Only a write can tell: its disk
         and the limit of its whole store are in no answer. The record is taken away again.
         """
-        subject = Subjects(self.layout.prefix).probe(0)
-        refused = await self._writer.refusal(Entry(subject, b"{}", secrets.token_hex(8)))
-        if not refused:
+        for stream in self._streams.all:
+            subject = Subjects(self.layout.prefix).probe(stream.place.number)
+            refused = await stream.writer.refusal(Entry(subject, b"{}", secrets.token_hex(8)))
+            if refused:
+                return refused
             request = {"filter": subject}
             with suppress(ApiError, BusError):
-                await self._replies.ask(f"$JS.API.STREAM.PURGE.{self.layout.stream}", request)
-        return refused
+                await self._replies.ask(f"$JS.API.STREAM.PURGE.{stream.name}", request)
+        return ""
 
     async def server_ahead_s(self) -> float:
         """The server's clock against ours."""
-        return await self._log.server_ahead_s()
+        return await self._streams.first.log.server_ahead_s()
 
     def age_s(self, time_ns: int) -> float:
-        return self._log.clock.age_s(time_ns)
+        return self._streams.first.log.clock.age_s(time_ns)
 
     def append(self, *entries: Entry) -> Coroutine[Any, Any, int]:
-        return self._writer.append(*entries)
+        return self._streams.append(entries)
 
     def offer(self, entry: Entry) -> bool:
-        return self._writer.offer(entry)
+        return self._streams.offer(entry)
 
     async def tail(
-        self, filters: Sequence[str], *, start: int, on: Callable[[Sequence[Record]], None]
+        self, filters: Sequence[str], *, start: Start, on: Callable[[Sequence[Record]], None]
     ) -> None:
-        if self._may_consume:
-            tail = Tail(self._replies, self.layout.stream, filters, start, on)
-            try:
-                await tail.run()
-            except Denied:
-                self._may_consume = False
-                start = tail.following
-        reader = Reader(self._connection, self._log, filters, start, on)
-        await reader.run([one for one in filters if one.startswith(f"{self.layout.prefix}.")])
+        await self._streams.tail(filters, start, on)
 
     async def hear(self, filter_subject: str, *, on: Callable[[Sequence[Record]], None]) -> None:
         def note(subject: str, data: bytes, headers: bytes) -> None:
             record = repeated_record(subject, data, headers)
             if record is not None:
-                on([record])
+                on([self._streams.of(subject.removeprefix(f"{LIVE}.")).named(record)])
 
         await listen(self._connection, f"{LIVE}.{filter_subject}", note)
 
@@ -138,54 +139,73 @@ class JetStreamBus:
         *,
         stop: anyio.Event | None = None,
     ) -> None:
-        stream = self.layout.stream
-        await Worker(self._replies, stream, queue, slots, handle).run(stop)
+        await self._streams.work(queue, slots, handle, stop)
 
-    async def read(self, filter_subject: str, *, start: int = 1) -> list[Record]:
-        return await self._log.read(filter_subject, start)
+    async def read(
+        self, filter_subject: str, *, start: Start = 1, most: int | None = None
+    ) -> list[Record]:
+        return await self._streams.read(filter_subject, start, most)
 
     async def record(self, sequence: int) -> Record:
-        return await self._log.record(sequence)
+        stream, own = self._streams.of_record(sequence)
+        return stream.named(await stream.log.record(own))
 
     async def newest(self, subject: str) -> Record | None:
-        return await newest(self._connection, self.layout.stream, subject)
+        stream = self._streams.of(subject)
+        found = await newest(self._connection, stream.name, subject)
+        return found and stream.named(found)
 
     async def subjects(self, filter_subject: str) -> list[str]:
-        return await self._log.subjects(filter_subject)
+        return await self._streams.subjects(filter_subject)
 
-    async def last_sequence(self) -> int:
-        return await self._log.last_sequence()
+    async def position(self) -> Position:
+        return await self._streams.position()
 
     async def undeliverable(self, on: Callable[[str, int], None]) -> None:
         def note(_subject: str, data: bytes, _headers: bytes) -> None:
             said = announced(data)
-            if said is not None:
-                on(said.consumer, said.stream_seq)
+            stream = self._streams.named(said.stream) if said is not None else None
+            if said is not None and stream is not None:
+                on(said.consumer, stream.place.sequence(said.stream_seq))
 
-        advisories = f"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.{self.layout.stream}.*"
+        advisories = "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.*.*"
         await listen(self._connection, advisories, note)
 
     async def bury(self, sequence: int, reason: str, trace: Trace | None = None) -> None:
-        await self._dead.bury(sequence, reason, trace)
+        stream, own = self._streams.of_record(sequence)
+        await self._dead.bury(stream.name, own, reason, trace)
 
     async def take_out(self, sequence: int) -> None:
-        await delete(self._replies, self.layout.stream, sequence)
+        stream, own = self._streams.of_record(sequence)
+        await delete(self._replies, stream.name, own)
 
     def stream_of(self, subject: str) -> str:
-        del subject
-        return self.layout.stream
+        return self._streams.of(subject).name
+
+    def place_of(self, subject: str) -> Place:
+        return self._streams.of(subject).place
 
     async def purge(self, filter_subject: str, *, through: int) -> None:
-        await purge(self._replies, self.layout.stream, filter_subject, through)
+        stream = self._streams.of(filter_subject)
+        await purge(self._replies, stream.name, filter_subject, stream.place.own(through))
 
     async def shortage(self) -> str:
-        return await self._room.shortage()
+        return await self._streams.shortage()
 
-    async def settled_through(self, queue: str) -> float | None:
-        return await inspect.settled_through(self._replies, self.layout.stream, queue)
+    async def settled_through(self, queue: str) -> Position | None:
+        reached = [
+            await inspect.settled_through(self._replies, one.name, queue)
+            for one in self._streams.all
+        ]
+        if None in reached:
+            return None
+        places = zip(reached, self._streams.all, strict=True)
+        return Position(
+            tuple(LAST if n == math.inf else s.place.sequence(int(n or 0)) for n, s in places)
+        )
 
     async def waiting_in(self, queue: str) -> int:
-        return await inspect.queue_lag(self._replies, self.layout.stream, queue)
+        return sum([await inspect.queue_lag(self._replies, one, queue) for one in self.layout.logs])
 
     async def count_dead(self) -> int:
         states = await inspect.stream_states(self._replies, [self.layout.dead])
@@ -194,7 +214,11 @@ class JetStreamBus:
     async def dead_letters(
         self, *, before: int | None = None, newest: int | None = None
     ) -> list[DeadLetter]:
-        return await self._dead.read(before, newest)
+        return [
+            replace(letter, sequence=stream.place.sequence(letter.sequence))
+            for name, letter in await self._dead.read(before, newest)
+            if (stream := self._streams.named(name)) is not None
+        ]
 
     async def forget_dead(self, number: int) -> None:
         await self._dead.forget(number)
@@ -231,6 +255,9 @@ class JetStreamBus:
 
     async def get_blob(self, ref: BlobRef) -> bytes:
         return await self._blobs.get(ref)
+
+    async def drop_blob(self, ref: BlobRef) -> None:
+        await self._blobs.drop(ref)
 
 
 @asynccontextmanager

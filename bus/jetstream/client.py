@@ -17,6 +17,7 @@ import anyio.lowlevel
 import nats.errors
 from nats.aio.client import Client
 from nats.aio.subscription import Subscription
+from nats.aio.transport import TcpTransport
 from typing_extensions import override
 
 from parley.bus.jetstream.parser import DirectParser, Receive
@@ -30,8 +31,10 @@ class DirectClient(Client):
         self._receivers: dict[int, Receive] = {}
         self._ps = DirectParser(self, self._receivers)
         # Wakes the library's flusher, which only asks whether somebody waits for it.
-        self._kick: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.get_running_loop()
+        self._kick: asyncio.Future[None] = self._loop.create_future()
         self._kick.set_result(None)
+        self._flushing = False
 
     @property
     def server_info(self) -> dict[str, Any]:
@@ -65,8 +68,31 @@ class DirectClient(Client):
         command = b"".join((command, headers, data, b"\r\n"))
         self._pending.append(command)
         self._pending_data_size += len(command)
-        if self._flush_queue is not None and self._flush_queue.empty():
+        if not self._flushing:
+            self._flushing = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        """
+        What was posted since the loop last looked around, in one write and without a task. The
+        library's flusher, which waits, takes over where the socket takes no more.
+        """
+        self._flushing = False
+        writer = self._idle_writer()
+        if self._pending and writer is not None:
+            writer.writelines(self._pending)
+            self._pending, self._pending_data_size = [], 0
+        elif self._flush_queue is not None and self._flush_queue.empty():
             self._flush_queue.put_nowait(self._kick)
+
+    def _idle_writer(self) -> asyncio.StreamWriter | None:
+        """None where something still waits to be sent."""
+        if not self.is_connected or not isinstance(self._transport, TcpTransport):
+            return None
+        writer = self._transport._io_writer  # noqa: SLF001 - the library has no public name
+        if writer is None or writer.is_closing() or writer.transport.get_write_buffer_size():
+            return None
+        return writer
 
     def _check_that_it_can_wait(self) -> None:
         if self.is_closed:

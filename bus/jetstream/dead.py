@@ -27,6 +27,8 @@ from parley.bus.port import USED_UP, DeadLetter, Entry, Guard, Record, Trace
 
 # Deleted before: of a sequence that was never there, and of one that is no longer.
 GONE = frozenset({10057, 10043})
+# The server's word for an ask that was purged while somebody had it.
+DELETED = "Unacknowledged message was deleted"
 # Dropped letters leave gaps: how much further back the next look reaches.
 WIDER = 4
 
@@ -39,6 +41,7 @@ class Announcement(Contract):
     model_config = ConfigDict(extra="ignore")
 
     stream_seq: Annotated[int, Field(ge=1)]
+    stream: str = ""
     consumer: str = ""
     reason: str = USED_UP
     deliveries: int = 0
@@ -52,15 +55,22 @@ class DeadLetters:
         self._layout = layout
         self._stream = Log(replies, layout.dead)
 
-    async def bury(self, sequence: int, reason: str, trace: Trace | None = None) -> None:
-        subject = self._layout.grave(sequence)
-        letter = Announcement(stream_seq=sequence, reason=reason, trace=trace)
+    async def bury(
+        self, stream: str, sequence: int, reason: str, trace: Trace | None = None
+    ) -> None:
+        """A grave of the first stream has no name of its own: it was the only one once."""
+        layout = self._layout
+        subject = layout.grave(sequence if stream == layout.stream else f"{stream}-{sequence}")
+        letter = Announcement(stream=stream, stream_seq=sequence, reason=reason, trace=trace)
         data = letter.model_dump_json(exclude_defaults=True).encode()
         with suppress(Conflict):
             await self._writer.append(Entry(subject, data, subject, Guard(subject, 0)))
 
-    async def read(self, before: int | None, newest: int | None) -> list[DeadLetter]:
-        """The newest ones are looked for from the end, further back until there are enough."""
+    async def read(self, before: int | None, newest: int | None) -> list[tuple[str, DeadLetter]]:
+        """
+        With the stream of each, which its sequence counts in. The newest ones are looked for from
+        the end, further back until there are enough.
+        """
         if newest is None:
             return await self._read(1, before)
         state = (await self._stream.info())["state"]
@@ -75,19 +85,13 @@ class DeadLetters:
                 return found[-newest:]
             width *= WIDER
 
-    async def _read(self, start: int, before: int | None) -> list[DeadLetter]:
+    async def _read(self, start: int, before: int | None) -> list[tuple[str, DeadLetter]]:
         return [
-            DeadLetter(
-                number=record.sequence,
-                sequence=said.stream_seq,
-                queue=said.consumer,
-                reason=said.reason,
-                attempts=said.deliveries,
-                time_ns=record.time_ns,
-                trace=said.trace,
-            )
+            (said.stream or self._layout.stream, _letter(record, said))
             for record in await self._stream.read(">", start, before)
             if record.data and (said := announced(record.data)) is not None
+            # An ask nobody waits for: its debate left the log, and is no one's to look into.
+            if said.reason != DELETED
         ]
 
     async def forget(self, number: int) -> None:
@@ -105,6 +109,18 @@ class DeadLetters:
         subject = letter.subject
         with suppress(Conflict):
             await self._writer.append(Entry(subject, b"", subject, Guard(subject, letter.sequence)))
+
+
+def _letter(record: Record, said: Announcement) -> DeadLetter:
+    return DeadLetter(
+        number=record.sequence,
+        sequence=said.stream_seq,
+        queue=said.consumer,
+        reason=said.reason,
+        attempts=said.deliveries,
+        time_ns=record.time_ns,
+        trace=said.trace,
+    )
 
 
 async def delete(replies: Replies, stream: str, sequence: int) -> None:

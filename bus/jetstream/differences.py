@@ -1,10 +1,13 @@
 """What is different on the server from what the settings want, and what a change would cost."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from typing_extensions import override
+
+from parley.bus.subjects import PARTITIONS
 
 UNCHANGEABLE = frozenset({"storage", "retention", "deliver_policy", "ack_policy"})
 # Limits beyond which the server deletes; these values of theirs set none.
@@ -13,6 +16,8 @@ NANOSECONDS = frozenset({"max_age", "ack_wait", "duplicate_window"})
 BYTES = frozenset({"max_bytes", "max_msg_size"})
 SPANS = (("days", 86_400), ("hours", 3600), ("minutes", 60))
 MIB = 1 << 20
+# The name of a stream of the log, at the end of an advisory's subject.
+_NUMBERED = re.compile(r"-\d+(?=\.\*$)")
 # Entries of a list that are all shown.
 MOST_SHOWN = 6
 
@@ -31,6 +36,8 @@ class Difference:
     foreign: bool = False
     # Ours, with subjects that name no partition: what stands there cannot be read.
     unpartitioned: bool = False
+    # Ours, with the partitions of another number of streams, which is this one.
+    spread_over: int = 0
 
     @property
     def possible(self) -> bool:
@@ -40,6 +47,8 @@ class Difference:
     @property
     def consequence(self) -> str:
         """Why one should think twice; empty where there is no reason to."""
+        if self.spread_over:
+            return "only while the log is empty: close and archive all debates first"
         if self.unpartitioned:
             return "written by an older version: export its debates with that one, import them here"
         if self.foreign:
@@ -60,6 +69,7 @@ def difference(
 ) -> Difference:
     """Of one field of a resource that exists; unless it `forgets`, no size deletes anything."""
     unpartitioned = _is_unpartitioned(field, found, wanted)
+    spread_over = _spread_over(found, wanted) if field == "subjects" else 0
     return Difference(
         resource,
         field,
@@ -70,8 +80,10 @@ def difference(
         and _limit(field, wanted) < _limit(field, found),
         foreign=field == "subjects"
         and not unpartitioned
+        and not spread_over
         and not all(_is_ours(one, wanted) for one in found or ()),
         unpartitioned=unpartitioned,
+        spread_over=spread_over,
     )
 
 
@@ -92,9 +104,23 @@ def _limit(field: str, value: Any) -> float:
 
 
 def _is_ours(subject: str, wanted: Sequence[str]) -> bool:
+    """Also of a stream of the log that there was when it lay in more of them."""
+    named = (subject, _NUMBERED.sub("", subject))
     return any(
-        subject == one or (one.endswith(".>") and subject.startswith(one[:-1])) for one in wanted
+        one in named or (one.endswith(".>") and subject.startswith(one[:-1])) for one in wanted
     )
+
+
+def _spread_over(found: Any, wanted: Sequence[str]) -> int:
+    """Over how many streams the partitions are spread, by the first one's; 0 if these are none."""
+    first = wanted[0].partition(".0.>")
+    if not first[1]:
+        return 0
+    partitions = [one.removeprefix(f"{first[0]}.").removesuffix(".>") for one in found or ()]
+    numbers = [int(one) for one in partitions if one.isdigit()]
+    if not numbers or 2 * len(numbers) != len(partitions):
+        return 0
+    return numbers[1] if len(numbers) > 1 else PARTITIONS
 
 
 def _is_unpartitioned(field: str, found: Any, wanted: Any) -> bool:

@@ -11,7 +11,7 @@ a writer who writes too much cannot erase what others wrote. The archive, which 
 write, dead letters and kept answers forget.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,8 @@ from parley.bus.errors import BadInput, Denied, Unsuitable
 from parley.bus.jetstream.differences import Difference, difference
 from parley.bus.jetstream.replies import ApiError, Replies
 from parley.bus.port import LARGEST_RECORD_BYTES, Queue
-from parley.bus.subjects import ANSWERS, LIVE, PURSE, Subjects
+from parley.bus.position import Place
+from parley.bus.subjects import ANSWERS, LIVE, PARTITIONS, PURSE, Subjects
 
 DUPLICATE_WINDOW_S = 120
 MAX_ACK_PENDING = 10_000
@@ -39,6 +40,8 @@ class Layout:
     """Names, durability and limits."""
 
     stream: str = "PARLEY"
+    # The partitions of the log are spread over so many.
+    streams: int = 1
     prefix: str = "debate"
     bucket: str = "parley-blobs"
     replicas: int = 1
@@ -50,6 +53,15 @@ class Layout:
     keep_answers: Keep = Keep()
     # The share of the log's size above which nothing new is begun.
     accept_below: float = 0.8
+
+    @property
+    def logs(self) -> tuple[str, ...]:
+        """The streams in which the log lies."""
+        return (self.stream, *(f"{self.stream}-{n}" for n in range(1, self.streams)))
+
+    def place_of(self, partition: int | None) -> Place:
+        """Of the first where there are several."""
+        return Place((partition or 0) % self.streams, self.streams)
 
     @property
     def blobs(self) -> str:
@@ -66,9 +78,9 @@ class Layout:
     def register(self, name: str) -> str:
         return f"{self.stream}-{name.upper()}"
 
-    def grave(self, sequence: int | str) -> str:
-        """Where a reader of the log puts what it cannot use."""
-        return f"dead.{self.prefix}.{sequence}"
+    def grave(self, name: int | str) -> str:
+        """Where a reader of the log puts what it cannot use: by its stream and its number there."""
+        return f"dead.{self.prefix}.{name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +107,8 @@ def resources(layout: Layout, queues: Sequence[Queue] = ()) -> list[Resource]:
         layout.dead,
         layout.keep_dead,
         subjects=[
-            f"{advisories}.MAX_DELIVERIES.{layout.stream}.*",
-            f"{advisories}.MSG_TERMINATED.{layout.stream}.*",
+            *(f"{advisories}.MAX_DELIVERIES.{one}.*" for one in layout.logs),
+            *(f"{advisories}.MSG_TERMINATED.{one}.*" for one in layout.logs),
             layout.grave("*"),
         ],
     )
@@ -105,22 +117,18 @@ def resources(layout: Layout, queues: Sequence[Queue] = ()) -> list[Resource]:
         dead,
         _register(layout, PURSE, layout.keep_purse, discard="new"),
         _register(layout, ANSWERS, layout.keep_answers),
-        *(_queue(layout.stream, queue) for queue in queues),
+        *queue_resources(layout, queues),
     ]
+
+
+def queue_resources(layout: Layout, queues: Iterable[Queue]) -> list[Resource]:
+    """A queue is a consumer in each stream of the log."""
+    return [_queue(layout, stream, queue) for queue in queues for stream in layout.logs]
 
 
 def essentials(layout: Layout) -> list[Resource]:
     """What a client needs: the log, what left it, and the blobs."""
-    log = stream_resource(
-        "stream",
-        layout,
-        layout.stream,
-        layout.keep_log,
-        subjects=Subjects(layout.prefix).stored(),
-        discard="new",
-        duplicate_window=DUPLICATE_WINDOW_S * 10**9,
-        republish={"src": f"{layout.prefix}.>", "dest": f"{LIVE}.{layout.prefix}.>"},
-    )
+    logs = [_log(layout, index, name) for index, name in enumerate(layout.logs)]
     archive = stream_resource(
         "stream",
         layout,
@@ -137,7 +145,22 @@ def essentials(layout: Layout) -> list[Resource]:
         discard="new",
         subjects=[f"$O.{layout.bucket}.C.>", f"$O.{layout.bucket}.M.>"],
     )
-    return [log, archive, blobs]
+    return [*logs, archive, blobs]
+
+
+def _log(layout: Layout, index: int, name: str) -> Resource:
+    """One of the streams: the limit of the whole is shared out evenly."""
+    keep = layout.keep_log
+    return stream_resource(
+        "stream",
+        layout,
+        name,
+        Keep(keep.age_s, -(-keep.size_bytes // layout.streams)),
+        subjects=Subjects(layout.prefix).stored(range(index, PARTITIONS, layout.streams)),
+        discard="new",
+        duplicate_window=DUPLICATE_WINDOW_S * 10**9,
+        republish={"src": f"{layout.prefix}.>", "dest": f"{LIVE}.{layout.prefix}.>"},
+    )
 
 
 def stream_resource(
@@ -175,10 +198,11 @@ def _register(layout: Layout, name: str, keep: Keep, discard: str = "old") -> Re
     )
 
 
-def _queue(stream: str, queue: Queue) -> Resource:
+def _queue(layout: Layout, stream: str, queue: Queue) -> Resource:
     create = f"$JS.API.CONSUMER.CREATE.{stream}.{queue.name}"
+    where = f" in {stream}" if layout.streams > 1 else ""
     return Resource(
-        label=f"queue {queue.name}",
+        label=f"queue {queue.name}{where}",
         info=f"$JS.API.CONSUMER.INFO.{stream}.{queue.name}",
         create=create,
         update=create,
@@ -192,8 +216,14 @@ def _queue(stream: str, queue: Queue) -> Resource:
             "max_deliver": queue.max_deliver,
             "filter_subjects": list(queue.filters),
             "max_ack_pending": MAX_ACK_PENDING,
+            **_spread(layout.streams),
         },
     )
+
+
+def _spread(streams: int) -> dict[str, str]:
+    """By this a worker sees whether its settings are those of the log, which it may not look at."""
+    return {"description": streams_in_words(streams)} if streams > 1 else {}
 
 
 async def plan(replies: Replies, wanted: Sequence[Resource]) -> list[Difference]:
@@ -215,6 +245,9 @@ async def apply(
 ) -> list[Difference]:
     """Makes every difference of the plan, and answers it; what it refuses it refuses before any."""
     differences = await plan(replies, wanted)
+    if any(one.spread_over for one in differences):
+        await _spread_anew(replies, wanted)
+        differences = await plan(replies, wanted)
     refuse_foreign(differences)
     impossible = [str(one) for one in differences if not one.possible]
     if impossible:
@@ -232,9 +265,43 @@ async def apply(
     return differences
 
 
+def streams_in_words(number: int) -> str:
+    return "1 stream" if number == 1 else f"{number} streams"
+
+
+async def _spread_anew(replies: Replies, wanted: Sequence[Resource]) -> None:
+    """
+    Take the streams of an empty log away, for others with other partitions. Raises BadInput while
+    anything stands there: it would be looked for where it is not.
+    """
+    first = next(one.config["name"] for one in wanted if one.label.startswith("stream "))
+    found, held = [], 0
+    for number in range(PARTITIONS):
+        name = f"{first}-{number}" if number else first
+        info = await _info(replies, f"$JS.API.STREAM.INFO.{name}")
+        if info is not None:
+            found.append(name)
+            held += info["state"]["messages"]
+    if held:
+        raise BadInput(
+            f"the number of streams cannot be changed while the log holds {held} records: wait until"
+            " every debate is closed (`parley list --status open`), run `parley archive run`, then"
+            " this again; or leave nats.streams as it was"
+        )
+    for name in found:
+        await replies.ask(f"$JS.API.STREAM.DELETE.{name}")
+
+
 def refuse_foreign(differences: Sequence[Difference]) -> None:
     """Writing there would mix with others' data, and changing it would take their stream away."""
     for one in differences:
+        if one.spread_over:
+            raise BadInput(
+                f"the log on this server lies in {streams_in_words(one.spread_over)}, which is not"
+                f" what the settings say: set nats.streams to {one.spread_over}; to change the"
+                " number close all debates, `parley archive run`, stop everything and run `parley"
+                " infra apply`"
+            )
         if one.unpartitioned:
             raise BadInput(
                 f"{one.resource} on this server was written by an older version, whose subjects name"
@@ -266,14 +333,19 @@ async def _make(replies: Replies, resource: Resource) -> None:
 
 
 async def _found(replies: Replies, resource: Resource) -> dict[str, Any] | None:
+    info = await _info(replies, resource.info)
+    return info and info["config"]
+
+
+async def _info(replies: Replies, subject: str) -> dict[str, Any] | None:
+    """None for what does not exist."""
     try:
-        info = await replies.ask(resource.info)
+        info: dict[str, Any] = await replies.ask(subject)
     except ApiError as error:
         if error.code == NOT_FOUND:
             return None
-        raise Unsuitable(f"{resource.label}: {error}") from error
-    config: dict[str, Any] = info["config"]
-    return config
+        raise Unsuitable(f"{subject}: {error}") from error
+    return info
 
 
 def _differences(resource: Resource, found: dict[str, Any] | None) -> list[Difference]:

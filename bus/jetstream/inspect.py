@@ -46,8 +46,8 @@ class QueueState:
     # Standing requests of workers.
     waiting: int
     filters: tuple[str, ...]
-    # The last record of the log that was handed out.
-    reached: int
+    # By stream of the log, its own number of the last record that was handed out.
+    reached: tuple[int, ...]
 
 
 async def server_state(replies: Replies) -> ServerState:
@@ -86,6 +86,28 @@ async def queue_states(replies: Replies, stream: str) -> list[QueueState]:
         if not found or seen >= page["total"]:
             break
     return sorted(states, key=lambda state: state.name)
+
+
+def added_up(states: Iterable[QueueState]) -> list[QueueState]:
+    """One for all of the same name, which are given in the order of their streams."""
+    found: dict[str, QueueState] = {}
+    for one in states:
+        other = found.get(one.name)
+        found[one.name] = (
+            one
+            if other is None
+            else QueueState(
+                name=one.name,
+                lag=one.lag + other.lag,
+                in_flight=one.in_flight + other.in_flight,
+                redelivered=one.redelivered + other.redelivered,
+                delivered=one.delivered + other.delivered,
+                waiting=max(one.waiting, other.waiting),
+                filters=one.filters,
+                reached=(*other.reached, *one.reached),
+            )
+        )
+    return [found[name] for name in sorted(found)]
 
 
 async def queue_lag(replies: Replies, stream: str, queue: str) -> int:
@@ -138,5 +160,5 @@ def _queue(info: dict[str, Any]) -> QueueState:
         delivered=info["delivered"]["consumer_seq"],
         waiting=info["num_waiting"],
         filters=tuple(config.get("filter_subjects") or [config.get("filter_subject") or ">"]),
-        reached=info["delivered"]["stream_seq"],
+        reached=(info["delivered"]["stream_seq"],),
     )

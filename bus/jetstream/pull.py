@@ -42,7 +42,7 @@ _IMPORTED = f"\r\n{IMPORTED}\r\n".encode()
 log = structlog.get_logger()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Handed:
     """A record on loan from a queue; not frozen, which would triple the cost of making one."""
 

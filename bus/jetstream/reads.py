@@ -131,8 +131,13 @@ class Log:
                 return sorted(found)
 
     async def read(
-        self, filter_subject: str, start: int, before: int | None = None
+        self,
+        filter_subject: str,
+        start: int,
+        before: int | None = None,
+        most: int | None = None,
     ) -> list[Record]:
+        """Up to the sequence `before`, or until there are `most`."""
         records: list[Record] = []
         with anyio.move_on_after(PATIENCE_S):
             async with aclosing(self.pages(filter_subject, start)) as pages:
@@ -140,6 +145,8 @@ class Log:
                     records += page
                     if before is not None and page[-1].sequence >= before:
                         return [one for one in records if one.sequence < before]
+                    if most is not None and len(records) >= most:
+                        return records
             return records
         raise Unavailable(f"{filter_subject} could not be read to its end in {PATIENCE_S:g} s")
 

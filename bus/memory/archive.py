@@ -18,12 +18,16 @@ class MemoryArchive:
         self._count = 0
         self._on_record: list[Callable[[Record], None]] = []
 
-    async def put(self, subject: str, data: bytes, headers: Sequence[str]) -> None:
+    async def put(
+        self, subject: str, data: bytes, headers: Sequence[str], *, after: int = 0
+    ) -> None:
         await self._chance.delay()
         if self._chance.happens(self._chance.faults.lost_writes):
             raise Unavailable(f"no word about {subject}")
-        if subject in self._records:
+        known = self._records.get(subject)
+        if after != (known.sequence if known is not None else 0):
             raise Conflict(f"somebody else wrote {subject} first")
+        self._records.pop(subject, None)
         self._count += 1
         now, block = self._log.now_ns(), block_of(headers)
         self._records[subject] = Record(self._count, subject, data, now, headers=block)
@@ -33,9 +37,13 @@ class MemoryArchive:
         if self._chance.happens(self._chance.faults.lost_answers):
             raise Unavailable(f"no word about {subject}")
 
+    def record_of(self, subject: str) -> Record | None:
+        """Without a delay: for whoever watches the server."""
+        return self._records.get(subject)
+
     async def get(self, subject: str) -> Record | None:
         await self._chance.delay()
-        return self._records.get(subject)
+        return self.record_of(subject)
 
     async def holds(self, subjects: Sequence[str]) -> set[str]:
         await self._chance.delay()

@@ -29,6 +29,7 @@ from parley.bus.port import (
     check_size,
     reference_to,
 )
+from parley.bus.position import Place, Position, Start, behind
 from parley.bus.subjects import REGISTERS
 from parley.bus.wildcards import matches
 
@@ -36,6 +37,8 @@ from parley.bus.wildcards import matches
 ANSWER_TIMEOUT_S = 2.0
 # Of the writers whose answer was lost, this share repeats itself; the others give up.
 PERSISTENCE = 0.5
+# There is one stream.
+ALONE = Place()
 
 
 class MemoryServer:
@@ -163,12 +166,14 @@ class MemoryBus:
         return result
 
     async def tail(
-        self, filters: Sequence[str], *, start: int, on: Callable[[Sequence[Record]], None]
+        self, filters: Sequence[str], *, start: Start, on: Callable[[Sequence[Record]], None]
     ) -> None:
-        def wanted(record: Record) -> bool:
-            return record.sequence >= start and any(matches(f, record.subject) for f in filters)
+        first = behind(start, ALONE)
 
-        backlog = [record for record in self._log.read(">", start) if wanted(record)]
+        def wanted(record: Record) -> bool:
+            return record.sequence >= first and any(matches(f, record.subject) for f in filters)
+
+        backlog = [record for record in self._log.read(">", first) if wanted(record)]
         inbox = Inbox[Record](self._chance, backlog)
 
         def note(record: Record) -> None:
@@ -180,7 +185,7 @@ class MemoryBus:
                 on(await inbox.get_all())
 
     async def hear(self, filter_subject: str, *, on: Callable[[Sequence[Record]], None]) -> None:
-        await self.tail((filter_subject,), start=await self.last_sequence() + 1, on=on)
+        await self.tail((filter_subject,), start=await self.position(), on=on)
 
     async def work(
         self,
@@ -206,9 +211,11 @@ class MemoryBus:
             with delivery.handling:
                 await handle(delivery)
 
-    async def read(self, filter_subject: str, *, start: int = 1) -> list[Record]:
+    async def read(
+        self, filter_subject: str, *, start: Start = 1, most: int | None = None
+    ) -> list[Record]:
         await self._chance.delay()
-        return self._log.read(filter_subject, start)
+        return self._log.read(filter_subject, behind(start, ALONE))[:most]
 
     async def record(self, sequence: int) -> Record:
         await self._chance.delay()
@@ -225,9 +232,9 @@ class MemoryBus:
     def age_s(self, time_ns: int) -> float:
         return (self._log.now_ns() - time_ns) / 1e9
 
-    async def last_sequence(self) -> int:
+    async def position(self) -> Position:
         await self._chance.delay()
-        return self._log.last_sequence
+        return Position((self._log.last_sequence,))
 
     async def undeliverable(self, on: Callable[[str, int], None]) -> None:
         inbox = Inbox[tuple[str, int]](self._chance)
@@ -253,6 +260,10 @@ class MemoryBus:
         del subject
         return "memory"
 
+    def place_of(self, subject: str) -> Place:
+        del subject
+        return ALONE
+
     async def purge(self, filter_subject: str, *, through: int) -> None:
         await self._chance.delay()
         self._log.purge(filter_subject, through)
@@ -260,10 +271,10 @@ class MemoryBus:
     async def shortage(self) -> str:
         return ""
 
-    async def settled_through(self, queue: str) -> float | None:
+    async def settled_through(self, queue: str) -> Position | None:
         await self._chance.delay()
         known = self._server.queues.get(queue)
-        return known.settled_through if known is not None else None
+        return Position((known.settled_through,)) if known is not None else None
 
     async def waiting_in(self, queue: str) -> int:
         await self._chance.delay()
@@ -326,6 +337,9 @@ class MemoryBus:
         ref = reference_to(data, media_type)
         self._server.blobs[ref.sha256] = data
         return ref
+
+    async def drop_blob(self, ref: BlobRef) -> None:
+        self._server.blobs.pop(ref.sha256, None)
 
     async def get_blob(self, ref: BlobRef) -> bytes:
         await self._chance.delay()

@@ -1,6 +1,5 @@
 """A queue in memory: who holds which record, until when, and how often it was handed out."""
 
-import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ import anyio.lowlevel
 from parley.bus.memory.faults import Chance
 from parley.bus.memory.log import TOLERANCE_S, MemoryLog
 from parley.bus.port import USED_UP, Queue, Record
+from parley.bus.position import LAST
 from parley.bus.wildcards import matches
 
 
@@ -44,9 +44,10 @@ class MemoryQueue:
         return sum(sequence not in self._attempts for sequence in self._ready)
 
     @property
-    def settled_through(self) -> float:
-        open_ = {*self._ready, *self._attempts} - self._settled
-        return min(open_) - 1 if open_ else math.inf
+    def settled_through(self) -> int:
+        every = {*self._ready, *self._attempts} - self._settled
+        open_ = {sequence for sequence in every if self._log.holds(sequence)}
+        return min(open_) - 1 if open_ else LAST
 
     def offer(self, record: Record) -> None:
         if any(matches(wanted, record.subject) for wanted in self.queue.filters):

@@ -25,6 +25,7 @@ from parley.configs.absa_thresholds import (
     override_thresholds,
     warning_thresholds,
 )
+from parley.configs.described import plainly
 from parley.configs.languages import language_patterns
 from parley.configs.mistakes import Place, explain
 from parley.configs.names import name_unknown
@@ -39,6 +40,7 @@ from parley.configs.panel_files import (
     nested,
 )
 from parley.configs.protocols.absa_experiment import read_absa_experiment
+from parley.configs.protocols.absa_recorded import RECORDED
 from parley.configs.speakers import speakers
 
 STAGES = ("ate", "atsa", "validator")
@@ -56,6 +58,11 @@ class AbsaPanelFile(PanelFile):
     presets: dict[Token, AbsaParams] = Field(default_factory=dict)
     # A folder with thresholds files of one's own, seen from where this file stands.
     thresholds: str | None = None
+
+    @property
+    @override
+    def parameter(self) -> str:
+        return "debate.rounds=2"
 
     @property
     @override
@@ -241,6 +248,8 @@ def described(content: PanelFile, wanted: Wanted) -> list[str]:
     gate = holding(OVERRIDE_FILE, folder)
     warn = holding(WARNING_FILE, folder)
     return [
+        *plainly(content),
+        "",
         "parameters:",
         *_columns(usual),
         "",
@@ -290,4 +299,5 @@ FILES = PanelFiles(
     experiment=read_absa_experiment,
     courses=(("debate.protocol=v2",), ("debate.protocol=v1",)),
     describe=described,
+    recorded=RECORDED,
 )

@@ -17,10 +17,20 @@ from parley.bus.contracts.deliberation.regimes import (
     params_for,
     warnings_for,
 )
+from parley.bus.contracts.panel import Panel
 from parley.bus.errors import BadInput
+from parley.configs.described import personas_table, presets_table
 from parley.configs.mistakes import Place, explain
 from parley.configs.names import name_unknown
-from parley.configs.panel_files import PanelFile, PanelFiles, Resolution, Wanted
+from parley.configs.panel_files import (
+    Override,
+    PanelFile,
+    PanelFiles,
+    Recorded,
+    Resolution,
+    Wanted,
+    recorded_with,
+)
 
 _PLAIN_KEYS = ("deadline_s", "quorum", "facilitator", "judge")
 
@@ -39,6 +49,11 @@ class DeliberationFile(PanelFile):
     theta: Theta = Theta.L3
     params: RegimeOverrides = DEFAULTS
     quorum: int | None = Field(default=None, ge=1)
+
+    @property
+    @override
+    def parameter(self) -> str:
+        return "max_iterations=8"
 
     @property
     @override
@@ -135,4 +150,51 @@ def assemble(content: PanelFile, wanted: Wanted) -> Resolution:
     return Resolution(panel, remarks)
 
 
-FILES = PanelFiles(DeliberationFile, assemble, courses=(("theta=L3",), ("theta=L2",)))
+def _changed(panel: Panel, overrides: Sequence[Override], _preset: str | None) -> Panel:
+    assert isinstance(panel, DeliberationPanel)
+    given = {SYMBOLS.get(one.key, one.key): one.value for one in overrides}
+    theta = given.pop("theta", panel.params.theta)
+    quorum = given.pop("quorum", panel.quorum)
+    seats = len(panel.debaters)
+    mistakes = [
+        f"{one.origin}: {one.value} of {seats} personas can never speak"
+        for one in overrides
+        if one.key == "quorum" and isinstance(one.value, int) and one.value > seats
+    ]
+    mistakes += [
+        f"{one.origin}: {name_unknown('regime', str(theta), Theta)}"
+        for one in overrides
+        if one.key == "theta" and theta not in list(Theta)
+    ]
+    known = Theta(str(theta)) if theta in list(Theta) else panel.params.theta
+    kept = panel.params.model_dump(exclude={"theta"})
+    if known is not panel.params.theta:
+        # Another regime has another dimension and another cap, unless they are named.
+        del kept["d_min"], kept["max_iterations"]
+    own = [Override(SYMBOLS.get(one.key, one.key), one.value, one.origin) for one in overrides]
+    thresholds = recorded_with(RegimeOverrides, {**kept, **given}, own, *mistakes)
+    data = {**dict(panel), "params": params_for(known, thresholds), "quorum": quorum}
+    return recorded_with(DeliberationPanel, data, own)
+
+
+def described(content: PanelFile, _wanted: Wanted) -> list[str]:
+    assert isinstance(content, DeliberationFile)
+    stances = {persona.name: persona.stance or "-" for persona in content.personas}
+    regimes = {theta.value: content.params_of(theta) for theta in Theta}
+    return [
+        *personas_table(content, "stance", stances),
+        "",
+        f"a round waits {content.deadline_s:g} s",
+        "",
+        *presets_table(regimes, "regime", content.params.model_dump()),
+    ]
+
+
+_RECORDED_KEYS = (*RegimeOverrides.model_fields, *SYMBOLS, "quorum", "theta")
+FILES = PanelFiles(
+    DeliberationFile,
+    assemble,
+    courses=(("theta=L3",), ("theta=L2",)),
+    describe=described,
+    recorded=Recorded(lambda _panel: _RECORDED_KEYS, _changed),
+)

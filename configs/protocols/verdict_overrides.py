@@ -71,6 +71,7 @@ def known_keys(data: Mapping[str, object], plain: Sequence[str]) -> list[str]:
             for field in type(rule).model_fields
             if field != "rule"
         ),
+        "decide",
         *(f"decide.{key}" for key in (*stop_names(), ANY)),
     ]
 
@@ -136,13 +137,19 @@ class _Laid:
             rule, _, field = rest.partition(".")
             self._change((rule, field), one)
         elif head == "decide":
-            read, wrong = read_decide_rule(one.value, one.key)
-            self._mistakes += [f"{one.origin}: {line}" for line in wrong]
-            if read is not None:
-                self._put("decide", rest, Override(one.key, read, one.origin))
+            self._decide(rest, one)
         else:
             self.data[head] = one.value
             self._origins[(head,)] = one.origin
+
+    def _decide(self, stopped_by: str, one: Override) -> None:
+        """Without a stop rule: for all of them, and for a budget, which `any` does not cover."""
+        read, wrong = read_decide_rule(one.value, one.key)
+        self._mistakes += [f"{one.origin}: {line}" for line in wrong]
+        if read is not None and stopped_by:
+            self._put("decide", stopped_by, Override(one.key, read, one.origin))
+        elif read is not None:
+            self.data["decide"] = {ANY: read, "budget": read}
 
     def _put(self, head: str, key: str, one: Override) -> None:
         old = self.data[head]

@@ -2,31 +2,38 @@
 A verdict panel's file, and how it becomes the panel of a debate.
 
 Keys of `--set`: the parameters by their names (`max_rounds`), `stop` and `stop.RULE.PARAMETER`,
-`decide.STOP_RULE`, `trust.PERSONA`, `deadline_s`, `quorum`, `manager`, `visibility`.
+`decide` and `decide.STOP_RULE`, `trust.PERSONA`, `deadline_s`, `quorum`, `manager`, `visibility`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Annotated, Literal
 
 from pydantic import Field
 from typing_extensions import override
 
-from parley.bus.contracts.base import Share, Token
-from parley.bus.contracts.panel import ManagedPanel, Persona
+from parley.bus.contracts.base import Contract, Share, Token
+from parley.bus.contracts.panel import ManagedPanel, Panel, Persona
 from parley.bus.contracts.verdicts.content import LabelName, PanelLabel
 from parley.bus.contracts.verdicts.panel import (
     PARAMETERS,
     InputKind,
+    VerdictPanel,
     VerdictParams,
+    briefs_list,
     label_mistakes,
     params_in_step,
 )
 from parley.bus.contracts.verdicts.rules import (
     AskAfterwards,
     DecideRule,
+    Language,
     StopRule,
+    in_language,
 )
 from parley.bus.contracts.verdicts.visibility import Visibility
+from parley.configs.described import personas_table, presets_table, shown
+from parley.configs.languages import FALLBACK
 from parley.configs.names import name_unknown
 from parley.configs.panel_files import (
     DEFAULT_PRESET,
@@ -34,10 +41,12 @@ from parley.configs.panel_files import (
     PanelFile,
     PanelFiles,
     Prepared,
+    Recorded,
     Resolution,
     Wanted,
 )
-from parley.configs.protocols.verdict_overrides import lay_over, with_fields
+from parley.configs.panels import panel_path, read_panel
+from parley.configs.protocols.verdict_overrides import known_keys, lay_over, with_fields
 from parley.configs.protocols.verdict_rules import (
     names_that_decide_rules_lack,
     read_decide,
@@ -45,9 +54,18 @@ from parley.configs.protocols.verdict_rules import (
     stop_names,
 )
 
+BRIEFS_PANEL = "forensic"
+_PRESET_KEYS = {
+    "max_rounds",
+    "consensus_threshold",
+    "stalemate_threshold",
+    "high_confidence_threshold",
+}
 # Trust that older panels gave to an agent which is no more; harmless, so it is only reported.
 _RETIRED_TRUST = "semantic"
-_PLAIN_KEYS = ("deadline_s", "quorum", "visibility")
+_RECOMMENDED_ROUNDS = 5
+_RECORDED_KEYS = ("quorum", "visibility")
+_PLAIN_KEYS = ("deadline_s", *_RECORDED_KEYS, "language")
 _MANAGER = "manager"
 _FEWEST_LABELS = 2
 
@@ -64,6 +82,8 @@ class VerdictPanelFile(ManagedPanel, PanelFile):
     undecided: LabelName = "uncertain"
     input: InputKind = "text"
     visibility: Visibility = "named"
+    # Of the manager and the prompts; without it the text's, or else the settings'.
+    language: Language | None = None
     stop: tuple[StopRule, ...] = ()
     decide: dict[Token, DecideRule] = Field(default_factory=dict)
     follow_ups: tuple[AskAfterwards, ...] = ()
@@ -73,6 +93,11 @@ class VerdictPanelFile(ManagedPanel, PanelFile):
     quorum: int | None = Field(default=None, ge=1)
     # Where a manager sits without being asked for.
     manager_sits: Literal["with_models", "always"] = "with_models"
+
+    @property
+    @override
+    def parameter(self) -> str:
+        return "max_rounds=5"
 
     @property
     @override
@@ -191,6 +216,7 @@ def assemble(content: PanelFile, wanted: Wanted) -> Resolution:
         "undecided": content.undecided,
         "input": content.input,
         "visibility": content.visibility,
+        "language": content.language or _by_settings(wanted),
         "stop": content.stop_of(wanted.preset),
         "decide": content.decide,
         "follow_ups": content.follow_ups,
@@ -204,8 +230,19 @@ def assemble(content: PanelFile, wanted: Wanted) -> Resolution:
     data["manager"] = _manager(content, told, mistakes, models=wanted.models)
     rest = [one for one in overrides if one.key != _MANAGER]
     panel = lay_over(data, rest, mistakes, content.name, (*_PLAIN_KEYS, _MANAGER))
-    warnings = tuple(f"{one.origin}: no such agent any more, ignored" for one in retired)
-    return Resolution(panel, warnings)
+    if panel.language is not None:
+        panel = panel.said_in(panel.language)
+    warnings = [f"{one.origin}: no such agent any more, ignored" for one in retired]
+    if panel.max_rounds > _RECOMMENDED_ROUNDS:
+        warnings.append(
+            f"max_rounds: {panel.max_rounds} rounds; 1 to {_RECOMMENDED_ROUNDS} are recommended"
+        )
+    return Resolution(panel, tuple(warnings))
+
+
+def _by_settings(wanted: Wanted) -> str | None:
+    """Nothing is recorded of a language that would be used anyway."""
+    return wanted.language if wanted.language != FALLBACK else None
 
 
 def _manager(
@@ -220,4 +257,72 @@ def _manager(
     return content.manager if told.value is True else None
 
 
-FILES = PanelFiles(VerdictPanelFile, assemble, prepare)
+def described(content: PanelFile, _wanted: Wanted) -> list[str]:
+    assert isinstance(content, VerdictPanelFile)
+    lines = personas_table(content, "trust", {k: f"{v:.2f}" for k, v in content.trust.items()})
+    if content.manager is not None:
+        where = "" if content.manager_sits == "always" else " where language models speak"
+        says = f"{content.manager} puts the decision into words{where}"
+        lines += ["", f"{says}; --set manager=true or false"]
+    presets = {preset: content.params_of(preset) for preset in content.preset_names}
+    return [
+        *lines,
+        "",
+        *_described_rules(content),
+        "",
+        f"a round waits {content.deadline_s:g} s",
+        "",
+        *presets_table(presets, "preset", content.params.model_dump()),
+    ]
+
+
+def _described_rules(content: VerdictPanelFile) -> Iterator[str]:
+    """What the personas choose from, when it stops, and how it is decided then."""
+    labels = [f"{one.name} ({one.means})" if one.means else one.name for one in content.labels]
+    yield f"labels, gravest first: {', '.join(labels)}; who cannot tell: {content.undecided}"
+    yield f"input: {content.input}; visibility: {content.visibility}"
+    stop = content.stop or briefs_list(content.params)
+    yield f"stops by: {', '.join(map(_rule_in_words, stop))}"
+    decide = [f"{reason}: {_rule_in_words(rule)}" for reason, rule in content.decide.items()]
+    yield f"decides by: {'; '.join(decide) or 'trust_weighted'}"
+    for one in content.follow_ups:
+        yield f"after {one.after}: {one.persona} is asked to {in_language(one.task, None)}"
+
+
+def _rule_in_words(rule: Contract) -> str:
+    given = rule.model_dump(mode="json", exclude_none=True)
+    name = given.pop("rule")
+    short = {key: value for key, value in given.items() if not isinstance(value, str | list | dict)}
+    inside = ", ".join(f"{key} {shown(value)}" for key, value in short.items())
+    return f"{name} ({inside})" if inside else name
+
+
+@cache
+def briefs_presets() -> Mapping[str, VerdictParams]:
+    """The presets of the brief's own panel."""
+    content, _ = read_panel(panel_path(BRIEFS_PANEL))
+    assert isinstance(content, VerdictPanelFile)
+    return {name: content.params_of(name) for name in content.preset_names}
+
+
+def _recorded_keys(panel: Panel) -> list[str]:
+    return known_keys(dict(panel), _RECORDED_KEYS)
+
+
+def _changed(panel: Panel, overrides: Sequence[Override], preset: str | None) -> Panel:
+    assert isinstance(panel, VerdictPanel)
+    data: dict[str, object] = {**dict(panel), "params": panel.params.model_dump()}
+    if preset is not None:
+        said = briefs_presets()[preset].model_dump(include=_PRESET_KEYS)
+        overrides = [*(Override(key, said[key], "--preset") for key in said), *overrides]
+        data["preset"] = preset
+    return lay_over(data, overrides, [], "the recording", _RECORDED_KEYS)
+
+
+FILES = PanelFiles(
+    VerdictPanelFile,
+    assemble,
+    prepare,
+    describe=described,
+    recorded=Recorded(_recorded_keys, _changed),
+)

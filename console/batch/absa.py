@@ -266,15 +266,8 @@ class SentenceFiles(BatchFiles):
 
 
 def _gate_of(outcome: OverrideOutcome) -> GateOutcome:
-    return GateOutcome(
-        decisions=outcome.decisions,
-        stats=outcome.stats,
-        skip_reasons=outcome.skip_reasons,
-        gate_decision=outcome.gate_decision,
-        representative_skip=outcome.representative_skip,
-        l3_types=outcome.l3_types,
-        log=outcome.log,
-    )
+    shared = set(GateOutcome.model_fields) & set(OverrideOutcome.model_fields)
+    return GateOutcome(**{name: getattr(outcome, name) for name in shared})
 
 
 def _decision(line: GateDebugRecord) -> GateDecision:

@@ -23,12 +23,11 @@ from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import OperationalReason, Status
 from parley.bus.contracts.panel import Panel
 from parley.bus.subjects import DebateRef
-from parley.console.archive.lines import DEBATES, fact_lines
-from parley.console.archive.reader import Recorded
 from parley.coordinator.core.accounting import TurnError, errors_of
 from parley.coordinator.core.endings import ending_of
 from parley.coordinator.core.results import result_of
 from parley.coordinator.core.state import DebateState
+from parley.files.lines import DEBATES, Recorded, fact_lines
 
 OUTPUTS, MANIFEST = "outputs.jsonl", "manifest.json"
 OUT_OF_BUDGET = OperationalReason.BUDGET_EXHAUSTED.value

@@ -15,7 +15,8 @@ from parley.configs.files import read_text
 from parley.configs.mistakes import explain
 from parley.console.batch.kind import BatchKind, Row, batch_kind_of
 from parley.console.images.files import SUFFIXES
-from parley.console.inputs.kind import input_of
+from parley.console.inputs.kind import input_of, refusal_of
+from parley.console.runtime.brains import MODEL, SCRIPT, BrainChoice
 from parley.console.runtime.inputs import LONGEST_TEXT, Material
 
 Refusal = Callable[[Material], str | None]
@@ -59,6 +60,13 @@ def read_items(path: Path, panel: PanelBase, refusal: Refusal) -> DataSet:
     if in_folder and not items and not problems:
         raise BadInput(f"{path}: no files to debate in this folder")
     return DataSet(tuple(items), tuple(problems))
+
+
+def refusal_by(panel: PanelBase, choice: BrainChoice) -> Refusal:
+    """Whoever sends a script knows what it answers."""
+    if choice.kind == SCRIPT:
+        return lambda _material: None
+    return partial(refusal_of, panel, by_model=choice.kind == MODEL)
 
 
 def _problem(item: Item, places: dict[str, str], refusal: Refusal) -> str | None:

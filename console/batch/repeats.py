@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from parley.console.archive.reader import written_whole
 from parley.console.batch.files import whole_lines
 from parley.console.batch.run import Batch, Variant
 from parley.console.reports.gold import Gold
 from parley.console.reports.intervals import METHODS
 from parley.console.reports.paper import FORMATS, paper_rows, table
 from parley.console.reports.sources import Group
+from parley.files.reader import written_whole
 
 CARDS, MERGED, SCORES, TABLE = (
     "scorecards.jsonl",

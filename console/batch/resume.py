@@ -12,9 +12,9 @@ from itertools import groupby
 from pathlib import Path
 
 from parley.bus.contracts.base import Contract
-from parley.console.archive.lines import DEBATES
-from parley.console.archive.reader import written_whole
 from parley.console.batch.files import OUT_OF_BUDGET, OUTPUTS, BatchFiles, whole_lines
+from parley.files.lines import DEBATES
+from parley.files.reader import written_whole
 
 SET_ASIDE = "set_aside.jsonl"
 

@@ -12,7 +12,7 @@ from parley import __version__
 from parley.bus.contracts.base import Contract, Usage, sum_of
 from parley.bus.contracts.facts import Status
 from parley.bus.contracts.panel import Panel
-from parley.bus.journal import Journal
+from parley.client import Client
 from parley.configs.settings import Settings
 from parley.console.batch.files import MANIFEST, OUT_OF_BUDGET, BatchFiles, Debated, Figures
 from parley.console.batch.items import DataSet, Item
@@ -22,9 +22,10 @@ from parley.console.batch.runner import Job, debate_all
 from parley.console.cli.exits import complain
 from parley.console.cli.output import print_line
 from parley.console.reports.figures import count
+from parley.console.reports.gold import ITEM
 from parley.console.runtime.brains import MODEL, BrainChoice
 from parley.console.runtime.host import host_with_agents
-from parley.console.runtime.inputs import Material
+from parley.console.runtime.inputs import Material, short_topic
 from parley.console.runtime.seats import as_seated
 from parley.console.terminal.progress import progress_of
 from parley.console.transcript.costs import usage_in_words
@@ -55,6 +56,8 @@ class Batch:
     language: str | None
     at_once: int
     sets: tuple[str, ...]
+    # Only complaints are printed.
+    quiet: bool = False
 
 
 class Failed(Contract):
@@ -113,13 +116,13 @@ async def run_batch(settings: Settings, wanted: Batch, choice: BrainChoice) -> b
     panels = [one.panel for one in wanted.variants]
     async with host_with_agents(settings, choice, panels) as host:
         if not host.is_ours:
-            suited = await as_seated(host.journal, panels, wanted.sets)
+            suited = await as_seated(host.client, panels, wanted.sets)
             variants = zip(wanted.variants, suited, strict=True)
             wanted = replace(wanted, variants=tuple(replace(one, panel=p) for one, p in variants))
-        return all([await _run(host.journal, wanted, one, choice) for one in wanted.variants])
+        return all([await _run(host.client, wanted, one, choice) for one in wanted.variants])
 
 
-async def _run(journal: Journal, wanted: Batch, variant: Variant, choice: BrainChoice) -> bool:
+async def _run(client: Client, wanted: Batch, variant: Variant, choice: BrainChoice) -> bool:
     files, panel = variant.files, variant.panel
     done = finished(files)
     items = {index: one for index, one in enumerate(wanted.data.items) if one.name not in done}
@@ -127,7 +130,7 @@ async def _run(journal: Journal, wanted: Batch, variant: Variant, choice: BrainC
 
     def prepare(index: int) -> tuple[Panel, Material]:
         item = items[index]
-        about = item.read()
+        about = replace(item.read(), labels={ITEM: short_topic(item.name)})
         return suit(panel, item.name, item.row, about.text, wanted.language), about
 
     tally = Metrics(ran=len(items))
@@ -142,11 +145,13 @@ async def _run(journal: Journal, wanted: Batch, variant: Variant, choice: BrainC
 
             began = time.monotonic()
             jobs = Job(panel.name, tuple(items), prepare, wanted.at_once, choice.script)
-            await debate_all(journal, jobs, note)
+            await debate_all(client, jobs, note)
             tally.seconds = time.monotonic() - began
     finally:
         put_back(files)
     found = _conclude(wanted, variant, tally)
+    if not wanted.quiet:
+        _tell(variant, tally, found)
     return not tally.failures and not found.out_of_budget
 
 
@@ -192,15 +197,19 @@ def _conclude(wanted: Batch, variant: Variant, tally: Metrics) -> Figures:
     (variant.directory / MANIFEST).write_text(text + "\n", encoding="utf-8")
     for one in complaints:
         complain(one)
+    return found
+
+
+def _tell(variant: Variant, tally: Metrics, found: Figures) -> None:
+    speed = round(tally.ran / tally.seconds, 1) if tally.seconds else None
     print_line(
         f"{variant.name}: {found.samples} records in {variant.directory}"
         f" ({tally.ran} run now, {speed or 0} debates/s, {len(tally.failures)} failed)"
     )
-    for line in _shortcomings(found, tally.failures, files):
+    for line in _shortcomings(found, tally.failures, variant.files):
         print_line(f"  {line}")
     if tally.usage:
         print_line(f"  models: {usage_in_words(tally.total)}")
-    return found
 
 
 def _digest(path: Path) -> str | None:

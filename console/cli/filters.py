@@ -54,16 +54,21 @@ def filter_lines(lines: Iterable[bytes], out: BinaryIO, answer: Answer) -> bool:
 def _strict_json(line: bytes) -> object:
     """JSON as the standard has it: UTF-8, no NaN or infinity, no key twice."""
     try:
-        return json.loads(
+        content = json.loads(
             line.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_each_key_once
         )
+        # An escape can name half a character, which no answer could quote.
+        json.dumps(content, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
         raise BadInput(f"not UTF-8 (byte {error.start})") from error
     except json.JSONDecodeError as error:
         where = f"column {error.colno}: " if line.strip() else "empty line: "
         raise BadInput(f"not JSON: {where}{error.msg}") from error
+    except UnicodeEncodeError as error:
+        raise BadInput("not Unicode: a lone surrogate") from error
     except (RecursionError, ValueError) as error:
         raise BadInput(f"not JSON: {error}") from error
+    return content
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -31,12 +31,20 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
         "batch": Lazy(
             f"{_AT}.batch", "Run a data set through a panel, and compare variants of the panel."
         ),
-        "eval": Lazy(f"{_AT}.eval_absa", "Measure the aspect-sentiment pipeline on MAMS."),
+        "eval": Lazy(
+            f"{_AT}.eval", "Measure on labelled data whether a panel's debates earn their cost."
+        ),
+    },
+    "Improve it": {
+        "lab": Lazy(
+            f"{_AT}.lab", "Find out what a panel's rules are worth before paying for models."
+        ),
+        "drill": Lazy(f"{_AT}.drill", "Find out how far one dishonest persona moves the outcome."),
     },
     "Run it": {
         "up": Lazy(
             f"{_AT}.up",
-            "Run everything on this machine: server, coordinator, agents, web page.",
+            "Run everything here: server, coordinator, agents, web page.",
         ),
         "coordinator": Lazy(f"{_AT}.coordinator", "Run a coordinator."),
         "agent": Lazy(f"{_AT}.agent", "Run agents: one process for one or more personas."),
@@ -52,6 +60,7 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
         "watch": Lazy(f"{_AT}.watch", "Follow debates as they happen."),
         "sit": Lazy(f"{_AT}.sit", "Take a person's seat: see what waits for you, and answer."),
         "cancel": Lazy(f"{_AT}.cancel", "Cancel a debate."),
+        "delete": Lazy(f"{_AT}.delete", "Delete a debate for good."),
         "rerun": Lazy(f"{_AT}.rerun", "Debate the same question again, on the same panel."),
     },
     "Check it": {
@@ -82,7 +91,7 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
 
 
 def overview() -> str:
-    """No line is longer than 90 characters, and none is wrapped."""
+    """No line is longer than 80 characters, and none is wrapped."""
     sections = [
         ("Options", _OPTIONS.items()),
         *(

@@ -7,8 +7,8 @@ import anyio.to_thread
 from parley.agents.forensic.image import ImageLimits, decoding
 from parley.agents.forensic.specimen import copy_moved
 from parley.bus.subjects import DebateRef
-from parley.connection import Host, new_id
-from parley.console.archive.logs import log_of
+from parley.client import Client
+from parley.connection import new_id
 from parley.console.images.check import check
 from parley.console.images.files import Job
 from parley.console.images.report import Reports
@@ -20,7 +20,7 @@ from parley.console.runtime.plan import Wishes, wished_panel
 from parley.coordinator.protocols.verdicts.result import result_of
 
 
-async def show_photo(host: Host, directory: Path) -> list[str]:
+async def show_photo(client: Client, directory: Path) -> list[str]:
     """What is said about a photograph that was made, and forged, for this purpose."""
     reports = Reports(directory)
     made = await anyio.to_thread.run_sync(copy_moved)
@@ -31,10 +31,9 @@ async def show_photo(host: Host, directory: Path) -> list[str]:
         photo = check(path, decoder, limits)
     job = Job(wished_panel("forensic", Wishes()).panel, (path,))
     name = new_id()
-    journal = host.journal
-    async with at_work(host, BrainChoice(RULE), (job.panel,)):
-        await debate_photo(journal, job, photo, name, {})
-        log = await log_of(journal, DebateRef(job.panel.name, name))
+    async with at_work(client, BrainChoice(RULE), (job.panel,)):
+        await debate_photo(client, job, photo, name, {})
+        log = await client.at(DebateRef(job.panel.name, name)).log()
     report = reports.write(photo, log)
     first, *rest = lines_of(explain(result_of(log.ref, log.state), job.panel))
     return [

@@ -12,7 +12,6 @@ from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Decided, Status
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
-from parley.console.archive.logs import Log
 from parley.console.cli.exits import BAD_INPUT, DONE, FAILED, complain
 from parley.console.cli.output import model_line, print_line
 from parley.console.images.check import Photo, check
@@ -24,6 +23,7 @@ from parley.console.transcript.text import one_line
 from parley.console.transcript.verdicts import decision_in, verdict_words
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
+from parley.logs import Log
 
 
 class PhotoResult(VerdictResult):

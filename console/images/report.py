@@ -8,8 +8,6 @@ from parley.agents.forensic.argue import Case, case_in
 from parley.agents.forensic.pictures import Drawing, draw_all
 from parley.bus.contracts.verdicts.content import Standing
 from parley.bus.errors import BadInput
-from parley.console.archive.lines import DEBATES, fact_lines
-from parley.console.archive.logs import Log
 from parley.console.images.check import Photo
 from parley.console.images.words import Explanation, explain, places
 from parley.console.reports.debate_blocks import declared_blocks, transcript_blocks
@@ -19,6 +17,8 @@ from parley.console.reports.verdicts import in_words
 from parley.console.transcript.transcript import transcript
 from parley.console.transcript.verdicts import tones_of
 from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
+from parley.files.lines import DEBATES, fact_lines
+from parley.logs import Log
 
 
 class Reports:
@@ -124,4 +124,4 @@ def _measurements(opening: Standing, case: Case) -> str:
         f"<td>{safe(one.unit)}</td><td>{safe(one.meaning)}</td></tr>"
         for one in case.measurements
     )
-    return f"<h3>{safe(opening.agent)}</h3><table>{rows}</table>"
+    return f'<h3>{safe(opening.agent)}</h3><div class="scroll"><table>{rows}</table></div>'

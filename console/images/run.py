@@ -11,11 +11,10 @@ from parley.agents.forensic.brain import IMAGE_BLOB, REFERENCE_PREFIX
 from parley.agents.forensic.image import ImageLimits, decoding
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
+from parley.client import Client
 from parley.configs.settings import Settings
 from parley.connection import new_id
-from parley.console.archive.logs import log_of
 from parley.console.images.check import Photo, check
 from parley.console.images.desk import ImageReporter
 from parley.console.images.files import Job
@@ -27,7 +26,6 @@ from parley.console.runtime.submit import DebateRequest
 from parley.console.terminal.views import Silence, view_for
 from parley.console.transcript.text import one_line
 from parley.coordinator.core.state import DebateState
-from parley.submission import submit
 
 # Debates under way at once: enough to keep every agent busy, few enough to meet their deadlines.
 AT_ONCE = 8
@@ -43,25 +41,25 @@ async def run_photos(settings: Settings, job: Job, choice: BrainChoice) -> int:
         first = await anyio.to_thread.run_sync(lambda: next(feed, None))
         if first is not None:
             async with host_with_agents(settings, choice, (job.panel,)) as host:
-                journal = host.journal
+                client = host.client
                 if not host.is_ours:
-                    desk.job = await _for_those_seated(journal, job)
+                    desk.job = await _for_those_seated(client, job)
                 blobs = {
-                    f"{REFERENCE_PREFIX}{number}": await _uploaded(journal, one)
+                    f"{REFERENCE_PREFIX}{number}": await _uploaded(client, one)
                     for number, one in enumerate(references, start=1)
                 }
-                await _debate_all(journal, desk, first, feed, blobs)
+                await _debate_all(client, desk, first, feed, blobs)
     return desk.exit_code
 
 
-async def _for_those_seated(journal: Journal, job: Job) -> Job:
+async def _for_those_seated(client: Client, job: Job) -> Job:
     wanted = DebateRequest(job.panel.name, (), (), job.wishes)
-    suiting = suited(wanted.resolve, await models_at(journal, wanted.panel), job.wishes.sets)
+    suiting = suited(wanted.resolve, await models_at(client, wanted.panel), job.wishes.sets)
     return replace(job, panel=suiting.panel)
 
 
 async def _debate_all(
-    journal: Journal,
+    client: Client,
     desk: ImageReporter,
     first: Photo,
     feed: Iterator[Photo],
@@ -71,9 +69,9 @@ async def _debate_all(
     base = new_id()
 
     async def debate(photo: Photo, name: str) -> None:
-        state = await debate_photo(journal, desk.job, photo, name, references)
+        state = await debate_photo(client, desk.job, photo, name, references)
         ref = DebateRef(desk.job.panel.name, name)
-        log = await log_of(journal, ref) if desk.job.out is not None else None
+        log = await client.at(ref).log() if desk.job.out is not None else None
         await desk.conclude(photo, name, state, log)
         places.release()
 
@@ -90,18 +88,18 @@ async def _debate_all(
 
 
 async def debate_photo(
-    journal: Journal, job: Job, photo: Photo, name: str, references: dict[str, BlobRef]
+    client: Client, job: Job, photo: Photo, name: str, references: dict[str, BlobRef]
 ) -> DebateState:
     """Raises BadInput for an id that is taken."""
     ref = DebateRef(job.panel.name, name)
-    start = await journal.bus.last_sequence() + 1
-    blobs = {IMAGE_BLOB: await _uploaded(journal, photo), **references}
+    after = await client.reading.position()
+    blobs = {IMAGE_BLOB: await _uploaded(client, photo), **references}
     about = DebateInput(text=one_line(photo.path.name), blobs=blobs)
-    await submit(journal, ref, job.panel, about, fresh=job.given_id is None)
+    await client.submit(job.panel, about, id=name, fresh=job.given_id is None)
     silent = job.as_json or job.several
     with nullcontext(Silence()) if silent else view_for(several=False) as view:
-        return (await follow_to_the_end(journal, [ref], view, start=start))[ref]
+        return (await follow_to_the_end(client, [ref], view, after=after))[ref]
 
 
-async def _uploaded(journal: Journal, photo: Photo) -> BlobRef:
-    return await journal.bus.put_blob(photo.data, photo.media_type)
+async def _uploaded(client: Client, photo: Photo) -> BlobRef:
+    return await client.put_blob(photo.data, photo.media_type)

@@ -1,7 +1,11 @@
 """Whatever a panel of verdicts is about: a text (also a diff, a document or JSON), an image, either."""
 
+from typing import get_args
+
+from parley.agents.absa.text import detect_language
 from parley.bus.contracts.panel import Panel, PanelBase
 from parley.bus.contracts.verdicts.panel import VerdictPanel
+from parley.bus.contracts.verdicts.rules import Language
 from parley.configs.panels import Resolution
 from parley.configs.protocols.verdicts import VerdictPanelFile
 from parley.console.inputs.kind import Form, InputKind, Takes, text_of
@@ -31,10 +35,21 @@ def refusal(panel: PanelBase, material: Material, *, by_model: bool) -> str | No
     return f"image: the panel {panel.name} looks at an image, and none was sent"
 
 
+def suit(panel: Panel, text: str, language: str | None) -> Panel:
+    """In the language that somebody chose, or else in Korean where the text is."""
+    assert isinstance(panel, VerdictPanel)
+    said = next((one for one in get_args(Language) if one == language), panel.language)
+    if said is None and text.strip() and detect_language(text) == "ko":
+        said = "ko"
+    return panel if said == panel.language else panel.said_in(said)
+
+
 def complete(panel: Panel) -> Resolution:
     assert isinstance(panel, VerdictPanel)
     trust, warnings = resolve_trust(panel.roster, panel.trust)
     return Resolution(panel.model_copy(update={"trust": trust}), tuple(warnings))
 
 
-INPUT = InputKind(takes=takes, read=read, write=write, refusal=refusal, complete=complete)
+INPUT = InputKind(
+    takes=takes, read=read, write=write, suit=suit, refusal=refusal, complete=complete
+)

@@ -5,13 +5,15 @@ It is made anew from the archive wherever it is lost; on disk, and bounded in me
 are many. Two processes may fill the same file: each record is put there once, by its place.
 """
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
 import structlog
+from pydantic import ValidationError
 
-from parley.bus.archive import Listed, Summary
+from parley.bus.archive import VERSION, Summary, Unread
 from parley.bus.port import Extent
 from parley.bus.subjects import DebateRef
 from parley.console.listing.rows import TOPIC_WIDTH, Key, Row, Wanted, row_of_summary
@@ -20,19 +22,26 @@ from parley.console.transcript.text import one_line
 # An archive of no more than this is read in no time, and needs no file.
 SMALL = 2_000
 BUSY_S = 10.0
-FORMAT = 1
+FORMAT = 2
 CACHE_KIB = 32 * 1024
+_ORDER = "ORDER BY at DESC, id DESC, panel DESC"
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS debates (
     place INTEGER PRIMARY KEY, at INTEGER NOT NULL, id TEXT NOT NULL, panel TEXT NOT NULL,
     status TEXT NOT NULL, reason TEXT, words TEXT NOT NULL, summary BLOB NOT NULL
 );
+CREATE TABLE IF NOT EXISTS reached (place INTEGER NOT NULL);
+"""
+# Of a table that is being filled for the first time they are made at its end, which is faster.
+_INDICES = """
 CREATE UNIQUE INDEX IF NOT EXISTS by_id ON debates (id, panel);
-CREATE INDEX IF NOT EXISTS by_time ON debates (at, id, panel);
+CREATE INDEX IF NOT EXISTS by_time ON debates (at, id, panel, status, reason, words);
 CREATE INDEX IF NOT EXISTS by_panel ON debates (panel, at, id);
 CREATE INDEX IF NOT EXISTS by_status ON debates (status, at, id, panel);
-CREATE TABLE IF NOT EXISTS reached (place INTEGER NOT NULL);
+"""
+_OUTDATED = """
+DELETE FROM debates WHERE place NOT IN (SELECT max(place) FROM debates GROUP BY id, panel)
 """
 
 log = structlog.get_logger()
@@ -47,7 +56,8 @@ class ArchivedDebates:
             path or ":memory:", timeout=BUSY_S, check_same_thread=False, isolation_level=None
         )
         self._database.execute("PRAGMA journal_mode=WAL")
-        self._database.execute("PRAGMA synchronous=NORMAL")
+        # What a power cut takes is read from the archive again.
+        self._database.execute("PRAGMA synchronous=OFF")
         self._database.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
         self._database.executescript(_TABLES)
         # Whoever asks how many debates there are, asks again soon.
@@ -56,26 +66,23 @@ class ArchivedDebates:
     def close(self) -> None:
         self._database.close()
 
+    def make_indices(self) -> None:
+        """Once the table holds what there was at the start; idempotent."""
+        try:
+            self._database.executescript(_INDICES)
+        except sqlite3.IntegrityError:
+            # One was archived anew meanwhile.
+            self._database.execute(_OUTDATED)
+            self._database.executescript(_INDICES)
+
     @property
     def reached(self) -> int:
         """The place of the last record that was looked at."""
         found = self._database.execute("SELECT max(place) FROM reached").fetchone()
         return int(found[0] or 0)
 
-    def add(self, listed: Sequence[Listed], reached: int) -> None:
-        rows = [
-            (
-                one.sequence,
-                one.summary.submitted_ns,
-                one.ref.id,
-                one.ref.panel,
-                one.summary.status,
-                one.summary.reason or one.summary.closing,
-                f"{one_line(one.summary.topic, TOPIC_WIDTH)}\n{one.ref.id}".casefold(),
-                one.summary.model_dump_json(exclude_defaults=True).encode(),
-            )
-            for one in listed
-        ]
+    def add(self, listed: Sequence[Unread], reached: int) -> None:
+        rows = filter(None, map(_line, listed))
         self._database.execute("BEGIN IMMEDIATE")
         self._database.executemany("INSERT OR REPLACE INTO debates VALUES (?,?,?,?,?,?,?,?)", rows)
         self._database.execute("DELETE FROM reached")
@@ -97,14 +104,14 @@ class ArchivedDebates:
     def page(self, wanted: Wanted, limit: int, before: Key | None) -> list[tuple[Key, Row]]:
         where, given = _where(wanted, before)
         found = self._database.execute(
-            f"SELECT at, id, panel, summary FROM debates {where}"  # noqa: S608 - our own words
-            " ORDER BY at DESC, id DESC, panel DESC LIMIT ?",
+            f"SELECT at, id, panel, summary FROM debates WHERE place IN (SELECT place FROM debates {where} {_ORDER} LIMIT ?) {_ORDER}",  # noqa: S608 - our own words
             (*given, limit),
         )
-        return [
+        rows = (
             (Key(at, name, panel), _row(DebateRef(panel, name), summary))
             for at, name, panel, summary in found
-        ]
+        )
+        return [(key, row) for key, row in rows if row is not None]
 
     def total(self, wanted: Wanted) -> int:
         where, given = _where(wanted, None)
@@ -146,8 +153,36 @@ def _safe(identity: str) -> str:
     return "".join(one for one in identity if one.isalnum())
 
 
-def _row(ref: DebateRef, summary: bytes) -> Row:
-    return row_of_summary(ref, Summary.model_validate_json(summary))
+def _line(one: Unread) -> tuple[object, ...] | None:
+    """
+    One line of the table. Of the summary only what is looked for by is read; what a page shows of it
+    is checked when it is shown. None for what is no summary.
+    """
+    try:
+        said = json.loads(one.summary)
+        if said.get("version", VERSION) != VERSION:
+            return None
+        topic = str(said.get("topic", ""))
+        return (
+            one.sequence,
+            int(said.get("submitted_ns", 0)),
+            one.ref.id,
+            one.ref.panel,
+            str(said["status"]),
+            said.get("reason") or said.get("closing", ""),
+            f"{one_line(topic, TOPIC_WIDTH)}\n{one.ref.id}".casefold(),
+            one.summary,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _row(ref: DebateRef, summary: bytes) -> Row | None:
+    """None for what is none after all."""
+    try:
+        return row_of_summary(ref, Summary.model_validate_json(summary))
+    except ValidationError:
+        return None
 
 
 def _where(wanted: Wanted, before: Key | None) -> tuple[str, tuple[object, ...]]:

@@ -16,18 +16,20 @@ from typing import NamedTuple, TypeVar
 import anyio
 import anyio.to_thread
 
-from parley.bus.archive import Listed
+from parley.bus.archive import Unread
 from parley.bus.errors import BusError
-from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.console.listing.archived import ArchivedDebates, open_archived
 from parley.console.listing.hot import Rows
 from parley.console.listing.rows import Key, Row, Wanted
+from parley.reading import Reading
 
 Answer = TypeVar("Answer")
 
 # How many debates are put into the table at a time.
 BATCH = 5_000
+# How many wait to be put there, before reading pauses.
+MOST_AHEAD = 20_000
 # How often it is looked whether the archive has forgotten something.
 FORGOTTEN_EVERY_S = 600.0
 
@@ -40,46 +42,63 @@ class Page(NamedTuple):
 
 
 class DebateList:
-    def __init__(self, journal: Journal, table: ArchivedDebates) -> None:
+    def __init__(self, reading: Reading, table: ArchivedDebates) -> None:
         self.hot = Rows()
-        self._journal = journal
+        self._reading = reading
         self._table = table
         # One question at a time, beside the event loop.
         self._one = anyio.CapacityLimiter(1)
-        self._waiting: list[Listed] = []
+        self._waiting: list[Unread] = []
         self._reached = self._target = 0
         self._wake = anyio.Event()
+        self._room = anyio.Event()
+        self._scope = anyio.CancelScope()
         # Set once everything stands in the table that the archive held at the start.
         self.ready = anyio.Event()
         self.built_in_s: float | None = None
 
     async def follow(self) -> None:
         """Keep the table up with the archive; until cancelled."""
-        began, extent = time.monotonic(), await self._journal.bus.archive.extent()
+        began, extent = time.monotonic(), await self._reading.extent()
         await self._ask(partial(self._table.forget_before, extent.first))
         self._reached = await self._ask(lambda: self._table.reached)
 
-        def ready() -> None:
+        async def ready() -> None:
             if not self.ready.is_set() and (not extent.records or self._reached >= extent.last):
+                await self._ask(self._table.make_indices)
                 self.built_in_s = round(time.monotonic() - began, 3)
                 self.ready.set()
 
-        ready()
+        await ready()
         async with anyio.create_task_group() as tasks:
-            start = self._reached + 1
-            tasks.start_soon(partial(self._journal.archive.follow, start=start, on=self._note))
+            tasks.start_soon(self._read)
             tasks.start_soon(self._forget)
             while True:
                 await self._wake.wait()
                 self._wake = anyio.Event()
                 while self._waiting:
                     await self._put()
-                ready()
+                self._room.set()
+                await ready()
 
-    def _note(self, listed: Sequence[Listed], reached: int) -> None:
+    async def _read(self) -> None:
+        """No further ahead of the table than `MOST_AHEAD`."""
+        self._target = self._reached
+        while True:
+            self._room = anyio.Event()
+            with anyio.CancelScope() as self._scope:
+                start = self._target + 1
+                await self._reading.archive.follow_unread(start=start, on=self._note)
+            await self._room.wait()
+
+    def _note(self, listed: Sequence[Unread], reached: int) -> None:
+        if self._scope.cancel_called:
+            return
         self._waiting.extend(listed)
         self._target = reached
         self._wake.set()
+        if len(self._waiting) > MOST_AHEAD:
+            self._scope.cancel()
 
     async def _put(self) -> None:
         batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
@@ -93,7 +112,7 @@ class DebateList:
         while True:
             await anyio.sleep(FORGOTTEN_EVERY_S)
             try:
-                extent = await self._journal.bus.archive.extent()
+                extent = await self._reading.extent()
             except BusError:
                 continue
             await self._ask(partial(self._table.forget_before, extent.first))
@@ -126,12 +145,11 @@ class DebateList:
 
 
 @asynccontextmanager
-async def open_list(journal: Journal, folder: Path | None) -> AsyncIterator[DebateList]:
+async def open_list(reading: Reading, folder: Path | None) -> AsyncIterator[DebateList]:
     """`folder` is where the table of a large archive is kept from one process to the next."""
-    bus, subjects = journal.bus, journal.subjects
-    extent = await bus.archive.extent()
-    table = open_archived(folder, bus.stream_of(subjects.everything()), extent)
+    extent = await reading.extent()
+    table = open_archived(folder, reading.log, extent)
     try:
-        yield DebateList(journal, table)
+        yield DebateList(reading, table)
     finally:
         table.close()

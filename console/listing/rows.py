@@ -29,9 +29,9 @@ from parley.coordinator.core.state import Phase
 TOPIC_WIDTH = 160
 VERDICT_WIDTH = 80
 
-Status = Literal["open", "completed", "failed", "cancelled"]
+Status = Literal["open", "completed", "failed", "cancelled", "deleted"]
 # `closed` is every debate that is over, however it ended.
-State = Literal["open", "closed", "completed", "failed", "cancelled"]
+State = Literal["open", "closed", "completed", "failed", "cancelled", "deleted"]
 
 # opening, round-2, d2-epm, deliberate-2
 _ROUND = re.compile(r"(?:^d|-)(\d{1,4})(?:-|$)")
@@ -201,7 +201,7 @@ def row_of_summary(ref: DebateRef, said: Summary) -> Row:
         verdict=one_line(said.answer, VERDICT_WIDTH) if said.answer else None,
         confidence=said.confidence,
         tone=(known.get(said.answer) or tones.get(said.answer)) if said.answer else None,
-        reason=said.reason or one_line(said.closing, VERDICT_WIDTH),
+        reason=said.reason or one_line(said.closing, VERDICT_WIDTH) or None,
         status=cast("Status", said.status),
         tokens=said.tokens,
         cost=round(said.cost, 6),

@@ -11,7 +11,6 @@ from parley.bus.contracts.absa.params import WarningThresholds
 from parley.bus.contracts.absa.sentiment import AspectSentiment
 from parley.bus.contracts.base import Contract
 from parley.bus.subjects import DebateRef
-from parley.console.archive.logs import Log
 from parley.console.reports.document import (
     Block,
     Callout,
@@ -39,6 +38,7 @@ from parley.coordinator.protocols.absa.output.metrics import (
 )
 from parley.coordinator.protocols.absa.result import record_of
 from parley.coordinator.protocols.absa.sample import Reading
+from parley.logs import Log
 
 _LEVELS = {"[WARN/HIGH]": "high", "[WARN/LOW]": "low", "[NOTE]": "note"}
 

@@ -31,14 +31,18 @@ def backtest_document(found: Backtest, *, all_debates: bool) -> Document:
 
 
 def _blocks(found: Backtest, *, all_debates: bool) -> Iterator[Block]:
-    if found.changes or not (found.presets or found.curve):
+    if found.changes or not (found.presets or found.curve or found.rules):
         yield from _summary(found.summary)
     if found.presets:
         yield from presets_blocks(found.presets)
+    if found.rules:
+        yield Heading("Every rule, from the same recordings")
+        yield _points_table("rule", found.rules)
     if found.curve:
         yield Heading(f"Curve over {found.swept}")
         yield _points_table(str(found.swept), found.curve)
-        yield Picture(_charts(found.curve))
+        if found.curve[0].value is not None:
+            yield Picture(_charts(found.curve))
     yield from _unknowable(found.debates)
     yield from _differences(found.debates, all_debates=all_debates)
     yield Heading("How to read this")

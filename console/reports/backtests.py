@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Status
-from parley.console.archive.logs import Log
 from parley.console.reports.changes import Changes
 from parley.console.reports.gold import Gold
 from parley.console.reports.intervals import ShareOf, share_of
 from parley.coordinator.core.backtest import redecide
 from parley.coordinator.core.endings import Ending, ending_of
 from parley.coordinator.core.protocol import Answer
+from parley.logs import Log
 
 NOT_ENDED = "not_ended"
 
@@ -90,6 +90,7 @@ class Backtest(Contract):
     swept: str | None = None
     curve: tuple[Point, ...] = ()
     presets: tuple[Point, ...] = ()
+    rules: tuple[Point, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,7 @@ def _change(case: Case, changes: Changes, gold: Gold) -> DebateChange:
             correct=truth.confirms(answer) if truth and answer and whole else None,
         )
 
-    new = changes.ending(redecided.state) if redecided.ending_is_known else None
+    new = ending_of(redecided.state) if redecided.ending_is_known else None
     known = redecided.outcome_is_known
     return DebateChange(
         debate_id=log.ref.id,

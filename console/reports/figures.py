@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from parley.console.reports.charts import Bar, bars
 from parley.console.reports.document import Picture, Table
 from parley.console.reports.intervals import ShareOf
+from parley.console.transcript.plain import spoken
 
 
 def percent(share: float | None) -> str:
@@ -37,8 +38,8 @@ def share_text(share: ShareOf | None) -> str:
 def counts(what: str, of: str, counts: Mapping[str, int]) -> Picture:
     total = sum(counts.values())
     rows = [(name, number, percent(number / total)) for name, number in counts.items()]
-    shown = [Bar(name, number, f"{number} ({share})") for name, number, share in rows]
-    table = tuple((name, str(number), share) for name, number, share in rows)
+    shown = [Bar(spoken(name), number, f"{number} ({share})") for name, number, share in rows]
+    table = tuple((spoken(name), str(number), share) for name, number, share in rows)
     return Picture(
         bars(shown, f"{of} by {what}"), Table((what, of, "share"), table, frozenset({1, 2}))
     )

@@ -18,6 +18,10 @@ IDS = ("id", "debate_id", "text_id", "uid", "file", "image", "path", "name")
 LABELS = ("gold", "verdict", "label", "polarity", "sentence_polarity", "conclusion")
 TUPLES = ("tuples", "aspects")
 SHOWN_IDS = 5
+# The label of a debate that says which input of its data set it is about.
+ITEM = "item"
+# What is true of the files of a folder stands beside them.
+MANIFEST = "manifest.csv"
 TERMS = ("aspect_ref", "aspect_term", "term", "aspect")
 
 
@@ -50,10 +54,11 @@ class Gold:
         return bool(self._truths)
 
     def of(self, ref: DebateRef, state: DebateState) -> Truth | None:
-        """By the debate's id, the sentence's id, or the name of the image."""
+        """By its id in the data set, the debate's own id, or the name of the image."""
         panel, about = state.running_panel, state.input.text
         told = presentation_of(panel.protocol)
-        names = (str(ref), ref.id, *told.names(panel), about, Path(about[:255]).stem)
+        item = state.input.labels.get(ITEM, "")
+        names = (item, str(ref), ref.id, *told.names(panel), about, Path(about[:255]).stem)
         name = next((name for name in names if name in self._truths), None)
         if name is None:
             return None
@@ -65,6 +70,11 @@ class Gold:
         if truth.tuples is None:
             return truth
         return Truth(truth.label, frozenset(map(told.part, truth.tuples)))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Of the inputs of which something is known."""
+        return frozenset(self._truths)
 
     def check(self, warn: Callable[[list[str]], None]) -> None:
         """

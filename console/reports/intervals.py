@@ -38,6 +38,11 @@ class Difference:
     interval: Interval
 
 
+def in_points(mean: float, interval: Interval) -> str:
+    """Of a difference between shares: `+2.1 [+0.3, +3.9]`."""
+    return f"{100 * mean:+.1f} [{100 * interval.low:+.1f}, {100 * interval.high:+.1f}]"
+
+
 def share_of(right: int, of: int) -> ShareOf:
     if of == 0:
         return ShareOf(right=right, of=of, share=None, interval=None)

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import OperationalReason, Status
-from parley.console.archive.logs import Log
 from parley.console.cli.exits import warn
-from parley.console.reports.gold import Gold
+from parley.console.reports.gold import Gold, Truth
 from parley.console.transcript.presentation import presentation_of
 from parley.console.transcript.text import one_line
 from parley.coordinator.core.accounting import errors_of, usage_of
 from parley.coordinator.core.endings import Ending, ending_of
 from parley.coordinator.core.protocol import Answer
 from parley.coordinator.core.state import DebateState
+from parley.logs import Log
 
 TOPIC_WIDTH = 200
 # In place of a debate's status.
@@ -36,21 +36,21 @@ class DebateRow(Contract):
     topic: str
     status: str
     reason: str
-    rounds: int
-    answer: str | None
-    confidence: float | None
-    before: str | None
-    changed_by_debate: bool | None
-    correct: bool | None
-    correct_before: bool | None
-    calls: int
-    calls_without_early_stop: int
-    model_calls: int
-    tokens: int
-    cost: float
+    rounds: int = 0
+    answer: str | None = None
+    confidence: float | None = None
+    before: str | None = None
+    changed_by_debate: bool | None = None
+    correct: bool | None = None
+    correct_before: bool | None = None
+    calls: int = 0
+    calls_without_early_stop: int = 0
+    model_calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
     # From the first fact to the last, by the server's clock.
-    seconds: float
-    missed_turns: int
+    seconds: float = 0.0
+    missed_turns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,8 @@ class Outcome:
     log: Log
     ending: Ending
     row: DebateRow
+    # What is known to be true.
+    truth: Truth | None = None
 
     @property
     def is_readable(self) -> bool:
@@ -128,21 +130,11 @@ def _outcome(log: Log, gold: Gold, variant: str) -> Outcome:
         seconds=_seconds(log),
         missed_turns=len(errors_of(state)),
     )
-    return Outcome(log, ending, row)
+    return Outcome(log, ending, row, truth)
 
 
 def _unreadable(log: Log, variant: str) -> Outcome:
-    ending = Ending(
-        status=None,
-        reason=None,
-        by_rule=False,
-        rounds=0,
-        most_rounds=0,
-        speakers=0,
-        answer=None,
-        confidence=None,
-        before=None,
-    )
+    ending = Ending(status=None, reason=None)
     row = DebateRow(
         debate_id=log.ref.id,
         panel=log.ref.panel,
@@ -151,20 +143,6 @@ def _unreadable(log: Log, variant: str) -> Outcome:
         topic=one_line(log.state.input.text, TOPIC_WIDTH),
         status=UNREADABLE,
         reason=UNREADABLE,
-        rounds=0,
-        answer=None,
-        confidence=None,
-        before=None,
-        changed_by_debate=None,
-        correct=None,
-        correct_before=None,
-        calls=0,
-        calls_without_early_stop=0,
-        model_calls=0,
-        tokens=0,
-        cost=0.0,
-        seconds=0.0,
-        missed_turns=0,
     )
     return Outcome(log, ending, row)
 

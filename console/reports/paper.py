@@ -7,16 +7,18 @@ without it the table says how much the debates changed.
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
+from math import comb
+from random import Random
 from statistics import fmean, stdev
+from typing import TypeVar
 
 from parley.bus.contracts.base import Contract
 from parley.console.reports.gold import Gold
-from parley.console.reports.intervals import Interval, paired_difference
+from parley.console.reports.intervals import RESAMPLES, SEED, Interval, paired_difference
 from parley.console.reports.outcomes import Outcome, outcomes_of
-from parley.console.reports.significance import bootstrap_p, mcnemar
 from parley.console.reports.sources import Group
 from parley.console.reports.variants import WHOLE
 
@@ -220,3 +222,35 @@ def _spoken(found: Spread | None, plus_minus: str) -> str:
 def _latex(cell: str) -> str:
     """Mathematics of our own stays."""
     return r"$\pm$".join(part.translate(_LATEX) for part in cell.split(r"$\pm$"))
+
+
+PairT = TypeVar("PairT")
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """Exact and two-sided: `only_first` inputs were right in the first variant alone."""
+    discordant = only_first + only_second
+    if not discordant:
+        return 1.0
+    tail = sum(comb(discordant, k) for k in range(min(only_first, only_second) + 1))
+    return min(1.0, 2 * tail / (1 << discordant))
+
+
+def bootstrap_p(
+    pairs: Sequence[PairT],
+    difference: Callable[[Sequence[PairT]], float],
+    resamples: int = RESAMPLES,
+) -> float:
+    """
+    Two-sided: how often a difference drawn anew from the same pairs lies on the other side of zero.
+
+    Never 0: the drawing itself counts as one more resample.
+    """
+    if not pairs or difference(pairs) == 0:
+        return 1.0
+    chance = Random(SEED)  # noqa: S311 - to be repeated, not to be secret
+    sign = 1 if difference(pairs) > 0 else -1
+    beyond = sum(
+        sign * difference(chance.choices(pairs, k=len(pairs))) <= 0 for _ in range(resamples)
+    )
+    return min(1.0, 2 * (beyond + 1) / (resamples + 1))

@@ -9,11 +9,11 @@ from pydantic import BaseModel
 
 from parley.bus.errors import BadInput
 from parley.configs.names import name_unknown
-from parley.console.archive.reader import written_whole
 from parley.console.cli.output import model_line, print_line
 from parley.console.reports.document import Document
 from parley.console.reports.markdown import to_markdown, to_text
 from parley.console.reports.page import to_html
+from parley.files.reader import written_whole
 
 TEXT = "text"
 FORMATS = ("html", "md", "json", TEXT)

@@ -27,6 +27,7 @@ from parley.console.reports.intervals import ShareOf
 from parley.console.reports.outcomes import CUT_SHORT, DebateRow
 from parley.console.reports.summary import GroupFigures, Report
 from parley.console.reports.variants import Gain, VariantRow
+from parley.console.reports.worth import worth_blocks
 from parley.console.transcript.plain import spoken
 from parley.console.transcript.presentation import presentation_of
 
@@ -73,6 +74,9 @@ def _blocks(report: Report, details: Sequence[Block]) -> Iterator[Block]:
 
 def _group(group: GroupFigures) -> Iterator[Block]:
     yield Cards(tuple(_cards(group)))
+    for panel, worth in group.worth.items():
+        yield Heading(f"Did the debates earn their cost? {panel}", 3)
+        yield from worth_blocks(worth)
     yield Heading("How they ended", 3)
     yield counts("reason", "debates", group.reasons)
     yield Heading("Rounds", 3)
@@ -183,7 +187,7 @@ def _ranked(
         yield Table(
             ("debate", "about", "ended by", "rounds", ""),
             tuple(
-                (row.debate_id, row.topic[:80], row.reason, str(row.rounds), figure(row))
+                (row.debate_id, row.topic[:80], spoken(row.reason), str(row.rounds), figure(row))
                 for row in rows
             ),
             frozenset({3, 4}),
@@ -199,10 +203,10 @@ def _every_debate(rows: Sequence[DebateRow]) -> Table:
             f"{row.variant}/{row.debate_id}" if row.variant else row.debate_id,
             row.topic[:120],
             row.status,
-            row.reason,
+            spoken(row.reason),
             str(row.rounds),
-            row.before or "",
-            row.answer or "",
+            spoken(row.before or ""),
+            spoken(row.answer or ""),
             "" if row.confidence is None else f"{row.confidence:.2f}",
         )
         lines.append((*line, _right(row)) if judged else line)

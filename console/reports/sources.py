@@ -8,12 +8,12 @@ from pathlib import Path
 from parley.bus.contracts.base import BlobRef
 from parley.bus.errors import BadInput, NotFound
 from parley.configs.settings import Settings
-from parley.console.archive.bundle import is_bundle
-from parley.console.archive.logs import Log, every_log, log_of, logs_in_file, looks_like_a_file
-from parley.console.archive.reader import read_archive
 from parley.console.cli.exits import warn
-from parley.console.runtime.follow import find
-from parley.console.runtime.system import open_journal, run_async
+from parley.console.runtime.sources import logs_in_file, looks_like_a_file
+from parley.console.runtime.system import join, run_async
+from parley.files.bundle import is_bundle
+from parley.files.reader import read_archive
+from parley.logs import Log
 
 # In place of an id: every debate on the server.
 STREAM = "stream"
@@ -74,9 +74,9 @@ def read_blob(settings: Settings, names: Sequence[str], wanted: BlobRef) -> byte
 
 
 async def _blob_on_server(settings: Settings, ref: BlobRef) -> bytes | None:
-    async with open_journal(settings, create=False) as journal:
+    async with join(settings) as client:
         try:
-            return await journal.bus.get_blob(ref)
+            return await client.get_blob(ref)
         except NotFound:
             return None
 
@@ -119,10 +119,10 @@ def _is_recording(path: Path) -> bool:
 
 
 async def _on_server(settings: Settings, names: Sequence[str]) -> list[Log]:
-    async with open_journal(settings, create=False) as journal:
+    async with join(settings) as client:
         if STREAM in names:
-            return await every_log(journal)
-        return [await log_of(journal, await find(journal, name)) for name in names]
+            return await client.logs()
+        return [await (await client.debate(name)).log() for name in names]
 
 
 def _refuse_broken(groups: Sequence[Group]) -> None:

@@ -21,6 +21,7 @@ from parley.console.reports.outcomes import (
 )
 from parley.console.reports.sources import Group
 from parley.console.reports.variants import WHOLE, VariantRow, variant_rows
+from parley.console.reports.worth import Case, Worth, worth_of
 from parley.console.transcript.presentation import presentation_of
 
 MOST_LISTED = 10
@@ -66,6 +67,8 @@ class GroupFigures(Contract):
     cost: float
     seconds: float
     missed_turns: int
+    # Whether its debates earned their cost, by panel, where gold is known.
+    worth: dict[str, Worth]
     # What its protocols count besides, by protocol.
     figures: dict[str, SerializeAsAny[Contract]]
 
@@ -129,8 +132,18 @@ def group_figures(name: str, outcomes: Sequence[Outcome]) -> GroupFigures:
         cost=sum(row.cost for row in rows),
         seconds=sum(row.seconds for row in rows),
         missed_turns=sum(row.missed_turns for row in rows),
+        worth=_worth(outcomes),
         figures=_figures(outcomes),
     )
+
+
+def _worth(outcomes: Sequence[Outcome]) -> dict[str, Worth]:
+    cases: dict[str, list[Case]] = {}
+    for one in outcomes:
+        if one.is_readable and one.truth is not None:
+            cases.setdefault(one.row.panel, []).append(Case(one.log.state, one.truth))
+    found = {panel: worth_of(some) for panel, some in cases.items()}
+    return {panel: worth for panel, worth in found.items() if worth is not None}
 
 
 def _accuracy(judged: Sequence[bool | None]) -> ShareOf | None:

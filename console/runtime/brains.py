@@ -23,7 +23,7 @@ from parley.brains import check_brain, find_spec_of, load_brain, opened
 from parley.bus.contracts.panel import Panel, PanelBase
 from parley.bus.errors import BadInput
 from parley.bus.extras import extra
-from parley.bus.journal import Journal
+from parley.client import Client
 from parley.configs.names import name_unknown
 from parley.configs.panels import brains_of, panel_paths
 from parley.configs.settings import Settings
@@ -161,12 +161,12 @@ async def open_brains(
     settings: Settings,
     panels: Iterable[Panel],
     seats: Sequence[tuple[str, str]],
-    journal: Journal,
+    client: Client,
 ) -> AsyncIterator[list[tuple[str, str, Brain]]]:
     """
     The brain of each seat; a user's own is made, opened and closed for each of its seats.
 
-    `panels` are what the seats will debate on, as far as is known; `journal` is where a model's
+    `panels` are what the seats will debate on, as far as is known; `client` is where a model's
     budgets and answers are shared, and its words heard.
 
     Raises BadInput or Unreachable for a model that cannot be asked.
@@ -180,7 +180,7 @@ async def open_brains(
     async with AsyncExitStack() as stack:
         for kind, served in by_choice.items():
             if kind == MODEL:
-                model = _open_model(settings, known, served, journal)
+                model = _open_model(settings, known, served, client)
                 brain = await stack.enter_async_context(model)
                 sitting += [(*seat, brain) for seat in served]
             elif kind == OWN:
@@ -213,7 +213,7 @@ async def _open_model(
     settings: Settings,
     panels: Sequence[Panel],
     seats: Sequence[tuple[str, str]],
-    journal: Journal,
+    client: Client,
 ) -> AsyncIterator[Brain]:
     with extra("model", "--brain model"):
         from parley.agents.llm.brain import open_model_brain  # noqa: PLC0415 - a large package
@@ -222,7 +222,7 @@ async def _open_model(
         check_prices(panel, seats, settings.model)
     raise_for_prompts(dict.fromkeys(panel for panel, _ in seats), settings.panels)
     asking = questions(panels_dir=settings.panels)
-    async with open_model_brain(settings.model, seats, asking, journal) as brain:
+    async with open_model_brain(settings.model, seats, asking, client.journal) as brain:
         yield brain
 
 

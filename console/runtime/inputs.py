@@ -14,10 +14,10 @@ from parley.agents.script import SCRIPT_BLOB
 from parley.bus.contracts.base import LONGEST_TOPIC
 from parley.bus.contracts.panel import MOST_LABELS, DebateInput
 from parley.bus.errors import BadInput
-from parley.bus.port import Blobs
 from parley.console.transcript.text import is_token, one_line
 
 if TYPE_CHECKING:
+    from parley.client import Client
     from parley.console.runtime.plan import ScriptFile
 
 IMAGE_BLOB = "image"
@@ -72,16 +72,16 @@ def read_lines() -> list[Material]:
     return [Material(text=line) for line in whole.text.splitlines() if line.strip()]
 
 
-async def upload(bus: Blobs, material: Material, script: "ScriptFile | None") -> DebateInput:
+async def upload(client: "Client", material: Material, script: "ScriptFile | None") -> DebateInput:
     blobs = {}
     if material.image is not None:
-        blobs[IMAGE_BLOB] = await bus.put_blob(material.image, material.media_type)
+        blobs[IMAGE_BLOB] = await client.put_blob(material.image, material.media_type)
     if material.question is not None:
         check_file_size(material.question, "the question")
-        blobs[QUESTION_BLOB] = await bus.put_blob(material.question, "application/yaml")
+        blobs[QUESTION_BLOB] = await client.put_blob(material.question, "application/yaml")
     if script is not None:
         check_file_size(script.data, str(script.path))
-        blobs[SCRIPT_BLOB] = await bus.put_blob(script.data, "application/yaml")
+        blobs[SCRIPT_BLOB] = await client.put_blob(script.data, "application/yaml")
     labels = dict(material.labels)
     return DebateInput(text=material.text, blobs=blobs, topic=material.topic, labels=labels)
 

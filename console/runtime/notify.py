@@ -7,6 +7,7 @@ then it comes again, after longer and longer pauses, whoever is restarted meanwh
 
 import hashlib
 import hmac
+import http.client
 import json
 import subprocess
 import time
@@ -23,7 +24,7 @@ from pydantic import JsonValue
 from typing_extensions import override
 
 from parley.bus.contracts.facts import Asked, Closed
-from parley.bus.errors import BadInput, DecodeError
+from parley.bus.errors import BadInput, BusError, DecodeError
 from parley.bus.journal import Journal, Logged
 from parley.bus.port import Delivery, Queue
 from parley.bus.subjects import NOTIFY_COMMAND, NOTIFY_WEBHOOK
@@ -79,12 +80,15 @@ class Notifier:
                 async for said in self._messages(delivery):
                     with anyio.fail_after(WITHIN_S):
                         await tell(said)
-            except (NotTold, TimeoutError, OSError) as error:
-                pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(delivery.attempt - 1, 20))
-                log.warning("not_told", way=name, reason=str(error), again_in_s=pause)
-                await delivery.nak(pause)
-                return
-            await delivery.ack()
+            except (NotTold, TimeoutError, OSError, BusError) as error:
+                log.warning("not_told", way=name, reason=str(error), again_in_s=pause_s(delivery))
+                await delivery.nak(pause_s(delivery))
+            except Exception:
+                # One debate that cannot be told of, or one odd answer, keeps nothing else from being told.
+                log.exception("not_told", way=name, sequence=delivery.record.sequence)
+                await delivery.nak(pause_s(delivery))
+            else:
+                await delivery.ack()
 
         await self._journal.bus.work(name, AT_ONCE, handle, stop=stop)
 
@@ -210,8 +214,12 @@ def _send(request: urllib.request.Request) -> None:
     except urllib.error.HTTPError as error:
         with error:
             raise NotTold(f"the webhook answered {error.code}") from error
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         raise NotTold(f"the webhook cannot be reached: {error}") from error
+
+
+def pause_s(delivery: Delivery) -> float:
+    return min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(delivery.attempt - 1, 20))
 
 
 async def run_command(notify: NotifySettings, said: Message) -> None:

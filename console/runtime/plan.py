@@ -42,6 +42,8 @@ class Wishes:
     # Whether language models will speak.
     models: bool = False
     experiment: Experiment = NO_EXPERIMENT
+    # The installation's language, for panels whose prompts follow it.
+    usual_language: str | None = None
     # The installation's folder of thresholds.
     thresholds: Path | None = None
 
@@ -96,6 +98,7 @@ def wished_panel(name: str, wishes: Wishes) -> Resolution:
             models=wishes.models,
             experiment=wishes.experiment,
             thresholds=wishes.thresholds,
+            language=wishes.language or wishes.usual_language,
         )
     )
 
@@ -127,6 +130,7 @@ def scripted_panel(script: ScriptFile, wishes: Wishes) -> Resolution:
             models=wishes.models,
             experiment=wishes.experiment,
             thresholds=wishes.thresholds,
+            language=wishes.language or wishes.usual_language,
         )
     except BadInput as error:
         raise BadInput(_with_file(str(error), script.path)) from error

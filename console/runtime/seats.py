@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from parley.bus.contracts.panel import PanelBase
-from parley.bus.journal import Journal
 from parley.bus.port import Presence
+from parley.client import Client
 from parley.configs.panels import Resolution
 from parley.console.runtime.brains import MODEL, with_patience
 
@@ -23,9 +23,9 @@ def thinking_by_model(present: Iterable[Presence], panel: str) -> frozenset[str]
     )
 
 
-async def models_at(journal: Journal, panel: str) -> frozenset[str]:
+async def models_at(client: Client, panel: str) -> frozenset[str]:
     """The same of a running system. A login that may not ask who is there learns of nobody."""
-    return thinking_by_model(await journal.bus.roll_call(ANSWER_WITHIN_S), panel)
+    return thinking_by_model(await client.operations.presences(ANSWER_WITHIN_S), panel)
 
 
 def suited(
@@ -46,11 +46,11 @@ def suited(
 
 
 async def as_seated(
-    journal: Journal, panels: Sequence[PanelT], sets: Sequence[str]
+    client: Client, panels: Sequence[PanelT], sets: Sequence[str]
 ) -> tuple[PanelT, ...]:
     """Panels of one name, with time enough for those who will answer."""
     patient = tuple(with_patience(one, sets) for one in panels)
     if patient == tuple(panels):
         return patient
-    models = await models_at(journal, panels[0].name)
+    models = await models_at(client, panels[0].name)
     return tuple(panels) if models.isdisjoint(panels[0].everybody) else patient

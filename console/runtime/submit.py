@@ -7,8 +7,8 @@ from pathlib import Path
 from parley.agents.registry import thinks_offline
 from parley.bus.contracts.panel import Panel, PanelBase
 from parley.bus.errors import BadInput
-from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
+from parley.client import Client
 from parley.configs.panels import Resolution, brains_of, panel_path, read_panel
 from parley.connection import new_id
 from parley.console.inputs.kind import input_of, refusal_of
@@ -18,7 +18,6 @@ from parley.console.runtime.inputs import Material, parse_labels, short_topic, u
 from parley.console.runtime.plan import ScriptFile, Wishes, scripted_panel, wished_panel
 from parley.console.runtime.seats import models_at, suited
 from parley.console.transcript.text import is_token
-from parley.submission import submit
 
 # Whoever sits there thinks as they do.
 AS_SEATED = BrainChoice(AUTO)
@@ -153,22 +152,22 @@ def check_id(given_id: str | None, inputs: int) -> None:
         )
 
 
-async def for_those_seated(journal: Journal, wanted: Plan) -> Plan:
+async def for_those_seated(client: Client, wanted: Plan) -> Plan:
     """
     Of debates that are left to agents elsewhere, who may need a manager, and more time than the
     panel gives. Raises BadInput for what they could not think about.
     """
-    models = await models_at(journal, wanted.panel.name)
+    models = await models_at(client, wanted.panel.name)
     suiting = planned(wanted.request, models)
     check_answerable(suiting, models)
     return suiting
 
 
-async def submit_all(journal: Journal, wanted: Plan) -> None:
+async def submit_all(client: Client, wanted: Plan) -> None:
     """Raises BadInput for an id that is taken, and for a debate that would outlive its log."""
     for ref, panel, material in zip(wanted.refs, wanted.panels, wanted.materials, strict=True):
-        about = await upload(journal.bus, material, wanted.request.brain.script)
-        await submit(journal, ref, panel, about)
+        about = await upload(client, material, wanted.request.brain.script)
+        await client.submit(panel, about, id=ref.id)
 
 
 def _materials(panel: PanelBase, inputs: Sequence[str]) -> tuple[Material, ...]:

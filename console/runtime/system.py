@@ -1,28 +1,18 @@
-"""
-The composition root: settings become a server, a bus, coordinators and agents.
-
-Nothing else in Parley knows which bus it runs on or where its options come from.
-"""
+"""The event loop that commands run on, and the client that they use."""
 
 import gc
-import math
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
-from contextlib import asynccontextmanager
-from functools import partial
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TypeVar
 
 import anyio
 
-from parley import connection
-from parley.bus.archive import Listed
-from parley.bus.journal import Journal
-from parley.bus.port import Record
-from parley.bus.subjects import DebateRef
+from parley import client
+from parley.client import Client
 from parley.configs.settings import Settings
 from parley.console.cli.exits import warn
-from parley.coordinator.service.membership import BEAT_S
 
 Outcome = TypeVar("Outcome")
 
@@ -53,72 +43,6 @@ def run_async(main: Callable[[], Awaitable[Outcome]]) -> Outcome:
     return anyio.run(main, backend_options=options)
 
 
-@asynccontextmanager
-async def open_journal(settings: Settings, *, create: bool) -> AsyncIterator[Journal]:
-    """The log of the server that the settings name; what differs there is told on stderr."""
-    async with connection.open_journal(settings, create=create, warn=warn) as journal:
-        yield journal
-
-
-async def somebody_coordinates(journal: Journal) -> bool:
-    """Whether a coordinator gives a sign of life."""
-    with anyio.move_on_after(3 * BEAT_S):
-        async with anyio.create_task_group() as tasks:
-            await journal.bus.listen(
-                journal.subjects.beacons(), lambda _subject, _data: tasks.cancel_scope.cancel()
-            )
-        return True
-    return False
-
-
-async def follow(
-    journal: Journal,
-    filters: Sequence[str],
-    *,
-    start: int | None,
-    see: Callable[[Record], Awaitable[bool]],
-    refs: Collection[DebateRef] = (),
-) -> None:
-    """
-    Hand every record to `see`, in order, until it answers that this was the last one.
-
-    Without a start only what can be heard from now on, of the only filter. Of `refs` the records
-    come once more when they are archived, for whoever was cut off while their debates ended.
-    """
-    send, receive = anyio.create_memory_object_stream[Sequence[Record]](math.inf)
-    async with send, receive, anyio.create_task_group() as tasks:
-        if start is None:
-            (only,) = filters
-            tasks.start_soon(partial(journal.bus.hear, only, on=send.send_nowait))
-        else:
-            tasks.start_soon(partial(journal.bus.tail, filters, start=start, on=send.send_nowait))
-            if refs:
-                tasks.start_soon(_follow_archive, journal, refs, send.send_nowait)
-        async for records in receive:
-            for record in records:
-                if await see(record):
-                    tasks.cancel_scope.cancel()
-                    return
-
-
-async def _follow_archive(
-    journal: Journal, refs: Collection[DebateRef], on: Callable[[Sequence[Record]], None]
-) -> None:
-    """Those that are archived already, then those that will be."""
-    last = (await journal.bus.archive.extent()).last
-    send, receive = anyio.create_memory_object_stream[DebateRef](math.inf)
-
-    def note(listed: Sequence[Listed], _reached: int) -> None:
-        for one in listed:
-            if one.ref in refs:
-                send.send_nowait(one.ref)
-
-    async with send, receive, anyio.create_task_group() as tasks:
-        tasks.start_soon(partial(journal.archive.follow, start=last + 1, on=note))
-        for ref in tuple(refs):
-            if await journal.bus.archive.holds([journal.subjects.archive(ref)]):
-                send.send_nowait(ref)
-        async for ref in receive:
-            archived = await journal.archive.get(ref)
-            if archived is not None and ref in refs:
-                on(archived.records)
+def join(settings: Settings, *, create: bool = False) -> AbstractAsyncContextManager[Client]:
+    """The server that the settings name; what is not as expected is told on stderr."""
+    return client.join(settings, create=create, warn=warn)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from parley.bus.errors import BadInput
 from parley.bus.extras import extra
-from parley.bus.journal import Journal
+from parley.client import Client
 from parley.configs.settings import Settings
 from parley.console.cli.exits import warn
 
@@ -16,7 +16,7 @@ DEFAULT_PORT = 8090
 if TYPE_CHECKING:
     from parley.console.web.server import Page
 
-WebServer = Callable[[Journal, Settings, int], AbstractAsyncContextManager["Page"]]
+WebServer = Callable[[Client, Settings, int], AbstractAsyncContextManager["Page"]]
 
 
 def server_of_the_web(settings: Settings) -> WebServer:
@@ -31,7 +31,7 @@ def server_of_the_web(settings: Settings) -> WebServer:
 
 
 @asynccontextmanager
-async def served(journal: Journal, settings: Settings) -> AsyncIterator[str | None]:
+async def served(client: Client, settings: Settings) -> AsyncIterator[str | None]:
     """Its address, at the usual port or else a free one; None, with a warning, without the extra."""
     try:
         web_server = server_of_the_web(settings)
@@ -42,7 +42,7 @@ async def served(journal: Journal, settings: Settings) -> AsyncIterator[str | No
     port = settings.web.port
     if port is None:
         port = DEFAULT_PORT if _is_free(settings.web.host, DEFAULT_PORT) else 0
-    async with web_server(journal, settings, port) as page:
+    async with web_server(client, settings, port) as page:
         yield page.url
 
 

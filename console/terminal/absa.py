@@ -80,7 +80,7 @@ def _gate(state: DebateState) -> list[Text]:
     outcome = state.found(Overridden).outcome
     lines = [
         Text(
-            f"gate {gate_words(one)}",
+            f"override gate: {gate_words(one)}",
             style="green" if one.decision is Decision.APPLY else "yellow",
         )
         for one in outcome.decisions

@@ -7,18 +7,18 @@ import anyio
 import anyio.to_thread
 from pydantic import JsonValue
 
-from parley.bus.contracts.facts import Asked, CancelRequested, Fact
+from parley.bus.contracts.facts import Asked, Fact
 from parley.bus.contracts.partial import Partial
-from parley.bus.errors import BadInput, Conflict, ParleyError
-from parley.bus.journal import Journal
+from parley.bus.errors import BadInput, ParleyError
 from parley.bus.subjects import DebateRef
+from parley.client import Client
 from parley.console.cli.exits import complain
 from parley.console.cli.output import print_line
 from parley.console.terminal.views import View
 from parley.console.transcript.asked import content_for, show_ask, tell_ask
 from parley.console.transcript.form import Field, checked
 from parley.coordinator.core.state import DebateState
-from parley.seat import OpenAsk, ask_at
+from parley.seat import OpenAsk
 
 Read = Callable[[str], str]
 
@@ -100,7 +100,7 @@ class _Listening:
 
 @asynccontextmanager
 async def people_here(
-    journal: Journal, refs: Collection[DebateRef], view: View
+    client: Client, refs: Collection[DebateRef], view: View
 ) -> AsyncIterator[View]:
     """Whoever of these debates is a person is asked at this terminal, one after the other."""
     send, receive = anyio.create_memory_object_stream[tuple[DebateRef, str, str]](100_000)
@@ -112,7 +112,7 @@ async def people_here(
 
     async def ask_all() -> None:
         async for ref, step, persona in receive:
-            await _ask_here(journal, ref, step, persona)
+            await _ask_here(client, ref, step, persona)
 
     with send, receive:
         async with anyio.create_task_group() as tasks:
@@ -121,17 +121,14 @@ async def people_here(
             tasks.cancel_scope.cancel()
 
 
-async def _ask_here(journal: Journal, ref: DebateRef, step: str, persona: str) -> None:
+async def _ask_here(client: Client, ref: DebateRef, step: str, persona: str) -> None:
     """Until the answer stands in the log; a debate that nobody answers for is cancelled."""
     while True:
         try:
-            await ask_in_terminal(await ask_at(journal, ref, step, persona))
+            await ask_in_terminal(await client.ask(ref, step, persona))
         except NobodyAnswers as error:
             complain(str(error))
-            try:
-                await journal.cancel(ref, CancelRequested(why=f"nobody answered for {persona}"))
-            except Conflict:
-                return
+            await client.at(ref).cancel(f"nobody answered for {persona}")
         except BadInput as error:
             complain(str(error))
             continue

@@ -12,6 +12,7 @@ from parley.bus.contracts.facts import Abstained, Closed, Fact, TurnTaken
 from parley.bus.contracts.partial import Partial
 from parley.bus.subjects import DebateRef
 from parley.console.terminal.styles import LINES
+from parley.console.terminal.writing import write
 from parley.console.transcript.presentation import presentation_of
 from parley.console.transcript.text import one_line
 from parley.console.transcript.words import told
@@ -31,7 +32,7 @@ class LiveBoard:
 
     def show(self, ref: DebateRef, fact: Fact, before: DebateState, after: DebateState) -> None:
         for line in told(fact, before, after):
-            self._live.console.print(Text(line.text, style=LINES.get(line.of, "")))
+            write(self._live.console, line.text, LINES.get(line.of, ""))
         if isinstance(fact, TurnTaken | Abstained):
             self._spoken.add((fact.step, fact.persona))
             self._speaking.pop(fact.persona, None)

@@ -14,6 +14,7 @@ TONES: dict[Tone | None, str] = {
 }
 MARKS = {
     Mark.THINKING: ("… thinking", "cyan"),
+    Mark.AWAITED: ("… awaited", "cyan"),
     Mark.SPOKEN: ("✓ spoken", "green"),
     Mark.MISSED: ("✗ missed", "red"),
     Mark.FAILED: ("✗ failed", "red"),

@@ -6,16 +6,14 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from parley.bus.contracts.facts import Fact
 from parley.bus.contracts.partial import Partial
 from parley.bus.subjects import DebateRef
-from parley.console.cli.output import print_line
 from parley.console.terminal.live import LiveBoard, live_board
 from parley.console.terminal.styles import LINES
-from parley.console.transcript.words import Line, told
+from parley.console.terminal.writing import console_of_terminal, write
+from parley.console.transcript.words import told
 from parley.coordinator.core.state import DebateState
 
 
@@ -38,37 +36,19 @@ class Silence:
 
 
 class Lines:
-    """
-    `named` puts the debate's id before each line, for when there are several.
-
-    A terminal gets colours, and long lines wrapped between words; a pipe gets each line whole.
-    """
+    """`named` puts the debate's id before each line, for when there are several."""
 
     def __init__(self, *, named: bool, console: Console | None = None) -> None:
         self._named = named
-        self._console = console or (Console() if sys.stdout.isatty() else None)
+        self._console = console or console_of_terminal()
 
     def show(self, ref: DebateRef, fact: Fact, before: DebateState, after: DebateState) -> None:
         for line in told(fact, before, after):
             name = f"{ref.id}  " if self._named else ""
-            if self._console is None:
-                print_line(f"{name}{line.text}")
-            else:
-                self._console.print(_wrapped(name, line))
+            write(self._console, line.text, LINES.get(line.of, ""), name)
 
     def overhear(self, ref: DebateRef, partial: Partial) -> None:
         """Lines stay where they are: only what is said to the end is printed."""
-
-
-def _wrapped(name: str, line: Line) -> Table:
-    """What does not fit goes on below the line's own words."""
-    said = line.text.lstrip(" ")
-    row = Table.grid(padding=0)
-    row.add_column(no_wrap=True)
-    row.add_column(overflow="fold")
-    indent = " " * (len(line.text) - len(said))
-    row.add_row(Text(f"{name}{indent}", "dim"), Text(said, LINES.get(line.of, "")))
-    return row
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """The aspect-sentiment pipeline, told: stages, edits, gate, adoption, moderator."""
 
-from collections.abc import Iterable, Iterator
-
 from parley.bus.contracts.absa.debate import DebateSummary, DebateTurn, EditTarget, ProposedEdit
 from parley.bus.contracts.absa.findings import Judged, Moderated, Overridden, Recalled, Remembered
 from parley.bus.contracts.absa.gate import AdoptOutcome, GateDecision
@@ -27,6 +25,8 @@ from parley.console.transcript.text import one_line
 from parley.console.transcript.verdicts import REASONS
 from parley.coordinator.core.reducer import Walked
 from parley.coordinator.core.state import DebateState, Step
+from parley.coordinator.protocols.absa.rules.corrections import ATE_REVIEW, ATSA_REVIEW
+from parley.coordinator.protocols.absa.rules.override import PROPOSAL_TYPE as OVERRIDE
 from parley.coordinator.protocols.absa.rules.polarity import canonical
 from parley.coordinator.protocols.absa.sample import Reading
 from parley.coordinator.protocols.absa.steps import (
@@ -55,6 +55,13 @@ _SIGNS = {
     "neutral": "0",
     "mixed": "±",
     "unknown": "?",
+}
+
+# Who asked for a correction; every other is a proposal of the validator.
+_SOURCES = {
+    OVERRIDE: "override gate",
+    ATE_REVIEW: "aspect review",
+    ATSA_REVIEW: "sentiment review",
 }
 
 
@@ -104,9 +111,11 @@ def _turn(walked: Walked) -> Told:  # noqa: C901, PLR0911 - one case a kind of a
         case AtsaOutput() as said:
             return Told(points=(marked(text, said.aspect_sentiments) or "no sentiments",))
         case ValidatorOutput() as said:
-            risks = ", ".join(f"{one.type} ({one.severity.value})" for one in said.structural_risks)
+            risks = ", ".join(
+                f"{_lower(one.type)} ({one.severity.value})" for one in said.structural_risks
+            )
             proposed = (
-                f"proposes {one.proposal_type} for {one_line(one.target_aspect)}"
+                f"proposes to {_lower(one.proposal_type)}: {one_line(one.target_aspect)}"
                 for one in said.correction_proposals
             )
             return Told(points=(risks or "no structural risk", *proposed))
@@ -136,12 +145,12 @@ def _turn(walked: Walked) -> Told:  # noqa: C901, PLR0911 - one case a kind of a
 def _finding(fact: Finding, state: DebateState) -> Told:
     match fact:
         case Judged():
-            return Told(f"judged: {fact.outcome.value}")
+            return Told(f"judged: {plain.spoken(fact.outcome.value)}")
         case Overridden():
             outcome = fact.outcome
             points = (
-                *_corrections(outcome.log),
-                *(f"gate {gate_words(one)}" for one in outcome.decisions),
+                *map(correction_words, outcome.log),
+                *(f"override gate: {gate_words(one)}" for one in outcome.decisions),
             )
             after = marked(state.input.text, outcome.adoption.final_sentiments)
             return Told(adoption_words(outcome.adoption), points=(*points, after))
@@ -182,33 +191,44 @@ def stage1_of(
 
 
 def edit_words(edit: ProposedEdit) -> str:
-    """`set_polarity 음식 (neutral) -> positive, because "맛있"`"""
+    """`set polarity 음식 (neutral) -> positive, because "맛있"`"""
     target = _target(edit.target)
     value = f" -> {one_line(edit.value, QUOTE_WIDTH)}" if edit.value else ""
     why = f', because "{one_line(edit.evidence, QUOTE_WIDTH)}"' if edit.evidence else ""
     sure = f" ({edit.confidence:.2f})" if edit.confidence is not None else ""
-    return f"{one_line(edit.op)} {target}{value}{why}{sure}"
+    return f"{plain.spoken(one_line(edit.op))} {target}{value}{why}{sure}"
 
 
 def gate_words(decision: GateDecision) -> str:
     signal = f"total {decision.total:.2f}, margin {decision.margin:.2f}"
     if decision.skip_reason is not None:
-        return f"{one_line(decision.aspect)}: SKIP, {decision.skip_reason.value} ({signal})"
+        why = plain.spoken(decision.skip_reason.value)
+        return f"{one_line(decision.aspect)}: left as it is, {why} ({signal})"
     target = decision.target_pol.value if decision.target_pol else "?"
-    action = decision.action.value if decision.action else "?"
-    return f"{one_line(decision.aspect)}: APPLY, {action} to {target} ({signal})"
+    return f"{one_line(decision.aspect)}: set to {target} ({signal})"
 
 
 def adoption_words(adoption: AdoptOutcome) -> str:
     decided = plain.spoken(adoption.adopt_decision)
-    return f"{decided}: {adoption.adopt_reason} (evidence value {adoption.ev_score:.2f})"
+    why = plain.spoken(adoption.adopt_reason)
+    return f"{decided}: {why} (evidence value {adoption.ev_score:.2f})"
 
 
-def _corrections(log: Iterable[CorrectionLogEntry]) -> Iterator[str]:
-    for entry in log:
-        done = "applied" if entry.applied else "not applied"
-        why = f": {one_line(entry.reason, QUOTE_WIDTH)}" if entry.reason else ""
-        yield f"{entry.proposal_type} {one_line(entry.target_aspect)}: {done}{why}"
+def correction_words(entry: CorrectionLogEntry) -> str:
+    """`aspect review: 서비스, add`: who asked for it, of what, and what came of it."""
+    who = _SOURCES.get(entry.proposal_type, "validator")
+    said = plain.spoken(one_line(entry.reason, QUOTE_WIDTH))
+    if entry.proposal_type == OVERRIDE and entry.resulting_polarity is not None:
+        said = f"set to {entry.resulting_polarity.value}"
+    elif who == "validator":
+        act = _lower(entry.proposal_type)
+        said = act if entry.applied else f"{act}: {said}"
+    done = "" if entry.applied else " (not done)"
+    return f"{who}: {one_line(entry.target_aspect)}, {said}{done}"
+
+
+def _lower(name: str) -> str:
+    return plain.spoken(name).lower()
 
 
 def _target(target: EditTarget) -> str:
@@ -227,7 +247,7 @@ def _ending(_ref: DebateRef, state: DebateState) -> list[str]:
     return [
         f"Before the debate: {marked(text, first.sentiments, first.aspects)}",
         f"After it:          {marked(text, adoption.final_sentiments)}",
-        f"{decided}, because of {adoption.adopt_reason}; the sentence is {label}.",
+        f"{decided}, because of {plain.spoken(adoption.adopt_reason)}; the sentence is {label}.",
     ]
 
 

@@ -143,7 +143,7 @@ def axes_by_iteration(axes: Sequence[ExploredAxis]) -> Iterator[str]:
 
 def declared(declaration: TerminationDeclaration) -> str:
     """What the regime looks at, in front of its declaration."""
-    return f"{_figures(declaration)}{one_line(declaration.justification)}"
+    return f"{_figures(declaration)}{plain.spoken(one_line(declaration.justification))}"
 
 
 def _figures(declaration: TerminationDeclaration) -> str:
@@ -210,7 +210,6 @@ PRESENTATION = Presentation(
     voices=later("parley.console.transcript.deliberation_form:voices"),
     fields=later("parley.console.transcript.deliberation_form:fields"),
     content=later("parley.console.transcript.deliberation_form:content"),
-    panel_file=later("parley.console.panels.deliberation:described"),
     board=later("parley.console.terminal.deliberation:board"),
     view=later("parley.console.web.views.deliberation:view"),
     blocks=later("parley.console.reports.deliberation:blocks"),

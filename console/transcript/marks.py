@@ -10,6 +10,8 @@ _BAR_WIDTH = 10
 
 class Mark(StrEnum):
     THINKING = "thinking"
+    # A person, who has days.
+    AWAITED = "awaited"
     SPOKEN = "spoken"
     MISSED = "missed"
     FAILED = "failed"
@@ -22,7 +24,9 @@ def mark_of(step: Step | None, agent: str) -> Mark:
         return Mark.NOT_ASKED
     match heard.said if heard is not None else None:
         case None:
-            return Mark.MISSED if step.abandoned else Mark.THINKING
+            if step.abandoned:
+                return Mark.MISSED
+            return Mark.AWAITED if agent in step.ask.people else Mark.THINKING
         case Abstained():
             return Mark.MISSED
         case TurnTaken(content=Failure()):

@@ -49,7 +49,7 @@ def outcome(fact: Finding) -> Outcome | None:
 
 
 def declared(declaration: TerminationDeclaration) -> str:
-    return f"{declaration.termination_status.value}: {one_line(declaration.justification)}"
+    return f"{declaration.termination_status.value}: {spoken(one_line(declaration.justification))}"
 
 
 def labels(_panel: PanelBase) -> tuple[Label, ...]:

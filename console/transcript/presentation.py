@@ -34,7 +34,6 @@ from parley.coordinator.core.state import DebateState
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from parley.configs.panel_files import PanelFile
     from parley.console.reports.document import Block
     from parley.console.reports.intervals import ShareOf
     from parley.console.reports.outcomes import Outcome as Reported
@@ -57,7 +56,6 @@ def _resolved(where: str) -> Callable[..., Any]:
     return found
 
 
-_PANEL_FILE = later("parley.console.panels.plain:described")
 _BOARD = later("parley.console.terminal.plain:board")
 _VIEW = later("parley.console.web.views.plain:view")
 _BLOCKS = later("parley.console.reports.plain:blocks")
@@ -96,8 +94,6 @@ class Presentation:
     content: ContentOf = plain_content
     # What a demonstration says at the end of a debate.
     ending: "Callable[[DebateRef, DebateState], list[str]] | None" = None
-    # A panel file, as `parley panels NAME` shows it.
-    panel_file: "Callable[[PanelFile], list[str]]" = _PANEL_FILE
     board: "Callable[[DebateRef, DebateState], RenderableType]" = _BOARD
     view: "Callable[[Scene], ViewBase]" = _VIEW
     # What a report says of one debate before it tells the transcript.

@@ -77,7 +77,7 @@ def declared_in(ordinal: int, declaration: TerminationDeclaration, protocol: str
         rule_words=f"{spoken(details.rule)} is not met yet"
         if unmet
         else told.why(details.rule) or spoken(details.rule),
-        justification=one_line(declaration.justification),
+        justification=spoken(one_line(declaration.justification)),
         summary=told.declared(declaration),
         checks=_checks(declaration),
         unmet=details.unmet,
@@ -128,7 +128,7 @@ def _told(walked: Walked, fact: Fact) -> Told:
             more = Told(f"asked too: {', '.join(fact.personas)}")
             return more if walked.before.open_step is not None else told.ask(fact, walked.after)
         case TurnTaken(content=Failure() as said):
-            return Told(f"cannot answer ({said.reason.value})", said.detail)
+            return Told(f"cannot answer ({spoken(said.reason.value)})", said.detail)
         case TurnTaken():
             return told.turn(walked)
         case Finding():
@@ -147,16 +147,18 @@ def _of_any_protocol(walked: Walked, fact: Fact, told: Presentation) -> Told:  #
         case Opened():
             return Told("the debate is open")
         case Abstained():
-            return Told(f"no answer ({fact.reason.value})")
+            return Told(f"no answer ({spoken(fact.reason.value)})")
         case DeadlineFired():
             late = _late(fact, walked.before)
             return Told(f"time is up for {', '.join(late)}" if late else "")
         case CancelRequested():
             return Told(f"cancelled: {one_line(fact.why) or 'no reason given'}")
         case Terminated():
-            return Told(", ".join(filter(None, (f"over: {fact.reason}", told.why(fact.reason)))))
+            return Told(
+                ", ".join(filter(None, (f"over: {spoken(fact.reason)}", told.why(fact.reason))))
+            )
         case Closed():
-            reason = f"{fact.reason}: {fact.detail}" if fact.detail else fact.reason
+            reason = spoken(fact.reason) + (f": {fact.detail}" if fact.detail else "")
             return Told(f"closed: {fact.status.value} ({one_line(reason, TOPIC_WIDTH)})")
         case _:
             return Told(spoken(fact.type))

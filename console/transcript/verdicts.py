@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from parley.bus.contracts.declaration import TerminationDeclaration
+from parley.bus.contracts.declaration import TerminationDeclaration, TerminationStatus
 from parley.bus.contracts.facts import Asked, Decided, Finding, RequestByReference, TurnTaken
 from parley.bus.contracts.panel import PanelBase
 from parley.bus.contracts.verdicts.content import (
@@ -28,6 +28,7 @@ from parley.console.transcript.marks import Mark, mark_of
 from parley.console.transcript.presentation import Presentation, later
 from parley.console.transcript.text import one_line
 from parley.coordinator.core.accounting import declarations_of
+from parley.coordinator.core.checks import in_words
 from parley.coordinator.core.reducer import Walked
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.board import AFTERWARDS, RULING, Stand, board_of
@@ -87,10 +88,14 @@ def _ask(asked: Asked, state: DebateState) -> Told:  # noqa: PLR0911  one case a
 
 
 def _challenged(challenges: tuple[Challenge, ...]) -> tuple[str, ...]:
-    by_challenger: dict[str, list[str]] = {}
+    """Who says what to whom; the same words to several agents are told once."""
+    whom: dict[tuple[str, str], list[str]] = {}
     for one in challenges:
-        by_challenger.setdefault(one.challenger, []).append(one.challenged)
-    return tuple(f"{who} challenges {', '.join(whom)}" for who, whom in by_challenger.items())
+        whom.setdefault((one.challenger, one.point), []).append(one.challenged)
+    return tuple(
+        f"{who} challenges {', '.join(others)}" + (f": {one_line(said)}" if said else "")
+        for (who, said), others in whom.items()
+    )
 
 
 def _turn(walked: Walked) -> Told:
@@ -129,6 +134,8 @@ def _reply(said: Reply, move: DebateTurn | None, tones: dict[str, Tone]) -> Told
     if move is None or held is None:
         return Told("has no verdict yet", said.content or said.reasoning)
     challengers = f", challenged by {', '.join(move.challengers)}" if move.challengers else ""
+    if move.answers and move.answers != move.challengers:
+        challengers += f", answers {', '.join(move.answers)}"
     before = None
     if move.verdict_before is not None and move.confidence_before is not None:
         before = Held(verdict=move.verdict_before, confidence=move.confidence_before)
@@ -198,9 +205,13 @@ def _outcome(fact: Finding) -> Outcome | None:
 
 
 def _declared(declaration: TerminationDeclaration) -> str:
+    """No figure twice: rules that did not end the debate compare the same ones."""
     level = declaration.details.values.get("disagreement")
     shown = f"disagreement {level:.2f}; " if isinstance(level, float) else ""
-    return f"{shown}{plain.declared(declaration)}"
+    checks = dict.fromkeys(map(in_words, declaration.details.checks))
+    if declaration.termination_status is not TerminationStatus.CONTINUE or not checks:
+        return f"{shown}{plain.declared(declaration)}"
+    return f"{shown}continue: no rule ends the debate: {', '.join(checks)}"
 
 
 def _ending(ref: DebateRef, state: DebateState) -> list[str]:
@@ -304,9 +315,8 @@ PRESENTATION = Presentation(
     voices=later("parley.console.transcript.verdict_form:voices"),
     fields=later("parley.console.transcript.verdict_form:fields"),
     content=later("parley.console.transcript.verdict_form:content"),
-    panel_file=later("parley.console.panels.verdicts:described"),
     board=later("parley.console.terminal.verdicts:board"),
     view=later("parley.console.web.views.verdicts:view"),
     blocks=later("parley.console.reports.verdicts:blocks"),
-    presets=later("parley.console.reports.changes:presets"),
+    presets=later("parley.configs.protocols.verdicts:briefs_presets"),
 )

@@ -4,13 +4,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from parley.bus.contracts.facts import (
-    Abstained,
-    Asked,
-    DeadlineFired,
     Fact,
-    TurnTaken,
 )
-from parley.console.transcript.items import Item, Outcome
+from parley.console.transcript.items import Item
 from parley.console.transcript.text import one_line
 from parley.console.transcript.transcript import item_of, transcript
 from parley.coordinator.core.reducer import Walked
@@ -101,22 +97,6 @@ def tell_course(facts: Iterable[Fact]) -> Iterator[str]:
         for line in lines(item):
             if item.kind not in _TURNS_AND_STEPS or line.of == "declaration":
                 yield line.text
-
-
-def outcome_words(outcome: Outcome) -> str:
-    sure = "" if outcome.confidence is None else f" {outcome.confidence:.2f}"
-    return f"{outcome.label}{sure}"
-
-
-def name_of(fact: Fact) -> str:
-    """`turn of noise in round-1`"""
-    who = f" of {fact.persona}" if isinstance(fact, TurnTaken | Abstained) else ""
-    where = (
-        f" in {fact.step}"
-        if isinstance(fact, TurnTaken | Abstained | Asked | DeadlineFired)
-        else ""
-    )
-    return f"{fact.type}{who}{where}"
 
 
 WORDING = Wording(tell)

@@ -8,11 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from parley.bus.contracts.base import Contract, Text
-from parley.bus.contracts.facts import CancelRequested
 from parley.bus.errors import BadInput, Conflict
 from parley.configs.panels import PanelFile, panel_paths, read_panel
 from parley.console.inputs.kind import input_of
-from parley.console.operations.dead_letters import letter, redrive
 from parley.console.transcript.presentation import presentation_of
 from parley.console.web.access import COOKIE, SESSION_S, UNAUTHORIZED, Role, Tokens
 from parley.console.web.hub import Hub
@@ -68,6 +66,9 @@ class PanelInfo(Contract):
     presets: tuple[str, ...]
     regimes: tuple[str, ...]
     languages: tuple[str, ...]
+    # A text or a question to begin with, and a parameter that can be set, as `name=value`.
+    example: str
+    parameter: str
     # Why its debates end, beside what ends debates of any panel.
     reasons: tuple[str, ...]
 
@@ -91,11 +92,14 @@ class Operating:
         row = await self._hub.row_of(ref)
         if row.status != "open":
             raise Conflict(f"{ref.id} is closed already ({row.status})")
-        try:
-            await self._hub.journal.cancel(ref, CancelRequested(why=wanted.why))
-        except Conflict as error:
-            raise Conflict(f"{ref.id} was cancelled before") from error
+        if not await self._hub.client.at(ref).cancel(wanted.why):
+            raise Conflict(f"{ref.id} was cancelled before")
         return answer(Done(result="cancellation requested"), ACCEPTED)
+
+    async def delete(self, request: Request) -> Response:
+        ref = await debate_of(self._hub, request, query_of(request, OneDebate))
+        await self._hub.client.at(ref).delete()
+        return answer(Done(result="deleted"))
 
     async def agents(self, request: Request) -> Response:
         query = query_of(request, DeadQuery)
@@ -104,8 +108,9 @@ class Operating:
 
     async def redrive(self, request: Request) -> Response:
         number = number_of(request.path_params["number"], "the number of a dead letter")
-        journal = self._hub.journal
-        return answer(Done(result=(await redrive(journal, await letter(journal, number))).value))
+        operations = self._hub.client.operations
+        done = await operations.redrive(await operations.dead_letter(number))
+        return answer(Done(result=done.value))
 
     async def panels(self, request: Request) -> Response:
         query_of(request, Nothing)
@@ -164,5 +169,7 @@ def _described(content: PanelFile) -> PanelInfo:
         presets=content.preset_names,
         regimes=kind.regimes,
         languages=told.languages,
+        example=content.example,
+        parameter=content.parameter,
         reasons=tuple(told.reasons),
     )

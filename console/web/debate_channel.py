@@ -9,12 +9,11 @@ from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import TurnTaken
 from parley.bus.contracts.partial import Partial
 from parley.bus.errors import DecodeError
-from parley.bus.journal import Journal
-from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
 from parley.console.web.sse import HEARTBEAT, event
 from parley.console.web.timeline import Frame, Timeline
-from parley.console.web.transcript_api import FactPresenter, event_json
+from parley.console.web.transcript_api import FactPresenter, declared_in, event_json
+from parley.reading import Reading, Record
 
 END = event("end", b"{}")
 
@@ -31,11 +30,11 @@ class PartialEvent(Contract):
 
 
 class Channel:
-    def __init__(self, journal: Journal, ref: DebateRef) -> None:
+    def __init__(self, reading: Reading, ref: DebateRef) -> None:
         self.ref = ref
         self.strip = Timeline(floor=-1)
         self.viewers = 0
-        self._journal = journal
+        self._reading = reading
         self._teller = FactPresenter()
         self._last = 0
         # (sequence in the log, ordinal in the debate) of every fact that was told.
@@ -60,7 +59,7 @@ class Channel:
         async with self._opening:
             if self._early is None:
                 return
-            for record in await self._journal.records(self.ref):
+            for record in await self._reading.records(self.ref):
                 self._tell(record)
                 # A long debate must not make the others wait.
                 await checkpoint()
@@ -91,7 +90,7 @@ class Channel:
         self._partials[said.step, said.persona] = self._said, frame
         self.strip.wake()
 
-    async def frames(self, after: int) -> AsyncGenerator[bytes]:
+    async def frames(self, after: int, *, declarations_only: bool = False) -> AsyncGenerator[bytes]:
         """
         Every fact behind the ordinal `after`, in order, each once; ends with the debate.
 
@@ -106,7 +105,9 @@ class Channel:
             place = self.strip.end
             fresh = sorted(one for one in self._partials.values() if one[0] > said)
             said = self._said
-            chunk = b"".join([*(one.data for one in told), *(frame for _, frame in fresh)])
+            spoken = [] if declarations_only else [frame for _, frame in fresh]
+            shown = [one.shown(declarations_only=declarations_only) for one in told]
+            chunk = b"".join([*shown, *spoken])
             if self.is_over:
                 yield chunk + END
                 return
@@ -123,7 +124,7 @@ class Channel:
             return
         self._last = record.sequence
         try:
-            logged = self._journal.decode(record)
+            logged = self._reading.decode(record)
         except DecodeError:
             return
         told = self._teller.tell(logged)
@@ -134,7 +135,9 @@ class Channel:
         ordinal = told.item.ordinal
         self._places.append((record.sequence, ordinal))
         data = event("fact", event_json(self.ref, told), ordinal)
-        self.strip.append(Frame(ordinal, self.ref, data))
+        self.strip.append(
+            Frame(ordinal, self.ref, data, declared=declared_in(self.ref, told, ordinal))
+        )
 
     def _ordinal_at(self, after: int) -> int:
         if not self._places or after <= self._places[-1][1]:

@@ -4,12 +4,15 @@ from contextlib import AsyncExitStack
 
 from starlette.requests import Request
 
+from parley.console.web.feed import Only
 from parley.console.web.hub import Hub
 from parley.console.web.list_changes import changes_of
 from parley.console.web.request_parsing import (
     EventsQuery,
+    FeedQuery,
     Nothing,
     debate_of,
+    position_of,
     query_of,
     resume_point,
 )
@@ -28,15 +31,19 @@ class Following:
         self._hub.audience.check_room()
         held = AsyncExitStack()
         channel = await held.enter_async_context(self._hub.watching(ref))
-        return EventStream(channel.frames(after), self._hub.audience, held)
+        return EventStream(
+            channel.frames(after, declarations_only=query.only is not None),
+            self._hub.audience,
+            held,
+        )
 
     async def all_debates(self, request: Request) -> EventStream:
-        query = query_of(request, EventsQuery)
-        after = resume_point(request, query)
+        query = query_of(request, FeedQuery)
         await self._hub.up_to_date()
+        after = position_of(request, query, self._hub.wire.reached)
         self._hub.audience.check_room()
-        wire = self._hub.wire
-        frames = wire.frames(wire.last if after is None else after, query.panel)
+        only = Only(query.panel, declarations=query.only is not None)
+        frames = self._hub.wire.frames(after, only)
         return EventStream(frames, self._hub.audience)
 
     async def changes(self, request: Request) -> EventStream:

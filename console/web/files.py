@@ -9,15 +9,15 @@ from parley.agents.deliberation.question import QUESTION_BLOB, parse_question
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Submitted
 from parley.bus.errors import NotFound
-from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
-from parley.console.archive.reader import Recorded, blob_line, blobs_in, fact_lines
 from parley.console.runtime.inputs import IMAGE_BLOB
 from parley.console.web.hub import Hub
 from parley.console.web.images import media_type_of
 from parley.console.web.map_form import DrawnMap
 from parley.console.web.maps import Maps
 from parley.console.web.request_parsing import OneDebate, answer, debate_of, query_of
+from parley.files.lines import Recorded, blob_line, blobs_in, fact_lines
+from parley.reading import Logged
 
 # Named by its content: it can never be another one.
 FOR_EVER = "private, max-age=31536000, immutable"
@@ -37,7 +37,7 @@ class MapList(Contract):
 class Files:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
-        self._maps = Maps(hub.journal.bus)
+        self._maps = Maps(hub.client)
 
     async def export(self, request: Request) -> Response:
         ref, logged = await self._facts_of(request)
@@ -55,7 +55,7 @@ class Files:
         named = {one.sha256: one for one in blobs_in(one.fact for one in logged)}
         if sha256 not in named:
             raise NotFound("no fact of this debate names such a blob")
-        data = await self._hub.journal.bus.get_blob(named[sha256])
+        data = await self._hub.client.get_blob(named[sha256])
         media_type = media_type_of(data)
         headers = {"Cache-Control": FOR_EVER}
         if media_type is None:
@@ -70,7 +70,7 @@ class Files:
         blobs = [one.fact.input.blobs for one in logged if isinstance(one.fact, Submitted)]
         if not blobs or QUESTION_BLOB not in blobs[0]:
             raise NotFound("this debate was given no question file")
-        data = await self._hub.journal.bus.get_blob(blobs[0][QUESTION_BLOB])
+        data = await self._hub.client.get_blob(blobs[0][QUESTION_BLOB])
         return answer(parse_question(data))
 
     async def map_list(self, request: Request) -> Response:
@@ -107,7 +107,7 @@ class Files:
             yield f"{line}\n"
         for blob in blobs_in(one.fact for one in logged):
             try:
-                data = await self._hub.journal.bus.get_blob(blob)
+                data = await self._hub.client.get_blob(blob)
             except NotFound:
                 # `parley export` leaves it out as well, with a warning.
                 continue

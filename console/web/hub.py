@@ -10,25 +10,26 @@ all of them.
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 
 import anyio
 import structlog
 
 from parley import __version__
+from parley.bus.contracts.partial import Partial
 from parley.bus.errors import NotFound, Unavailable
-from parley.bus.journal import Journal, Logged
 from parley.bus.metrics import Metrics
-from parley.bus.port import Link, Presence, Record
+from parley.bus.port import Link, Presence
+from parley.bus.position import Position
 from parley.bus.subjects import DebateRef
+from parley.client import Client
 from parley.console.listing.archived import ArchivedDebates
 from parley.console.listing.debates import DebateList
 from parley.console.listing.rows import Entry, Row
-from parley.console.runtime.follow import partial_of
 from parley.console.web.debate_channel import Channel
 from parley.console.web.feed import Wire
 from parley.console.web.sse import HEARTBEAT_S, Audience
 from parley.console.web.transcript_api import placed
+from parley.reading import Logged, Record
 
 # A log whose last records were deleted never comes to its last sequence.
 QUIET_S = 1.0
@@ -39,11 +40,11 @@ log = structlog.get_logger()
 
 
 class Hub:
-    def __init__(self, journal: Journal, debates: DebateList | None = None) -> None:
-        self.journal = journal
-        self.debates = debates or DebateList(journal, ArchivedDebates())
+    def __init__(self, client: Client, debates: DebateList | None = None) -> None:
+        self.client = client
+        self.debates = debates or DebateList(client.reading, ArchivedDebates())
         self.rows = self.debates.hot
-        self.wire = Wire(journal)
+        self.wire = Wire(client.reading)
         # Set once the list of debates is complete.
         self.rebuilt = anyio.Event()
         self.rebuilt_in_s: float | None = None
@@ -51,22 +52,20 @@ class Hub:
         self.metrics = Metrics()
         self._channels: dict[DebateRef, Channel] = {}
         self._read = 0
-        self._target = 0
+        self._target = Position()
         self._caught_up = anyio.Event()
 
     async def run(self) -> None:
         """Until cancelled."""
-        bus, subjects = self.journal.bus, self.journal.subjects
-        self._target = await bus.last_sequence()
-        filters = (*subjects.facts(), subjects.redrives())
-        async with anyio.create_task_group() as tasks:
+        reading = self.client.reading
+        self._target = await reading.position()
+        async with self.client.overhearing(self._on_partial), anyio.create_task_group() as tasks:
             tasks.start_soon(self.debates.follow)
             tasks.start_soon(self._report_rebuild)
             tasks.start_soon(self.wire.run)
             tasks.start_soon(self.audience.look_after)
             tasks.start_soon(self._beat)
-            tasks.start_soon(bus.listen, subjects.partials(), self._on_partial)
-            tasks.start_soon(partial(bus.tail, filters, start=1, on=self._on_records))
+            tasks.start_soon(reading.tail, self._on_records)
 
     @property
     def ready(self) -> anyio.Event:
@@ -92,12 +91,12 @@ class Hub:
     @asynccontextmanager
     async def watching(self, ref: DebateRef) -> AsyncIterator[Channel]:
         """Raises NotFound for a debate that is not there."""
-        channel = self._channels.setdefault(ref, Channel(self.journal, ref))
+        channel = self._channels.setdefault(ref, Channel(self.client.reading, ref))
         channel.viewers += 1
         try:
             await channel.open()
             if not channel.is_known:
-                raise NotFound(f"no debate {ref}")
+                raise NotFound(f"there is no debate {ref} on this server")
             yield channel
         finally:
             channel.viewers -= 1
@@ -106,7 +105,7 @@ class Hub:
 
     async def facts_of(self, ref: DebateRef) -> list[Logged]:
         """From its submission on. Raises NotFound for a debate that the log no longer holds."""
-        logged = placed((await self.journal.read(ref))[0])
+        logged = placed(await self.client.reading.debate(ref))
         if not logged:
             self.rows.forget(ref)
             raise NotFound(f"the log no longer holds {ref}")
@@ -142,9 +141,7 @@ class Hub:
 
     def _on_record(self, record: Record) -> None:
         self._read += 1
-        if record.sequence >= self._target and not self._caught_up.is_set():
-            self._caught_up.set()
-        address = None if record.forged else self.journal.subjects.parse(record.subject)
+        address = self.client.reading.place_of(record)
         if address is not None:
             ref, tail = address
             self.rows.take(ref, tail, record)
@@ -152,16 +149,16 @@ class Hub:
             if channel is not None:
                 channel.take(record)
         self.wire.take(record)
+        if not self._caught_up.is_set() and self.wire.reached.includes(self._target):
+            self._caught_up.set()
 
-    def _on_partial(self, subject: str, data: bytes) -> None:
-        said = partial_of(self.journal.subjects, subject, data)
-        if said is None:
-            log.debug("partial_left_out", subject=subject)
-            return
-        ref, partial_turn = said
+    def _on_partial(self, ref: DebateRef, said: Partial) -> None:
         channel = self._channels.get(ref)
-        if channel is not None:
-            channel.take_partial(partial_turn)
+        try:
+            if channel is not None:
+                channel.take_partial(said)
+        except Exception:
+            log.exception("partial_failed", debate=str(ref))
 
     async def _beat(self) -> None:
         while True:
@@ -171,16 +168,16 @@ class Hub:
                 channel.strip.beat()
 
     def _heard(self) -> tuple[int, Link]:
-        return self._read, self.journal.bus.link
+        return self._read, self.client.reading.link
 
     async def _report_rebuild(self) -> None:
         started = time.monotonic()
-        quiet = not self._target
+        quiet = not any(self._target.reached)
         while not quiet and not self._caught_up.is_set():
             before = self._heard()
             with anyio.move_on_after(QUIET_S):
                 await self._caught_up.wait()
-            quiet = before == self._heard() and self.journal.bus.link.up
+            quiet = before == self._heard() and self.client.reading.link.up
         await self.debates.ready.wait()
         self.rebuilt_in_s = round(time.monotonic() - started, 3)
         log.info(

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from parley.bus.contracts.base import BlobRef
 from parley.bus.errors import NotFound
-from parley.bus.port import Blobs
+from parley.client import Client
 from parley.console.web.map_form import Drawn, DrawnMap
 
 WORKER = "parley.console.web.map_worker"
@@ -22,8 +22,8 @@ MOST_KEPT_BYTES = 48 << 20
 
 
 class Maps:
-    def __init__(self, bus: Blobs) -> None:
-        self._bus = bus
+    def __init__(self, client: Client) -> None:
+        self._client = client
         # One at a time: the analysis keeps a processor busy for a second or two.
         self._drawing = anyio.Lock()
         # By the image's hash, the one looked at last at the end.
@@ -41,7 +41,7 @@ class Maps:
         async with self._drawing:
             # Somebody else may have waited for the same image.
             known = self._kept.get(image.sha256)
-            return known or await _drawn(await self._bus.get_blob(image))
+            return known or await _drawn(await self._client.get_blob(image))
 
     def _keep(self, sha256: str, drawn: Drawn) -> None:
         self._kept[sha256] = drawn

@@ -5,9 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
-from pydantic.json_schema import JsonSchemaMode, models_json_schema
+from pydantic.json_schema import (
+    GenerateJsonSchema,
+    JsonSchemaMode,
+    JsonSchemaValue,
+    models_json_schema,
+)
+from pydantic_core.core_schema import IncExDictSerSchema, IncExSeqSerSchema, SerSchema
 from starlette.requests import Request
 from starlette.types import ASGIApp
+from typing_extensions import override
 
 from parley import __version__
 from parley.console.web.problems import Problem
@@ -58,10 +65,22 @@ class Operation:
         return found
 
 
+class _ByFields(GenerateJsonSchema):
+    """A model with a serializer of its own still has its fields, and not merely any of an object."""
+
+    @override
+    def ser_schema(
+        self, schema: "SerSchema | IncExSeqSerSchema | IncExDictSerSchema"
+    ) -> JsonSchemaValue | None:
+        return None if schema["type"] == "function-wrap" else super().ser_schema(schema)
+
+
 def document(operations: Sequence[Operation]) -> dict[str, Any]:
     wanted = dict.fromkeys(pair for one in operations for pair in one.models())
     wanted[Problem, "serialization"] = None
-    names, definitions = models_json_schema(list(wanted), ref_template=REF)
+    names, definitions = models_json_schema(
+        list(wanted), ref_template=REF, schema_generator=_ByFields
+    )
     paths: dict[str, dict[str, Any]] = {}
     for one in operations:
         paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, names)

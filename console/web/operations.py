@@ -24,6 +24,7 @@ from parley.console.web.request_parsing import (
     DeadQuery,
     EventsQuery,
     FactsQuery,
+    FeedQuery,
     ListQuery,
     MomentQuery,
     OneDebate,
@@ -46,11 +47,11 @@ _FACTS = (("fact", FactEvent), ("partial", PartialEvent))
 
 def operations_of(hub: Hub, tokens: Tokens, settings: Settings) -> list[Operation]:
     panels_dir, sitting = settings.panels, Sitting(hub, settings)
-    roll = PresenceBoard(hub.journal)
+    roll = PresenceBoard(hub.client.operations)
     reading, following, files = Reading(hub), Following(hub), Files(hub)
     operating = Operating(hub, roll, tokens, panels_dir)
     submitting = Submitting(hub, roll, panels_dir)
-    schemas = Schemas(hub.journal.subjects)
+    schemas = Schemas(hub.client.reading.prefix)
     return [
         Operation(
             "GET", "/debates", reading.list_debates, "The debates, newest first.",
@@ -81,12 +82,17 @@ def operations_of(hub: Hub, tokens: Tokens, settings: Settings) -> list[Operatio
         Operation(
             "GET", "/events", following.all_debates,
             "The facts of all debates as they happen, or behind Last-Event-ID.",
-            STREAM, query=EventsQuery, events=_FACTS[:1], problems=(400, 401, 429),
+            STREAM, query=FeedQuery, events=_FACTS[:1], problems=(400, 401, 429),
         ),
         Operation(
             "POST", "/debates/{id}/cancel", operating.cancel, "Cancel a debate.",
             Done, query=OneDebate, body=Cancellation, status=202,
             problems=(400, 401, 403, 404, 409, 415, 422, 503),
+        ),
+        Operation(
+            "DELETE", "/debates/{id}", operating.delete,
+            "Delete a closed debate for good; a tombstone stays.",
+            Done, query=OneDebate, problems=(400, 401, 403, 404, 409, 503),
         ),
         Operation(
             "GET", "/debates/{id}/export", files.export,

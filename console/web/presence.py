@@ -3,12 +3,10 @@
 import anyio
 
 from parley.bus.contracts.base import Contract
-from parley.bus.jetstream.bus import JetStreamBus
-from parley.bus.journal import Journal
 from parley.bus.port import Presence
-from parley.console.operations.dead_letters import Letter, letters
 from parley.console.runtime.seats import ANSWER_WITHIN_S, thinking_by_model
 from parley.console.transcript.timestamps import iso
+from parley.operations import Letter, Operations
 
 # Those who ask within this time get the same answer.
 FRESH_S = 1.0
@@ -64,8 +62,8 @@ class PresenceReport(Contract):
 
 
 class PresenceBoard:
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
         self._calling = anyio.Lock()
         # Who answered, and when, by their ids.
         self._heard: dict[str, tuple[float, Presence]] = {}
@@ -73,13 +71,13 @@ class PresenceBoard:
 
     async def call(self, before: int | None, limit: int) -> PresenceReport:
         present = await self.present()
-        dead = await letters(self._journal, before=before, newest=limit)
+        dead = await self._operations.dead_letters(before=before, newest=limit)
         are_all = before is None and len(dead) < limit
         return PresenceReport(
             agents=tuple(sorted(map(_agent, present), key=_place)),
             queues=tuple(await self._queues()),
             dead=tuple(map(_dead, dead)),
-            dead_total=len(dead) if are_all else await self._journal.bus.count_dead(),
+            dead_total=len(dead) if are_all else await self._operations.count_dead(),
         )
 
     async def thinks_by_model(self, panel: str) -> frozenset[str]:
@@ -93,7 +91,7 @@ class PresenceBoard:
         return [one for _, one in self._heard.values()]
 
     async def _call(self) -> None:
-        answers = await self._journal.bus.roll_call(ANSWER_WITHIN_S)
+        answers = await self._operations.presences(ANSWER_WITHIN_S)
         now = self._called_at = anyio.current_time()
         self._heard |= {one.id: (now, one) for one in answers if one.service.startswith(OURS)}
         self._heard = {
@@ -101,9 +99,6 @@ class PresenceBoard:
         }
 
     async def _queues(self) -> list[QueueFigures]:
-        """Only a real server knows them."""
-        bus = self._journal.bus
-        states = await bus.queues() if isinstance(bus, JetStreamBus) else []
         return [
             QueueFigures(
                 name=one.name,
@@ -111,7 +106,7 @@ class PresenceBoard:
                 in_flight=one.in_flight,
                 redelivered=one.redelivered,
             )
-            for one in states
+            for one in await self._operations.queues()
         ]
 
 

@@ -11,6 +11,7 @@ from parley.bus.errors import (
     BusError,
     Conflict,
     DecodeError,
+    Gone,
     NotFound,
     ParleyError,
 )
@@ -19,6 +20,7 @@ from parley.console.transcript.text import clean
 _STATUSES: tuple[tuple[type[ParleyError], int], ...] = (
     (BadInput, 422),
     (DecodeError, 422),
+    (Gone, 410),
     (NotFound, 404),
     (Conflict, 409),
     (BusError, 503),

@@ -8,7 +8,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from parley.bus.contracts.base import Contract
-from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
 from parley.console.listing.rows import Row, Wanted
 from parley.console.web.hub import Hub
@@ -30,6 +29,7 @@ from parley.console.web.views import view_of
 from parley.console.web.views.parts import AnyView
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.results import result_of
+from parley.reading import Logged
 
 
 class DebateList(Contract):
@@ -82,7 +82,7 @@ class Reading:
         )
 
     def _status(self) -> str:
-        if not self._hub.journal.bus.link.up:
+        if not self._hub.client.operations.link.up:
             return "not connected to the server"
         return "ok" if self._hub.rebuilt.is_set() else "rebuilding"
 

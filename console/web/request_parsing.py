@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import anyio
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
@@ -12,9 +12,9 @@ from starlette.responses import Response
 
 from parley.bus.contracts.base import Contract, Token
 from parley.bus.errors import BadInput, NotFound
+from parley.bus.position import Position, starting
 from parley.bus.subjects import DebateRef
 from parley.console.listing.rows import Key, State
-from parley.console.runtime.follow import find
 from parley.console.transcript.text import is_token
 from parley.console.web.hub import Hub
 from parley.console.web.problems import Refusal, mistakes_in
@@ -72,9 +72,19 @@ class FactsQuery(OneDebate):
 
 
 class EventsQuery(OneDebate):
-    # The id of the last event known: of one debate the fact's ordinal in it, of all of them its
-    # sequence in the log. The header Last-Event-ID wins over it.
+    # The id of the last event known, the fact's ordinal in the debate. The header Last-Event-ID wins
+    # over it.
     after: Sequence | None = None
+    # Nothing but declarations.
+    only: Literal["declarations"] | None = None
+
+
+class FeedQuery(OneDebate):
+    # The id of the last event known: a place in the log, one number for each of its streams, joined
+    # by hyphens. The header Last-Event-ID wins over it.
+    after: Annotated[str, Field(pattern=r"^\d{1,19}(-\d{1,19}){0,63}$")] | None = None
+    # Nothing but declarations.
+    only: Literal["declarations"] | None = None
 
 
 def query_of(request: Request, schema: type[Asked]) -> Asked:
@@ -119,6 +129,17 @@ def resume_point(request: Request, query: EventsQuery) -> int | None:
     return number_of(given, "Last-Event-ID")
 
 
+def position_of(request: Request, query: FeedQuery, now: Position) -> Position:
+    """Where to go on in a log that is at `now`; from now on where nobody says."""
+    given = request.headers.get(LAST_EVENT_ID) or query.after
+    if not given:
+        return now
+    try:
+        return starting(given, now)
+    except BadInput as error:
+        raise Refusal(BAD_REQUEST, f"Last-Event-ID: {error}") from error
+
+
 def place_of(cursor: str) -> Key:
     at, name, panel = cursor.split(".")
     return Key(min(int(at), LARGEST_SEQUENCE), name, panel)
@@ -143,9 +164,9 @@ async def debate_of(hub: Hub, request: Request, query: OneDebate) -> DebateRef:
     if len(known) == 1:
         return known[0]
     try:
-        return await find(hub.journal, name)
+        return (await hub.client.debate(name)).ref
     except NotFound as error:
-        raise NotFound(f"no debate {name}") from error
+        raise NotFound(f"there is no debate {name} on this server") from error
     except BadInput as error:
         raise Refusal(BAD_REQUEST, f"{error}: say which with ?panel=") from error
 

@@ -7,7 +7,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from parley.bus.schema import Document, asyncapi, json_schema
-from parley.bus.subjects import Subjects
 
 FACTS = "/api/schema/facts"
 ASYNCAPI = "/api/schema/asyncapi"
@@ -16,8 +15,8 @@ ASYNCAPI = "/api/schema/asyncapi"
 class Schemas:
     """Made once, when somebody first asks."""
 
-    def __init__(self, subjects: Subjects) -> None:
-        self._prefix = subjects.prefix
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
 
     async def fact_schema(self, _request: Request) -> Response:
         return Response(self._facts, media_type="application/json")

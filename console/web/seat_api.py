@@ -16,7 +16,7 @@ from parley.console.web.hub import Hub
 from parley.console.web.images import media_type_of
 from parley.console.web.problems import Refusal
 from parley.console.web.request_parsing import Nothing, answer, body_of, query_of
-from parley.seat import OpenAsk, Seats, ask_at
+from parley.seat import OpenAsk
 
 FORBIDDEN, GONE = 403, 410
 LINK_HEADER = "parley-link"
@@ -58,19 +58,18 @@ class Spoken(Contract):
 
 class Sitting:
     def __init__(self, hub: Hub, settings: Settings) -> None:
-        self._journal = hub.journal
+        self._client = hub.client
         self._settings = settings
-        self._seats = Seats(hub.journal)
 
     async def waiting(self, request: Request) -> Response:
         query = query_of(request, AsksQuery)
-        found = await self._seats.asks(query.panel or "*", query.persona or "*")
+        found = await self._client.asks(query.panel or "*", query.persona or "*")
         return answer(AskList(asks=tuple(map(show_ask, found))))
 
     async def answer(self, request: Request) -> Response:
         said = await body_of(request, SeatAnswer)
         ref = DebateRef(said.panel, said.debate)
-        return await _speak(await ask_at(self._journal, ref, said.step, said.persona), said)
+        return await _speak(await self._client.ask(ref, said.step, said.persona), said)
 
     async def open_link(self, request: Request) -> Response:
         query_of(request, Nothing)
@@ -87,21 +86,21 @@ class Sitting:
         _, ask = await self._linked(request)
         if "image" not in ask.input.blobs:
             raise NotFound("this debate has no image")
-        data = await self._journal.bus.get_blob(ask.input.blobs["image"])
+        data = await self._client.get_blob(ask.input.blobs["image"])
         media_type = media_type_of(data)
         if media_type is None:
             raise NotFound("this debate has no image that can be shown")
         return Response(data, media_type=media_type, headers={"Cache-Control": "no-store"})
 
     async def _linked(self, request: Request) -> tuple[Link, OpenAsk]:
-        """Raises Refusal, and what `ask_at` raises where nobody waits any more."""
+        """Raises Refusal, and what `Client.ask` raises where nobody waits any more."""
         try:
             link = read(request.headers.get(LINK_HEADER, ""), known_key(self._settings))
         except Expired as error:
             raise Refusal(GONE, str(error)) from error
         except BadLink as error:
             raise Refusal(FORBIDDEN, str(error)) from error
-        return link, await ask_at(self._journal, link.ref, link.step, link.persona)
+        return link, await self._client.ask(link.ref, link.step, link.persona)
 
 
 async def _speak(ask: OpenAsk, said: LinkAnswer, name: str = "") -> Response:

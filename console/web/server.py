@@ -12,7 +12,7 @@ import uvicorn
 from typing_extensions import override
 
 from parley.bus.errors import BadInput
-from parley.bus.journal import Journal
+from parley.client import Client
 from parley.configs.settings import Settings, WebSettings
 from parley.console.listing.debates import open_list
 from parley.console.runtime.system import list_folder
@@ -60,13 +60,13 @@ class Page(NamedTuple):
 
 
 @asynccontextmanager
-async def web_server(journal: Journal, settings: Settings, port: int) -> AsyncIterator[Page]:
+async def web_server(client: Client, settings: Settings, port: int) -> AsyncIterator[Page]:
     """The page is served while the context lasts. Port 0 takes a free one."""
     host = settings.web.host
     tokens = tokens_of(settings.web)
     listener = listen_at(host, port)
-    async with open_list(journal, list_folder(settings)) as debates:
-        hub = Hub(journal, debates)
+    async with open_list(client.reading, list_folder(settings)) as debates:
+        hub = Hub(client, debates)
         async with _served(hub, tokens, settings, listener) as url:
             yield Page(url, hub)
 

@@ -13,6 +13,7 @@ import structlog
 from starlette.types import Receive, Scope, Send
 
 from parley.bus.errors import BusError
+from parley.bus.position import Position
 from parley.console.web.problems import Refusal
 
 # A comment that keeps proxies and the viewer's own timers content.
@@ -28,7 +29,7 @@ TOO_MANY = 429
 log = structlog.get_logger()
 
 
-def event(name: str, data: bytes, number: int | None = None) -> bytes:
+def event(name: str, data: bytes, number: int | Position | None = None) -> bytes:
     """`data` is JSON on one line."""
     head = f"id: {number}\n" if number is not None else ""
     return f"{head}event: {name}\ndata: ".encode() + data + b"\n\n"

@@ -89,7 +89,7 @@ class Submitting:
     async def _submit(self, request: Request) -> Response:
         wanted, image = await _content(request)
         plan = await self._plan(wanted, image)
-        await submit_all(self._hub.journal, plan)
+        await submit_all(self._hub.client, plan)
         row = await self._hub.row_of(plan.refs[0])
         response = answer(row, CREATED)
         response.headers["Location"] = f"/debates/{row.id}"

@@ -11,13 +11,22 @@ from typing import NamedTuple
 
 import anyio
 
+from parley.bus.position import Position
 from parley.bus.subjects import DebateRef
 
 
 class Frame(NamedTuple):
+    """`position` is that of a viewer of all debates who has it."""
+
     sequence: int
     ref: DebateRef
     data: bytes
+    position: Position = Position()
+    # Only what the fact declares; empty where it declares nothing.
+    declared: bytes = b""
+
+    def shown(self, *, declarations_only: bool) -> bytes:
+        return self.declared if declarations_only else self.data
 
 
 class Timeline:
@@ -25,6 +34,8 @@ class Timeline:
 
     def __init__(self, most: int | None = None, floor: int = 0) -> None:
         self.floor = floor
+        # The last frame that left at its beginning.
+        self.left: Frame | None = None
         self.beats = 0
         self._most = most
         self._frames: list[Frame] = []
@@ -37,6 +48,7 @@ class Timeline:
         if self._most is not None and len(self._frames) > 2 * self._most:
             leaving = self._frames[: -self._most]
             self.floor = leaving[-1].sequence
+            self.left = leaving[-1]
             self._gone += len(leaving)
             del self._frames[: len(leaving)]
         self.wake()
@@ -58,7 +70,11 @@ class Timeline:
         """The place of the first frame behind this one of the log."""
         return self._gone + bisect_right(self._frames, sequence, key=lambda one: one.sequence)
 
-    def since(self, place: int, after: int) -> list[Frame] | None:
+    @property
+    def begin(self) -> int:
+        return self._gone
+
+    def since(self, place: int, after: int = -1) -> list[Frame] | None:
         """
         From that place to the end, without those that a viewer with `after` has already: it may
         know more than we do, from a process that was ahead of us. None if the place is gone.

@@ -5,14 +5,17 @@ from typing import NamedTuple
 
 from parley.bus.codec import encode
 from parley.bus.contracts.base import Contract
-from parley.bus.contracts.facts import AnyFact, Submitted
-from parley.bus.journal import Logged
+from parley.bus.contracts.declaration import TerminationDeclaration
+from parley.bus.contracts.facts import AnyFact, Submitted, declarations_in
+from parley.bus.position import Position
 from parley.bus.subjects import DebateRef
 from parley.console.transcript.items import Item
 from parley.console.transcript.transcript import item_of
 from parley.console.transcript.words import lines
+from parley.console.web.sse import event
 from parley.coordinator.core.reducer import take
 from parley.coordinator.core.state import DebateState
+from parley.reading import Logged
 
 
 class _Head(Contract):
@@ -23,6 +26,15 @@ class _Head(Contract):
     time: str
     # The fact in words.
     lines: tuple[str, ...]
+
+
+class DeclarationEvent(Contract):
+    """`ordinal` is that of the fact that carries it."""
+
+    id: str
+    panel: str
+    ordinal: int
+    declaration: TerminationDeclaration
 
 
 class _EventHead(_Head):
@@ -80,6 +92,20 @@ def placed(logged: Iterable[Logged]) -> list[Logged]:
     entries = list(logged)
     first = next((n for n, one in enumerate(entries) if isinstance(one.fact, Submitted)), None)
     return entries[first:] if first is not None else []
+
+
+def declared_in(ref: DebateRef, told: Told, number: int | Position) -> bytes:
+    """One event with a `DeclarationEvent` for each declaration that rides in the fact."""
+    return b"".join(
+        event(
+            "declaration",
+            DeclarationEvent(id=ref.id, panel=ref.panel, ordinal=told.item.ordinal, declaration=one)
+            .model_dump_json()
+            .encode(),
+            number,
+        )
+        for one in declarations_in(told.logged.fact)
+    )
 
 
 def event_json(ref: DebateRef, told: Told) -> bytes:

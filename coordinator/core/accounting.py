@@ -82,7 +82,7 @@ def _errors(state: DebateState) -> Iterator[TurnError]:
                     reason=said.content.reason,
                     detail=said.content.detail,
                 )
-            elif (refusal := refuse(state.running_panel, said)) is not None:
+            elif (refusal := refuse(state, said)) is not None:
                 yield TurnError(
                     step=said.step,
                     agent=said.persona,

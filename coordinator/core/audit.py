@@ -16,19 +16,16 @@ from parley.bus.contracts.facts import (
     Abstained,
     AbstainReason,
     Asked,
-    CancelRequested,
     ControlFact,
-    DeadlineFired,
     Fact,
     Finding,
     Opened,
     RequestByReference,
     Submitted,
-    TurnTaken,
 )
 from parley.bus.journal import externalise
 from parley.coordinator.core.due import due_in
-from parley.coordinator.core.misplaced import stray_reason
+from parley.coordinator.core.misplaced import Heard, stray_reason
 from parley.coordinator.core.protocol import PROTOCOLS, Protocol
 from parley.coordinator.core.reducer import fold, take
 from parley.coordinator.core.state import DebateState
@@ -74,7 +71,7 @@ def audit(facts: Sequence[Fact], protocols: Mapping[str, Protocol] = PROTOCOLS) 
     checked, last_control = 0, 0
     for ordinal, fact in enumerate(facts):
         problem, state = None, states[-1]
-        if not isinstance(fact, Submitted | CancelRequested | TurnTaken | DeadlineFired):
+        if not isinstance(fact, Heard):
             checked += 1
             problem = _problem(fact, states, last_control, protocols)
             last_control = state.facts
@@ -158,6 +155,8 @@ def carried_alike(expected: Asked, recorded: Asked) -> Asked:
 def _left_open(budget: Allowance) -> dict[str, object]:
     """What an older ask does not say of whose claims count, and how much of them."""
     names: dict[str, object] = {} if budget.personas else {"personas": ()}
+    if not budget.shared:
+        names["shared"] = ()
     return names if budget.claims else {**names, "claims": (), "waited_s": 0.0}
 
 

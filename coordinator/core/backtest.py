@@ -21,6 +21,7 @@ from parley.bus.contracts.facts import (
     CancelRequested,
     ControlFact,
     DeadlineFired,
+    Deleted,
     Fact,
     Finding,
     Submitted,
@@ -117,7 +118,7 @@ class _Course:
         match fact:
             case Submitted():
                 fact = _resubmitted(fact, change)
-            case TurnTaken() | DeadlineFired() | CancelRequested():
+            case TurnTaken() | DeadlineFired() | CancelRequested() | Deleted():
                 pass
             case Abstained(reason=AbstainReason.UNDELIVERABLE):
                 # That a persona could not be reached is no decision of the rules either.

@@ -29,12 +29,12 @@ class Spent(NamedTuple):
 
 def spent_in(state: DebateState) -> Spent:
     """As it is counted."""
-    usage = sum_of(_counted(state, NOTHING_USED).values())
+    usage = sum_of(_counted(state, _of_an_ask(state), NOTHING_USED).values())
     return Spent(
         calls=usage.model_calls,
         tokens=usage.tokens,
         cost=usage.cost,
-        seconds=sum(map(_waited, state.steps)),
+        seconds=sum(map(waited_s, state.steps)),
     )
 
 
@@ -55,7 +55,8 @@ def exhausted(state: DebateState) -> bool:
 
 def spent_all(state: DebateState) -> bool:
     """The debate has used what it may use itself."""
-    return _reaches(state.running_panel.limits, spent_in(state))
+    limits = state.running_panel.limits
+    return limits is not None and _reaches(limits, spent_in(state))
 
 
 def refused(state: DebateState) -> bool:
@@ -81,19 +82,23 @@ def with_allowance(fact: ControlFact, state: DebateState) -> ControlFact:
     panel = state.running_panel
     if not isinstance(fact, Asked) or (panel.limits is None and panel.batch is None):
         return fact
-    most = _of_an_ask(state).all
-    before, asked = _counted(state, most), _machines(fact)
     allowance = Allowance(
         debate=panel.limits,
         batch=panel.batch,
         personas=panel.everybody,
-        claims=tuple(
-            sum_of((before.get(one, NOTHING_USED), most if one in asked else NOTHING_USED))
-            for one in panel.everybody
-        ),
-        waited_s=sum(map(_waited, state.steps)),
+        claims=_claims(state, fact, _of_an_ask(state)),
+        shared=() if panel.batch is None else _claims(state, fact, panel.batch.budget.of_an_ask),
+        waited_s=sum(map(waited_s, state.steps)),
     )
     return fact.model_copy(update={"budget": allowance})
+
+
+def _claims(state: DebateState, ask: Asked, most: Most) -> tuple[Usage, ...]:
+    before, asked = _counted(state, most, most.all), _machines(ask)
+    return tuple(
+        sum_of((before.get(one, NOTHING_USED), most.all if one in asked else NOTHING_USED))
+        for one in state.running_panel.everybody
+    )
 
 
 def _limits(budget: Budget | None) -> tuple[float | None, ...]:
@@ -112,14 +117,15 @@ def _reaches(budget: Budget | None, spent: Spent) -> bool:
 def _spent_at_most(state: DebateState) -> Spent:
     """Whoever left no turn may have used all that an ask can, and have waited for its deadline."""
     *before, last = state.steps
-    usage = sum_of(_counted(state, _of_an_ask(state).all).values())
-    seconds = sum(map(_waited, before)) + last.ask.deadline_s
+    most = _of_an_ask(state)
+    usage = sum_of(_counted(state, most, most.all).values())
+    seconds = sum(map(waited_s, before)) + last.ask.deadline_s
     return Spent(usage.model_calls, usage.tokens, usage.cost, seconds)
 
 
-def _counted(state: DebateState, unheard: Usage) -> dict[str, Usage]:
+def _counted(state: DebateState, most: Most, unheard: Usage) -> dict[str, Usage]:
     """What turns claim, as far as asks can have cost it, by persona; `unheard` for asks without one."""
-    most, claims = _of_an_ask(state), dict[str, list[Usage]]()
+    claims = dict[str, list[Usage]]()
     for step in state.steps:
         said = [one.said for one in step.heard]
         turns = {turn.persona: most.of(turn.usage) for turn in said if isinstance(turn, TurnTaken)}
@@ -138,7 +144,7 @@ def _of_an_ask(state: DebateState) -> Most:
     return ANYTHING if own is None else own.of_an_ask
 
 
-def _waited(step: Step) -> float:
+def waited_s(step: Step) -> float:
     """
     A step that ran into its deadline took all of it; no turn can have taken longer. The time that
     people take is not charged.

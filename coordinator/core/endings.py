@@ -24,13 +24,13 @@ class Ending:
 
     status: Status | None
     reason: str | None
-    by_rule: bool
-    rounds: int
-    most_rounds: int
-    speakers: int
-    answer: Answer | None
-    confidence: float | None
-    before: Answer | None
+    by_rule: bool = False
+    rounds: int = 0
+    most_rounds: int = 0
+    speakers: int = 0
+    answer: Answer | None = None
+    confidence: float | None = None
+    before: Answer | None = None
 
     @property
     def calls(self) -> int:

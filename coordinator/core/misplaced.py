@@ -4,20 +4,27 @@ Facts that have no place in their debate, though they are well-formed and change
 Late ones have: an answer may cross with an abstention, a deadline or the end.
 """
 
-from parley.bus.contracts.facts import CancelRequested, DeadlineFired, Fact, Submitted, TurnTaken
+from parley.bus.contracts.facts import (
+    CancelRequested,
+    DeadlineFired,
+    Deleted,
+    Fact,
+    Submitted,
+    TurnTaken,
+)
 from parley.coordinator.core.state import DebateState, Phase
 
 NOT_SUBMITTED = "no submission of its debate stands before it in the log"
 NOT_ASKED = "its step was never asked"
 
 # What the reducer passes over in silence; a control fact counts, or it is illegal.
-HEARD = frozenset({Submitted, CancelRequested, TurnTaken, DeadlineFired})
+Heard = Submitted | CancelRequested | Deleted | TurnTaken | DeadlineFired
 
 
 def stray_reason(before: DebateState, after: DebateState, fact: Fact) -> str | None:
     """Why a fact that changed nothing has no place in its debate; None if it may stand there."""
     # A turn that counts changes its step: it need not be looked at again.
-    if after.steps is not before.steps or type(fact) not in HEARD:
+    if after.steps is not before.steps or not isinstance(fact, Heard):
         return None
     return misplaced(before, fact)
 
@@ -31,6 +38,8 @@ def misplaced(before: DebateState, fact: Fact) -> str | None:
             return NOT_SUBMITTED
         case TurnTaken():
             return unasked(before, fact)
+        case Deleted():
+            return "tombstones stand in the archive"
         case DeadlineFired():
             return _unless_asked(before, fact.step)
         case _:

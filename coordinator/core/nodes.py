@@ -91,4 +91,4 @@ def _declare(
 def _is_usable(state: DebateState, said: object) -> bool:
     if not isinstance(said, TurnTaken) or isinstance(said.content, Failure):
         return False
-    return protocol_of(state).refusal(state.running_panel, said) is None
+    return protocol_of(state).refusal(state, said) is None

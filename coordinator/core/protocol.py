@@ -28,6 +28,28 @@ class Answer:
     parts: Parts | None = None
 
 
+class Flip(Contract):
+    """A persona that changed its answer in a round."""
+
+    persona: str
+    round: int
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What was answered before anybody argued, in which steps, and who changed their answers later."""
+
+    steps: frozenset[str] = frozenset()
+    alone: Mapping[str, Answer] = field(default_factory=dict)
+    # By the votes of the surer.
+    weighted: Answer | None = None
+    # The persona whom the panel trusts most; None where it trusts several alike.
+    most_trusted: str | None = None
+    flips: tuple[Flip, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Course:
     """How far a debate has come; `before` is the answer as it stood before anybody argued."""
@@ -36,6 +58,7 @@ class Course:
     answer: Answer | None = None
     confidence: float | None = None
     before: Answer | None = None
+    opening: Opening = field(default_factory=Opening)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +70,7 @@ class Extent:
     speakers: int
 
 
-def accept_everything(_panel: PanelBase, _turn: TurnTaken) -> str | None:
+def accept_everything(_state: DebateState, _turn: TurnTaken) -> str | None:
     return None
 
 
@@ -74,8 +97,10 @@ class Protocol:
     # What a step that ended declares as a node of its own, None where the debate speaks for it;
     # without this function it does so for every step.
     declare: Callable[[DebateState, Step], TerminationDeclaration | None] | None = None
+    # The same panel where nobody argues: what was said first decides.
+    without_debate: Callable[[PanelBase], PanelBase] | None = None
     # Why a turn counts as failed though its content is well-formed; None if it counts.
-    refusal: Callable[[PanelBase, TurnTaken], str | None] = accept_everything
+    refusal: Callable[[DebateState, TurnTaken], str | None] = accept_everything
     # What this program lacks to decide debates of the panel as they were recorded, one line each.
     lacks: Callable[[PanelBase], tuple[str, ...]] = lack_nothing
     # Steps whose answers alter no outcome, so that a backtest does without them.

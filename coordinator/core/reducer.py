@@ -22,6 +22,7 @@ from parley.bus.contracts.facts import (
     Closed,
     ControlFact,
     DeadlineFired,
+    Deleted,
     Fact,
     Finding,
     Opened,
@@ -87,6 +88,8 @@ def apply(state: DebateState, fact: Fact) -> DebateState:
         # Nearly all facts are turns, and every class that is asked for first costs time.
         case TurnTaken():
             return _with_heard(state, fact)
+        case Deleted():
+            return pass_over(state)
         case Submitted() | CancelRequested() | DeadlineFired():
             return _hear(state, fact)
         case _:

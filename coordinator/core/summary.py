@@ -1,6 +1,9 @@
 """What a list shows of a closed debate, folded from its facts: pure."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+from pydantic import ValidationError
 
 from parley.bus.archive import Summary
 from parley.bus.contracts.base import BlobRef, sum_of
@@ -13,6 +16,8 @@ from parley.coordinator.core.state import DebateState
 
 LONGEST_TOPIC = 200
 LONGEST_ANSWER = 200
+# Of all labels together.
+LONGEST_LABELS = 4_000
 _BLOB = {"sha256", "size", "media_type"}
 
 
@@ -58,8 +63,9 @@ def blobs_in(facts: Iterable[Fact]) -> list[BlobRef]:
 def _refs(value: object) -> Iterable[BlobRef]:
     if isinstance(value, dict):
         if value.keys() == _BLOB:
-            yield BlobRef.model_validate(value)
-            return
+            with suppress(ValidationError):
+                yield BlobRef.model_validate(value)
+                return
         for one in value.values():
             yield from _refs(one)
     elif isinstance(value, list):
@@ -76,9 +82,10 @@ def _answer(state: DebateState) -> tuple[str | None, float | None]:
 
 
 def _labels(panel: PanelBase) -> tuple[tuple[str, str], ...]:
-    """Where the protocol's panels have labels with tones."""
+    """Where the protocol's panels have labels with tones, and those fit into a header."""
     labels = getattr(panel, "labels", ())
-    return tuple((one.name, str(getattr(one, "tone", "") or "")) for one in labels)
+    named = tuple((one.name, str(getattr(one, "tone", "") or "")) for one in labels)
+    return named if sum(len(name) for name, _ in named) <= LONGEST_LABELS else ()
 
 
 def _cut(text: str, most: int) -> str:

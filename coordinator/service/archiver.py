@@ -16,12 +16,13 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
-from parley.bus.archive import KeptBudget, Summary
+from parley.bus.archive import KeptBudget
 from parley.bus.contracts.facts import Asked
 from parley.bus.errors import BusError, DecodeError, NotInstalled, Unavailable
 from parley.bus.journal import Journal, Logged
 from parley.bus.metrics import Metric, Metrics
 from parley.bus.port import Record
+from parley.bus.position import Position
 from parley.bus.subjects import PURSE, DebateRef, debate_purse
 from parley.coordinator.core.summary import blobs_in, summary_of
 from parley.coordinator.service.notifications import told_through
@@ -94,15 +95,20 @@ class Archiver:
 
     async def put_aside(self, ref: DebateRef, records: Sequence[Record]) -> None:
         """What stands in the log of a debate that is archived: rests of it, and what came late."""
-        summary = await self._journal.archive.summary(ref)
-        through = self._ours_through(ref, summary) if summary is not None else 0
+        try:
+            summary = await self._journal.archive.summary(ref)
+        except DecodeError as error:
+            # Whoever can read it knows which of them it holds.
+            log.error("archive_unreadable", debate=str(ref), reason=str(error))  # noqa: TRY400
+            return
+        through = self._journal.archive.extent(ref, summary)[1] if summary is not None else 0
         if any(one.sequence <= through for one in records):
             await self._purge(ref, through)
         for record in records:
             if record.sequence > through:
                 self._quarantine.put(record, ARCHIVED, take_out=True)
 
-    async def archive(self, ref: DebateRef, told: float | None = None) -> bool:
+    async def archive(self, ref: DebateRef, told: Position | None = None) -> bool:
         """
         One debate, now; False if it is not closed, or not for us to archive. Raises BusError, also
         while a notification of it may be undelivered: `told` is how far they have been taken.
@@ -117,14 +123,14 @@ class Archiver:
             return False
         if told is None:
             told = await told_through(bus)
-        if records[-1].sequence > told:
+        if not told.covers(records[-1].sequence):
             raise Unavailable(f"{ref} has a notification that is not delivered yet")
         facts = [one.fact for one in logged]
         budgets = await self._budgets(ref, logged)
         stored = await self._journal.archive.put(
             ref, records, summary, budgets=budgets, blobs=blobs_in(facts)
         )
-        await self._purge(ref, self._ours_through(ref, stored))
+        await self._purge(ref, self._journal.archive.extent(ref, stored)[1])
         for record in await bus.read(subjects.debate(ref)):
             self._quarantine.put(record, ARCHIVED, take_out=True)
         self._metrics.add(ARCHIVED_TOTAL, ref.panel)
@@ -142,11 +148,6 @@ class Archiver:
                 continue
         return logged, False
 
-    def _ours_through(self, ref: DebateRef, summary: Summary) -> int:
-        """0 where the archived debate took place elsewhere: its sequences say nothing here."""
-        subject = self._journal.subjects.debate(ref)
-        return summary.through if summary.stream == self._journal.bus.stream_of(subject) else 0
-
     async def _purge(self, ref: DebateRef, through: int) -> None:
         if through:
             await self._journal.bus.purge(self._journal.subjects.debate(ref), through=through)
@@ -155,7 +156,10 @@ class Archiver:
         if not any(isinstance(one.fact, Asked) and one.fact.budget for one in logged):
             return []
         found = await self._journal.bus.register(PURSE).read(f"{debate_purse(ref)}.*")
-        return [KeptBudget(key=one.subject, data=one.data.decode()) for one in found]
+        # A persona writes there what it likes.
+        return [
+            KeptBudget(key=one.subject, data=one.data.decode("utf-8", "replace")) for one in found
+        ]
 
     def _later(self, ref: DebateRef, delay_s: float) -> None:
         heapq.heappush(self._due, (anyio.current_time() + delay_s, ref))
@@ -187,7 +191,7 @@ class Archiver:
                 self._known.discard(ref)
         return taken
 
-    async def _told_through(self) -> float | None:
+    async def _told_through(self) -> Position | None:
         """None while the server does not say."""
         try:
             return await told_through(self._journal.bus)
@@ -195,7 +199,7 @@ class Archiver:
             log.info("archived_later", reason=str(error))
             return None
 
-    async def _archive(self, ref: DebateRef, told: float) -> None:
+    async def _archive(self, ref: DebateRef, told: Position) -> None:
         try:
             async with self._at_once:
                 await self.archive(ref, told)
@@ -247,7 +251,7 @@ class Archiver:
     async def _scan(self) -> None:
         bus, subjects = self._journal.bus, self._journal.subjects
         # The age of a record is known once the log's clock was measured.
-        await bus.last_sequence()
+        await bus.position()
         for record in await bus.read(subjects.closings()):
             address = subjects.parse(record.subject)
             if address is not None and self._mine(address[0]):

@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup
 
 from parley.bus.codec import decode
 from parley.bus.contracts.facts import Asked, Fact
-from parley.bus.errors import DecodeError, NotInstalled, Unavailable
+from parley.bus.errors import BusError, DecodeError, NotInstalled, Unavailable
 from parley.bus.journal import Journal, refuse_forged
 from parley.bus.metrics import Metrics
 from parley.bus.port import Presence, Record
@@ -34,6 +34,7 @@ from parley.coordinator.service.deadlines import (
     next_deadline,
 )
 from parley.coordinator.service.decisions import Decisions
+from parley.coordinator.service.declarations import Declarations
 from parley.coordinator.service.following import Following
 from parley.coordinator.service.heartbeat import Heartbeat
 from parley.coordinator.service.membership import Membership
@@ -101,6 +102,7 @@ class Coordinator:
         self.metrics = Metrics()
         self._decisions = Decisions(journal, protocols, writes_at_once)
         self._deadlines = Deadlines(journal)
+        self._declarations = Declarations(journal.bus, journal.subjects)
         self._quarantine = Quarantine(journal.bus, self._subjects, self.metrics)
         self._archiver = Archiver(journal, archiving, self._quarantine, self.metrics, self._is_mine)
         # Submitted just now; whether their ids are taken by archived debates is not known yet.
@@ -124,6 +126,7 @@ class Coordinator:
             self._decisions.start(self._tasks)
             self._deadlines.start(self._tasks, anyio.current_time())
             self._quarantine.start(self._tasks)
+            self._declarations.start(self._tasks)
             await anyio.sleep(HELLO_S)
             self._tasks.start_soon(self._begin, stop)
             with self._running:
@@ -180,6 +183,9 @@ class Coordinator:
                 self._quarantine.put(record, NOT_ASKED)
         except Unavailable as error:
             log.warning("closings_unread", reason=str(error))
+            return
+        except Exception:
+            log.exception("closings_unread")
             return
         for ref in found:
             if ref not in self._debates and self._is_mine(ref):
@@ -352,6 +358,7 @@ class Coordinator:
         if sent is not None and sent.subject == record.subject and sent.data == record.data:
             tracked.came_back()
             count(self.metrics, ref.panel, sent.fact)
+            self._declarations.see(ref, sent.fact)
             return sent.fact
         return decode(tail, record.data)
 
@@ -374,6 +381,10 @@ class Coordinator:
             log.warning("read_back_failed", debate=str(ref), reason=str(error))
             tracked.loading_failed()
             return
+        except Exception:
+            log.exception("read_back_failed", debate=str(ref))
+            self._debates.pop(ref, None)
+            return
         if self._debates.get(ref) is tracked:
             self._alone(ref, tracked, partial(self._fold, ref, tracked, records))
 
@@ -385,24 +396,31 @@ class Coordinator:
         subjects = [self._subjects.archive(ref) for ref, _ in fresh]
         try:
             archived = await self._journal.bus.archive.holds(subjects)
-            for subject, (ref, tracked) in zip(subjects, fresh, strict=True):
-                if subject in archived:
-                    await self._put_aside(ref, tracked)
-                elif self._debates.get(ref) is tracked:
-                    self._alone(ref, tracked, partial(self._fold, ref, tracked, ()))
-        except Unavailable as error:
+        except BusError as error:
             log.warning("admission_put_off", debates=len(fresh), reason=str(error))
             for _, tracked in fresh:
-                if tracked.loading:
-                    tracked.loading_failed()
+                tracked.loading_failed()
+            return
+        for subject, (ref, tracked) in zip(subjects, fresh, strict=True):
+            if subject in archived:
+                await self._put_aside(ref, tracked)
+            elif self._debates.get(ref) is tracked:
+                self._alone(ref, tracked, partial(self._fold, ref, tracked, ()))
 
     async def _put_aside(
         self, ref: DebateRef, tracked: TrackedDebate, records: Sequence[Record] = ()
     ) -> None:
         """Facts of a debate that is archived open nothing."""
-        self._debates.pop(ref, None)
         every = {one.sequence: one for one in (*records, *tracked.loaded())}
-        await self._archiver.put_aside(ref, list(every.values()))
+        try:
+            await self._archiver.put_aside(ref, list(every.values()))
+        except Unavailable as error:
+            log.warning("not_put_aside", debate=str(ref), reason=str(error))
+            tracked.loading_failed()
+            return
+        except Exception:
+            log.exception("not_put_aside", debate=str(ref))
+        self._debates.pop(ref, None)
 
     def _fold(self, ref: DebateRef, tracked: TrackedDebate, records: Sequence[Record]) -> None:
         self._now = anyio.current_time()

@@ -12,15 +12,16 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
-from parley.bus.contracts.facts import Finding
-from parley.bus.errors import BadInput, Conflict, Unavailable
+from parley.bus.contracts.facts import Asked, Finding
+from parley.bus.errors import BadInput, BusError, Conflict, Unavailable
 from parley.bus.journal import Draft, Journal
-from parley.bus.subjects import DebateRef
+from parley.bus.subjects import PURSE, DebateRef
 from parley.coordinator.core.due import Due, closing, due_in, writable
 from parley.coordinator.core.policy import Impasse
 from parley.coordinator.core.protocol import Protocol
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.effects.effect import Effects
+from parley.coordinator.service.batch_claims import note_claims
 from parley.coordinator.service.tracked import Sent, TrackedDebate
 
 # How long the log may show nothing of an offer.
@@ -59,6 +60,9 @@ class Decisions:
             self._tasks.start_soon(self._look_up, ref, tracked, tracked.state, due.fact, after)
             return True
         draft = self._draft(ref, due)
+        if isinstance(due.fact, Asked) and due.fact.budget is not None and due.fact.budget.shared:
+            self._tasks.start_soon(self._note_and_write, ref, tracked, due.fact, draft, after)
+            return True
         sent = Sent(draft, after, now)
         tracked.wrote(sent)
         if not self._journal.offer(ref, draft, after=after):
@@ -100,10 +104,29 @@ class Decisions:
         fact: Finding,
         after: int,
     ) -> None:
-        async with self._at_once:
-            found = await self._effects.carry_out(ref, state, fact)
-        if tracked.control == after:
+        try:
+            async with self._at_once:
+                found = await self._effects.carry_out(ref, state, fact)
             draft = self._draft(ref, writable(state, found))
+        except Exception:
+            log.exception("effect_failed", debate=str(ref), finding=fact.type)
+            draft = self._draft(ref, closing(state, Impasse.UNDECIDABLE))
+        if tracked.control == after:
+            tracked.wrote(Sent(draft, after))
+            await self._write(ref, tracked, draft, after)
+
+    async def _note_and_write(
+        self, ref: DebateRef, tracked: TrackedDebate, ask: Asked, draft: Draft, after: int
+    ) -> None:
+        """A budget of many debates has no log of its own: what may be claimed of it is noted first."""
+        try:
+            async with self._at_once:
+                await note_claims(self._journal.bus.register(PURSE), ref, ask)
+        except BusError as error:
+            log.warning("claims_not_noted", debate=str(ref), reason=str(error))
+        except Exception:
+            log.exception("claims_not_noted", debate=str(ref))
+        if tracked.control == after:
             tracked.wrote(Sent(draft, after))
             await self._write(ref, tracked, draft, after)
 

@@ -15,6 +15,7 @@ from anyio.abc import TaskGroup
 from parley.bus.errors import Unavailable
 from parley.bus.journal import Journal
 from parley.bus.port import Record
+from parley.bus.position import Position
 from parley.bus.subjects import PARTITIONS, partition_of
 
 # Before partitions that could not be taken over are tried again.
@@ -38,9 +39,10 @@ class Following:
         self._gain = gain
         self._lose = lose
         self._on = on
-        # By partition: the first sequence that was not seen, or read back, yet.
-        self._starts: dict[int, int] = {}
-        self._next = 1
+        # By partition: what was seen, or read back, when it was taken over.
+        self._starts: dict[int, Position] = {}
+        # Of the reader.
+        self._seen = Position()
         self._reader = anyio.CancelScope()
         self._changed = anyio.Event()
         self.ready = anyio.Event()
@@ -60,7 +62,7 @@ class Following:
     def is_news(self, debate: str, sequence: int) -> bool:
         """Whether the record of this debate is read here, and for the first time."""
         start = self._starts.get(partition_of(debate))
-        return start is not None and sequence >= start
+        return start is not None and not start.covers(sequence)
 
     async def run(self) -> None:
         async with anyio.create_task_group() as tasks:
@@ -80,7 +82,7 @@ class Following:
         if lost:
             self._lose(frozenset(lost))
         try:
-            taken_over = await self._take_over(gained) if gained else self._next
+            taken_over = await self._take_over(gained) if gained else self._seen
         except Unavailable as error:
             if not self.ready.is_set():
                 raise
@@ -89,19 +91,19 @@ class Following:
             self._changed.set()
             return
         self._reader.cancel()
-        kept = {one: max(self._next, start) for one, start in self._starts.items()}
-        self._next = min(self._next, taken_over) if kept else taken_over
+        kept = {one: self._seen.joined(start) for one, start in self._starts.items()}
+        self._seen = self._seen.common(taken_over) if kept else taken_over
         self._starts = kept | dict.fromkeys(gained, taken_over)
         log.info("partitions", gained=len(gained), lost=len(lost), reading=len(self._starts))
         self._reader = anyio.CancelScope()
         if self._starts:
-            tasks.start_soon(self._read, self._filters(), self._next, self._reader)
+            tasks.start_soon(self._read, self._filters(), self._seen, self._reader)
 
-    async def _take_over(self, gained: frozenset[int]) -> int:
-        """The first sequence that reading them back may have missed."""
-        following = await self._journal.bus.last_sequence() + 1
+    async def _take_over(self, gained: frozenset[int]) -> Position:
+        """Behind it is what reading them back may have missed."""
+        reached = await self._journal.bus.position()
         await self._gain(gained)
-        return following
+        return reached
 
     def _filters(self) -> tuple[str, ...]:
         subjects = self._journal.subjects
@@ -109,10 +111,12 @@ class Following:
             return (subjects.everything(),)
         return tuple(map(subjects.partition, sorted(self._starts)))
 
-    async def _read(self, filters: Sequence[str], start: int, scope: anyio.CancelScope) -> None:
+    async def _read(
+        self, filters: Sequence[str], start: Position, scope: anyio.CancelScope
+    ) -> None:
         def on(records: Sequence[Record]) -> None:
             if records and not scope.cancel_called:
-                self._next = records[-1].sequence + 1
+                self._seen = self._seen.past(records[-1].sequence)
                 self._on(records)
 
         with scope:

@@ -77,13 +77,22 @@ class Membership:
 
     def partitions(self, reading: Collection[int], now: float) -> frozenset[int]:
         """What this replica has to read, which reads `reading` at this moment."""
-        return frozenset(p for p in range(PARTITIONS) if self._is_mine(p, p in reading, now))
+        sharing = [name for name, peer in self._peers.items() if peer.protocols == self.protocols]
+        ranking = _ranking((self.me, *sorted(sharing)))
+        return frozenset(
+            p for p in range(PARTITIONS) if self._is_mine(p, ranking[p], p in reading, now)
+        )
 
-    def _is_mine(self, partition: int, reading: bool, now: float) -> bool:  # noqa: FBT001 - private
-        passed_over = self._passed_over.get(partition)
-        if passed_over:
-            passed_over -= {one for one in passed_over if self._reads(one, partition)}
-        while (owner := self._owner(partition)) != self.me:
+    def _is_mine(
+        self,
+        partition: int,
+        ranking: tuple[str, ...],
+        reading: bool,  # noqa: FBT001 - private
+        now: float,
+    ) -> bool:
+        passed_over = self._passed_over.get(partition, set())
+        passed_over -= {one for one in passed_over if self._reads(one, partition)}
+        while (owner := next(one for one in ranking if one not in passed_over)) != self.me:
             if self._reads(owner, partition):
                 self._awaited.pop(partition, None)
                 return False
@@ -93,18 +102,10 @@ class Membership:
             self._awaited[partition] = (owner, since)
             if now - since <= CLAIM_S:
                 return reading
-            self._passed_over.setdefault(partition, set()).add(owner)
+            passed_over.add(owner)
+            self._passed_over[partition] = passed_over
         self._awaited.pop(partition, None)
         return True
-
-    def _owner(self, partition: int) -> str:
-        passed_over = self._passed_over.get(partition, ())
-        sharing = (
-            name
-            for name, peer in self._peers.items()
-            if peer.protocols == self.protocols and name not in passed_over
-        )
-        return max((self.me, *sharing), key=lambda name: _weight(name, partition))
 
     def _reads(self, name: str, partition: int) -> bool:
         """Somebody who is gone has to begin anew, too: it is not passed over when it is back."""
@@ -112,6 +113,14 @@ class Membership:
         return peer is None or partition in peer.reads
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=64)
+def _ranking(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """By partition: who comes first, second … for it."""
+    return tuple(
+        tuple(sorted(names, key=lambda name: _weight(name, partition), reverse=True))
+        for partition in range(PARTITIONS)
+    )
+
+
 def _weight(name: str, partition: int) -> bytes:
     return blake2s(f"{name}/{partition}".encode(), digest_size=8).digest()

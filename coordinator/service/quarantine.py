@@ -57,3 +57,5 @@ class Quarantine:
         except ParleyError as error:
             self._known.pop(sequence, None)
             log.warning("not_buried", sequence=sequence, reason=str(error))
+        except Exception:
+            log.exception("not_buried", sequence=sequence)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from parley.agents.worker import Worker as Worker
     from parley.bus.errors import BadInput as BadInput
     from parley.bus.errors import BusError as BusError
+    from parley.bus.errors import Gone as Gone
     from parley.bus.errors import NotFound as NotFound
     from parley.bus.errors import ParleyError as ParleyError
     from parley.bus.errors import Unavailable as Unavailable
@@ -47,6 +48,7 @@ _PUBLIC = {
     "Client": "parley.client",
     "Debate": "parley.debate",
     "Event": "parley.debate",
+    "Gone": "parley.bus.errors",
     "NotFound": "parley.bus.errors",
     "OpenAsk": "parley.seat",
     "Panel": "parley.panel",
@@ -73,6 +75,7 @@ __all__ = [
     "Client",
     "Debate",
     "Event",
+    "Gone",
     "NotFound",
     "OpenAsk",
     "Panel",

@@ -4,123 +4,229 @@ Parley from Python: connect, serve a panel, submit a debate, follow it, await it
 Everything a client starts ends with it; debates in the log stay.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
-import structlog
 from anyio.abc import TaskGroup
+from pydantic import ValidationError
 
-from parley.bus.contracts.facts import Submitted
+from parley.bus.archive import DELETED
+from parley.bus.backlog import follow_everything
+from parley.bus.contracts.base import BlobRef
+from parley.bus.contracts.facts import Deleted, Submitted
 from parley.bus.contracts.panel import DebateInput, PanelBase
-from parley.bus.errors import BadInput, NotFound
+from parley.bus.errors import BadInput, Denied
 from parley.bus.journal import Journal, Logged
+from parley.bus.position import Position, starting
 from parley.bus.subjects import DebateRef
 from parley.configs.names import name_unknown
 from parley.configs.panels import resolve
 from parley.configs.settings import Settings, load
-from parley.connection import new_id, open_host
+from parley.connection import Warn, new_id, open_host, open_journal, tell
 from parley.coordinator.core.reducer import take
 from parley.coordinator.core.state import DebateState
-from parley.debate import Debate, Event, Step
-from parley.following import Following
+from parley.debate import Debate, Event
+from parley.files.reader import Archive
+from parley.following import Following, Overhear, Tail, of_one, overhearing
+from parley.logs import Log, every_log, find, refuse_deleted
+from parley.moving import export, import_, read_whole
+from parley.operations import Operations
 from parley.panel import Panel
-from parley.seat import OpenAsk, Seats
+from parley.reading import Reading
+from parley.seat import OpenAsk, Seats, ask_at
 from parley.staff import beside, staffed
 from parley.submission import submit
 
-log = structlog.get_logger()
+if TYPE_CHECKING:
+    from parley.agents.brain import Brain
+    from parley.agents.worker import Worker
+    from parley.coordinator.service.coordinator import Coordinator
 
 
 class Client:
-    """Opened by `connect`."""
+    """Opened by `connect`, or by `join`."""
 
-    def __init__(self, journal: Journal, settings: Settings, tasks: TaskGroup) -> None:
-        self._journal = journal
-        self._settings = settings
+    def __init__(
+        self, journal: Journal, settings: Settings, tasks: TaskGroup, warn: Warn = tell
+    ) -> None:
+        # For what one runs oneself beside it: a Worker, a Coordinator.
+        self.journal = journal
+        self.settings = settings
+        self.operations = Operations(journal)
+        # For a read model of one's own.
+        self.reading = Reading(journal)
         self._tasks = tasks
+        self._warn = warn
         self._seats = Seats(journal)
 
     @property
     def url(self) -> str | None:
         """Of the server; others join it there while this client lives."""
-        return self._settings.nats.url
+        return self.settings.nats.url
 
-    async def submit(
+    async def submit(  # noqa: PLR0913 - each has a default
         self,
         panel: Panel | PanelBase | str,
-        text: str = "",
+        about: str | DebateInput = "",
         *,
         image: bytes | None = None,
         id: str | None = None,  # noqa: A002 - the name that the log uses
+        topic: str = "",
+        labels: Mapping[str, str] | None = None,
+        fresh: bool = False,
     ) -> Debate:
         """
         Submit a debate to whoever serves the panel: a Panel, a resolved panel, or a panel's name.
 
+        `about` is a text, or a whole input (with blobs from `put_blob`). `topic` and `labels` are
+        for people and lists. An id that was just made is `fresh`: it is not looked for.
+
         Raises BadInput for a panel with mistakes, an id that is taken, or nothing to debate.
         """
         resolved = self._resolved(panel)
-        if not text.strip() and image is None:
+        if isinstance(about, str) and not about.strip() and image is None:
             raise BadInput("nothing to debate: give a text or an image")
         ref = DebateRef(resolved.name, new_id() if id is None else id)
         if not ref.is_name:
             raise BadInput(f"the id {ref.id!r} should be letters, digits, - and _, at most 64")
-        blobs = {}
-        if image is not None:
-            blobs["image"] = await self._journal.bus.put_blob(image, "application/octet-stream")
-        about = DebateInput(text=text, blobs=blobs)
-        await submit(self._journal, ref, resolved, about, fresh=id is None)
-        return self._debate(ref)
+        if isinstance(about, str):
+            blobs = {} if image is None else {"image": await self.put_blob(image)}
+            try:
+                about = DebateInput(text=about, blobs=blobs, topic=topic, labels=dict(labels or {}))
+            except ValidationError as error:
+                wrong = error.errors()[0]
+                where = ".".join(map(str, wrong["loc"]))
+                raise BadInput(f"{where}: {wrong['msg']}") from error
+        await submit(self.journal, ref, resolved, about, fresh=fresh or id is None)
+        return self.at(ref)
+
+    async def put_blob(self, data: bytes, media_type: str = "application/octet-stream") -> BlobRef:
+        """Idempotent: the same content has the same name."""
+        return await self.journal.bus.put_blob(data, media_type)
+
+    async def get_blob(self, ref: BlobRef) -> bytes:
+        """Raises NotFound."""
+        return await self.journal.bus.get_blob(ref)
 
     async def debate(self, id: str) -> Debate:  # noqa: A002 - as above
-        """The debate by its id, or by `panel/id`. Raises NotFound."""
-        panel, _, name = id.rpartition("/")
-        if not DebateRef(panel or "any", name).is_name:
-            raise BadInput(f"{id!r} is no id of a debate: letters, digits, - and _ only")
-        found = await self._journal.find(panel or "*", name)
-        if not found:
-            raise NotFound(f"no debate {id!r} on this server")
-        if len(found) > 1:
-            named = ", ".join(map(str, found))
-            raise BadInput(f"{id!r} stands in several panels: {named}")
-        return self._debate(found[0])
+        """
+        The debate by its id, by `panel/id`, or by the beginning or end of an id, four characters
+        at least. Raises NotFound.
+        """
+        return self.at(await find(self.journal, id))
 
     async def debates(self, panel: str = "*") -> list[Debate]:
-        """Those that the server holds, oldest first."""
-        return [self._debate(ref) for ref in await self._journal.find(panel)]
+        """Those that the server holds, oldest first; without those that were deleted."""
+        contents = await self.journal.archive.contents()
+        deleted = {one.ref for one in contents if one.summary.status == DELETED}
+        return [self.at(ref) for ref in await self.journal.find(panel) if ref not in deleted]
 
-    async def watch(self, panel: str = "*", *, after: int | None = None) -> AsyncIterator[Event]:
+    def at(self, ref: DebateRef) -> Debate:
+        """Whether it is there or not."""
+        return Debate(self.journal, ref, self._tasks, self._warn)
+
+    async def logs(self, panel: str = "*") -> list[Log]:
+        """Every debate with all its facts."""
+        return await every_log(self.journal, panel, self._warn)
+
+    async def export(self, logs: Iterable[Log], out: str | Path | BinaryIO) -> None:
+        """Several debates into one file, as `Debate.export` does."""
+        where = Path(out) if isinstance(out, str) else out
+        await export(logs, self.journal.bus, where, warn=self._warn)
+
+    async def import_(self, file: str | Path, *, go_on: bool = False) -> list[Debate]:
+        """
+        Read exported debates in; nobody is asked anything because of that. Twice changes nothing.
+
+        Those that are not closed are refused, unless they may `go_on` here, with their agents
+        asked. Raises BadInput for a file that is not what was exported.
+        """
+        archive = read_whole(Path(file), self._warn)
+        return [self.at(ref) async for ref, _ in self.take_in(archive, go_on=go_on)]
+
+    def take_in(self, archive: Archive, *, go_on: bool) -> AsyncIterator[tuple[DebateRef, str]]:
+        """The same for a file that was read already: each debate, and what was done about it."""
+        return import_(self.journal, archive, go_on=go_on, warn=self._warn)
+
+    async def watch(
+        self,
+        panel: str = "*",
+        *,
+        after: Position | int | str | None = None,
+        debates: Collection[DebateRef] | None = None,
+    ) -> AsyncGenerator[Event, None]:
         """
         What happens in all debates, of one panel or of every panel, until it is left.
 
-        From now on, or from behind the `sequence` of an event that was seen before.
+        From now on, or from behind the `position` of an event that was seen before; 0 is the
+        beginning. What was archived since comes from the archive. `debates`, a collection that may
+        change meanwhile, are those that are wanted. A login that may not read the log hears what
+        happens from now on, without what came before.
         """
-        last = await self._journal.bus.last_sequence() if after is None else after
-        filters = self._journal.subjects.facts(panel)
-        states: dict[DebateRef, DebateState] = {}
-        tail = self._journal.bus.tail
-        following = Following(
-            self._journal, lambda start, on: tail(filters, start=start, on=on), last + 1
+        alone = (
+            next(iter(debates)) if isinstance(debates, frozenset) and len(debates) == 1 else None
         )
+        position, tail = await self._tail(panel, alone, after)
+        following = Following(self.journal, tail, position, warn=self._warn, refs=debates)
+        states: dict[DebateRef, DebateState] = {}
         async with aclosing(following.facts(self._tasks)) as facts:
             async for one in facts:
-                before = await self._before(states, one)
-                state = take(before, one.fact).after
+                if debates is not None:
+                    refuse_deleted([one])
+                position = position.past(one.sequence)
+                walked = take(await self._before(states, one), one.fact)
+                before, state = walked.before, walked.after
                 states[one.ref] = state
-                if state is not before:
-                    yield Step(one.sequence, one.fact, before, state).event(one.ref)
+                if walked.refused is not None:
+                    self._warn([f"record {one.sequence} is left out: {walked.refused}"])
+                elif walked.has_place or not (state.panel or isinstance(one.fact, Deleted)):
+                    where = one.ref, one.sequence, one.time_ns
+                    yield Event(*where, one.fact, before, state, str(position))
                 if state.closed is not None:
-                    del states[one.ref]
+                    states.pop(one.ref, None)
+
+    async def _tail(
+        self, panel: str, alone: DebateRef | None, after: Position | int | str | None
+    ) -> tuple[Position, Tail]:
+        """From where, and by what, the log is read; heard, where it may not be read."""
+        journal = self.journal
+        try:
+            now = await journal.bus.position()
+        except Denied:
+            where = alone or DebateRef(panel, "*")
+            return Position(), lambda _, on: journal.bus.hear(journal.subjects.debate(where), on=on)
+        if after is None:
+            after = now
+        start = after if isinstance(after, Position) else starting(str(after), now)
+        if alone is not None:
+            return start, of_one(journal, alone)
+        return start, lambda start, on: follow_everything(journal, panel, start=start, on=on)
 
     async def _before(self, states: Mapping[DebateRef, DebateState], one: Logged) -> DebateState:
-        """What happened in the debate before it was watched is read back."""
+        """What happened in the debate before it was watched is read back, where that is allowed."""
         if one.ref in states or isinstance(one.fact, Submitted):
             return states.get(one.ref, DebateState())
         state = DebateState()
-        for earlier in (await self._journal.read(one.ref))[0]:
-            if earlier.sequence < one.sequence:
-                state = take(state, earlier.fact).after
+        try:
+            earlier, _ = await self.journal.read(one.ref)
+        except Denied:
+            return state
+        for logged in earlier:
+            if logged.sequence < one.sequence:
+                state = take(state, logged.fact).after
         return state
+
+    def overhearing(
+        self, on: Overhear, debate: DebateRef | None = None
+    ) -> AbstractAsyncContextManager[None]:
+        """While the context lasts, `on` is told what personas have said of their turns so far."""
+        return overhearing(self.journal, debate, on)
+
+    async def ask(self, ref: DebateRef, step: str, persona: str) -> OpenAsk:
+        """One ask. Raises NotFound, Answered and TooLate where it does not wait for anybody."""
+        return await ask_at(self.journal, ref, step, persona)
 
     async def asks(self, panel: Panel | PanelBase | str = "*", persona: str = "*") -> list[OpenAsk]:
         """The asks that wait for people, the one that is due first in front."""
@@ -155,19 +261,22 @@ class Client:
                 (resolved.name, one, await stack.enter_async_context(opened(what)))
                 for one, what in thinking.items()
             ]
-            at_work = staffed(self._journal, self._settings, sitting, coordinator=coordinator)
+            at_work = self.staffed(sitting, coordinator=coordinator)
             await stack.enter_async_context(at_work)
             yield
 
-    def _debate(self, ref: DebateRef) -> Debate:
-        return Debate(self._journal, ref, self._tasks)
+    def staffed(
+        self, seats: "Iterable[tuple[str, str, Brain]]", *, coordinator: bool = True
+    ) -> "AbstractAsyncContextManager[Sequence[Coordinator | Worker]]":
+        """With an agent for each (panel, persona, brain) at work, ready before the body runs."""
+        return staffed(self.journal, self.settings, seats, coordinator=coordinator)
 
     def _resolved(self, panel: Panel | PanelBase | str) -> PanelBase:
         match panel:
             case Panel():
                 return panel.resolved()
             case str():
-                return resolve(panel, panels_dir=self._settings.panels).panel
+                return resolve(panel, panels_dir=self.settings.panels).panel
             case _:
                 return panel
 
@@ -190,10 +299,36 @@ async def connect(
     chosen = settings or load(flags={"nats.url": url})
     if chosen.names_a_server and store is not None:
         raise BadInput(f"the settings name a server ({chosen.nats.url}): it has its own store")
-    embedded = chosen.embedded.model_copy(update={"store": store and Path(store)})
-    chosen = chosen.model_copy(update={"embedded": embedded})
-    async with open_host(chosen, warn=_warn) as host, beside() as tasks:
-        yield Client(host.journal, host.settings, tasks)
+    async with host(chosen, store=Path(store) if store is not None else None) as client:
+        yield client
+
+
+@asynccontextmanager
+async def host(
+    settings: Settings,
+    *,
+    private: bool = False,
+    port: int | None = None,
+    store: Path | None = None,
+    warn: Warn = tell,
+) -> AsyncIterator[Client]:
+    """As `connect`; a `private` server whatever the settings name, at a port of one's choice."""
+    opened = open_host(settings, warn=warn, private=private, port=port, store=store)
+    async with opened as (journal, pointed), beside() as tasks:
+        yield Client(journal, pointed, tasks, warn)
+
+
+@asynccontextmanager
+async def join(
+    settings: Settings, *, create: bool = False, warn: Warn = tell
+) -> AsyncIterator[Client]:
+    """
+    A client of the server that the settings name, or of the usual one; never of a private one.
+
+    Raises Unsuitable where nobody runs Parley there, unless it is to `create` what is missing.
+    """
+    async with open_journal(settings, create=create, warn=warn) as journal, beside() as tasks:
+        yield Client(journal, settings, tasks, warn)
 
 
 def _thinking(
@@ -232,8 +367,3 @@ def _thinking(
     if mistakes:
         raise BadInput("\n".join(mistakes))
     return {one: given.get(one, rules) for one in names}
-
-
-def _warn(differences: Iterable[str]) -> None:
-    for one in differences:
-        log.warning("server_differs", difference=one)

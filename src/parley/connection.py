@@ -9,8 +9,9 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import quote, urlsplit, urlunsplit
+
+import structlog
 
 from parley.bus.embedded import embedded_server
 from parley.bus.errors import Denied, Unsuitable
@@ -30,8 +31,16 @@ _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _TIME_DIGITS = 8
 _RANDOM_DIGITS = 4
 
-# Told of what differs between the server and the settings.
+# Told, in words, of what is not as expected and hinders nothing.
 Warn = Callable[[Iterable[str]], None]
+
+log = structlog.get_logger()
+
+
+def tell(differences: Iterable[str]) -> None:
+    """Where nobody says whom to tell."""
+    for one in differences:
+        log.warning("not_as_expected", what=one)
 
 
 def new_id() -> str:
@@ -58,32 +67,22 @@ async def private_server(
         yield settings.model_copy(update={"nats": nats})
 
 
-class Host(NamedTuple):
-    """`settings` name the server; `is_ours` says whether coordinator and agents are in here."""
-
-    journal: Journal
-    settings: Settings
-    own_server: bool
-    is_ours: bool = False
-
-
 @asynccontextmanager
 async def open_host(
     settings: Settings,
     *,
-    warn: Warn,
+    warn: Warn = tell,
     private: bool = False,
     port: int | None = None,
     store: Path | None = None,
-) -> AsyncIterator[Host]:
+) -> AsyncIterator[tuple[Journal, Settings]]:
     """The server that the settings name; where they name none, or for a private one, our own."""
-    own_server = private or not settings.names_a_server
     async with AsyncExitStack() as stack:
-        if own_server:
+        if private or not settings.names_a_server:
             server = private_server(settings, port=port, store=store)
             settings = await stack.enter_async_context(server)
         journal = await stack.enter_async_context(open_journal(settings, create=True, warn=warn))
-        yield Host(journal, settings, own_server)
+        yield journal, settings
 
 
 @asynccontextmanager
@@ -94,7 +93,9 @@ async def open_server(settings: Settings) -> AsyncIterator[JetStreamBus]:
 
 
 @asynccontextmanager
-async def open_journal(settings: Settings, *, create: bool, warn: Warn) -> AsyncIterator[Journal]:
+async def open_journal(
+    settings: Settings, *, create: bool, warn: Warn = tell
+) -> AsyncIterator[Journal]:
     """
     The log of the server that the settings name.
 
@@ -110,6 +111,7 @@ def layout_of(settings: Settings) -> Layout:
     nats, kept = settings.nats, settings.retention
     return Layout(
         stream=nats.stream,
+        streams=nats.streams,
         prefix=nats.prefix,
         replicas=nats.replicas,
         keep_log=_keep(kept.log_days, kept.log_mib),

@@ -9,11 +9,13 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+import structlog
+
 from parley.agents.brain import BrainFailure, Task
 from parley.bus.contracts.base import ContentBase, RequestBase
 from parley.bus.contracts.facts import RequestByReference, TurnTaken
 from parley.bus.contracts.panel import DebateInput, PanelBase
-from parley.bus.errors import BadInput, Conflict, NotFound
+from parley.bus.errors import BadInput, Conflict, NotFound, Unavailable
 from parley.bus.journal import Journal, Logged
 from parley.bus.subjects import CLOSED, DebateRef
 from parley.coordinator.core.deadlines import running_in
@@ -26,6 +28,8 @@ from parley.speaking import Ask, Turn, answer_to, ask_of
 HUMAN = "human"
 # Debates of which it is known whether people sit there.
 KNOWN = 100_000
+
+log = structlog.get_logger()
 
 
 class TooLate(Conflict):
@@ -87,7 +91,7 @@ class OpenAsk:
             step=self.step, persona=self.persona, content=self._content(said), brain=HUMAN, by=by
         )
         logged, state = await _read(self._journal, self.ref)
-        refusal = protocol_of(state).refusal(self.panel, turn)
+        refusal = protocol_of(state).refusal(state, turn)
         if refusal is not None:
             raise BadInput(refusal)
         self._refuse_answered(logged)
@@ -130,8 +134,14 @@ class Seats:
         """Those that are open, the one that is due first in front."""
         found = []
         for ref in await self._with_people(panel):
-            logged, _ = await self._journal.read(ref)
-            found += [one async for one in asks_in(self._journal, ref, logged)]
+            try:
+                logged, _ = await self._journal.read(ref)
+                found += [one async for one in asks_in(self._journal, ref, logged)]
+            except Unavailable:
+                raise
+            except Exception:
+                # One debate that cannot be read hides no other.
+                log.exception("asks_unread", debate=str(ref))
         mine = [one for one in found if persona in {"*", one.persona}]
         return sorted(mine, key=lambda one: (one.deadline, one.ref, one.persona))
 
@@ -147,6 +157,9 @@ class Seats:
         for one in self._journal.decode_all(records)[0]:
             submitted = getattr(one.fact, "panel", None)
             self._has_people[one.ref] = isinstance(submitted, PanelBase) and bool(submitted.people)
+        for ref in unknown:
+            # What is no submission is not read again and again.
+            self._has_people.setdefault(ref, False)
         while len(self._has_people) > KNOWN:
             del self._has_people[next(iter(self._has_people))]
         return [ref for ref in open_now if self._has_people.get(ref)]

@@ -37,6 +37,8 @@ class Ask:
     standing: tuple[Standing, ...] = ()
     # Who challenges this persona.
     challengers: tuple[str, ...] = ()
+    # What each of them says against it.
+    points: Mapping[str, str] = field(default_factory=dict)
     # The debate is over, and the answer is its verdict.
     decides: bool = False
     role: str = ""
@@ -85,6 +87,9 @@ def ask_of(task: Task) -> Ask:
         )
     brief = request.briefed()
     turn = request if isinstance(request, RoundRequest) else None
+    challenges = [
+        one for one in (turn.challenges if turn else ()) if one.challenged == task.persona
+    ]
     own = next((one for one in brief.personas if one.name == task.persona), None)
     return Ask(
         debate=task.ref.id,
@@ -95,11 +100,8 @@ def ask_of(task: Task) -> Ask:
         task=task,
         question=brief.question,
         standing=turn.standing if turn else (),
-        challengers=tuple(
-            one.challenger
-            for one in (turn.challenges if turn else ())
-            if one.challenged == task.persona
-        ),
+        challengers=tuple(one.challenger for one in challenges),
+        points={one.challenger: one.point for one in challenges},
         decides=turn is not None and turn.decides,
         role=own.role if own else "",
     )
@@ -151,6 +153,7 @@ def _content(turn: Turn, ask: Ask) -> ContentBase:
         verdict_changed=changed,
         new_verdict=turn.verdict,
         new_confidence=turn.confidence,
+        answers=ask.challengers if turn.reasoning else (),
         evidence=dict(turn.evidence) or None,
         arguments=tuple(turn.arguments) or None,
     )

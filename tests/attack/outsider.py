@@ -1,7 +1,8 @@
-"""An audit of the log by nats-py and json alone: nothing of Parley's own is asked."""
+"""An audit of log and archive by nats-py and json alone: nothing of Parley's own is asked."""
 
 import base64
 import json
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, field
@@ -9,14 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import nats
+from nats.aio.client import Client
 
-STREAM = "PARLEY"
+STREAM, ARCHIVE, BLOBS = "PARLEY", "PARLEY-ARCHIVE", "parley-blobs"
 MARK = b"X-Attack"
+
+
+# Place, subject, header, payload.
+_Read = tuple[int, str, bytes, bytes]
 
 
 @dataclass
 class Found:
     records: int = 0
+    archived: int = 0
     # Of the attacker's, by where they stand in a debate.
     foreign: Counter[str] = field(default_factory=Counter)
     # What was decided, by debate; only of those that are closed.
@@ -35,7 +42,11 @@ async def audited(url: str, seed: Path, written: Collection[int], honest: Collec
     """`written` are the places in the log that the server confirmed to the attacker."""
     found = Found()
     debates: dict[str, list[_Stored]] = defaultdict(list)
-    async for sequence, subject, head, data in _records(url, seed):
+    seen = set[int]()
+    async for sequence, subject, head, data in _everything(url, seed, found):
+        if sequence in seen:
+            continue
+        seen.add(sequence)
         foreign = MARK in head or sequence in written
         name, tail = _split(subject)
         found.records += 1
@@ -49,27 +60,60 @@ async def audited(url: str, seed: Path, written: Collection[int], honest: Collec
     return found
 
 
-async def _records(url: str, seed: Path) -> AsyncIterator[tuple[int, str, bytes, bytes]]:
+async def _everything(url: str, seed: Path, found: Found) -> AsyncIterator[_Read]:
+    """The log, then the archive: what moves meanwhile comes twice."""
+    client = await nats.connect(url, nkeys_seed=str(seed))
+    try:
+        async for one in _records(client, STREAM, "debate.>"):
+            yield one
+        places = Counter[str]()
+        async for _, subject, head, data in _records(client, ARCHIVE, ">"):
+            places[subject] += 1
+            if MARK in head or places[subject] > 1:
+                found.violations.append(f"{subject}: {'forged' if MARK in head else 'two records'}")
+                continue
+            for one in await _archived(client, subject, head, data):
+                yield one
+        found.archived = len(places)
+    finally:
+        await client.close()
+
+
+async def _records(client: Client, stream: str, subjects: str) -> AsyncIterator[_Read]:
     """
     One by one, by the server's own account of each: place, subject, header, payload.
 
     No consumer: nats-py stops reading for good at a subject that is no text.
     """
-    client = await nats.connect(url, nkeys_seed=str(seed))
-    try:
-        state = (await client.jetstream().stream_info(STREAM)).state
-        following = state.first_seq
-        while following <= state.last_seq:
-            wanted = json.dumps({"seq": following, "next_by_subj": "debate.>"}).encode()
-            answer = await client.request(f"$JS.API.STREAM.MSG.GET.{STREAM}", wanted, timeout=20)
-            one = json.loads(answer.data).get("message")
-            if one is None:
-                return
-            following = one["seq"] + 1
-            head, data = (base64.b64decode(one.get(part, "")) for part in ("hdrs", "data"))
-            yield one["seq"], one["subject"], head, data
-    finally:
-        await client.close()
+    state = (await client.jetstream().stream_info(stream)).state
+    following = state.first_seq
+    while following <= state.last_seq:
+        wanted = json.dumps({"seq": following, "next_by_subj": subjects}).encode()
+        answer = await client.request(f"$JS.API.STREAM.MSG.GET.{stream}", wanted, timeout=20)
+        one = json.loads(answer.data).get("message")
+        if one is None:
+            return
+        following = one["seq"] + 1
+        head, data = (base64.b64decode(one.get(part, "")) for part in ("hdrs", "data"))
+        yield one["seq"], one["subject"], head, data
+
+
+async def _archived(client: Client, subject: str, head: bytes, data: bytes) -> list[_Read]:
+    lines = [line for line in head.split(b"\r\n") if line.startswith(b"Parley-Summary: ")]
+    body = json.loads(lines[0].partition(b": ")[2]).get("body")
+    if body is not None:
+        store = await client.jetstream().object_store(BLOBS)
+        data = (await store.get(body["sha256"])).data or b""
+    root = subject.removeprefix("archive.")
+    return [
+        (
+            kept["sequence"],
+            f"{root}.{kept['tail']}",
+            kept.get("headers", "").encode("latin-1"),
+            kept.get("data", "").encode() or base64.b64decode(kept.get("base64", "")),
+        )
+        for kept in json.loads(zlib.decompress(data))["records"]
+    ]
 
 
 def _split(subject: str) -> tuple[str, str]:

@@ -1,5 +1,7 @@
 """The web page by raw sockets, with every token and without one."""
 
+import base64
+import hmac
 import itertools
 import json
 from collections.abc import Iterator, Mapping
@@ -10,8 +12,9 @@ import anyio
 from tests.attack.plan import Target, spread
 from tests.attack.values import NUMBERS, ODD_JSON, TEXTS, spoiled, twice
 
-GROUP_OPEN, GROUP_READ, GROUP_WRITE, GROUP_BROKEN = (
-    "page: without its token", "page: every query", "page: every body", "page: broken HTTP",
+GROUP_OPEN, GROUP_READ, GROUP_WRITE, GROUP_SEATS, GROUP_BROKEN = (
+    "page: without its token", "page: every query", "page: every body", "page: seats and links",
+    "page: broken HTTP",
 )  # fmt: skip
 ANSWERED_WITHIN_S = 30.0
 # Whoever says half of something may be waited for; we do not.
@@ -33,7 +36,7 @@ class Request:
 
 def requests_of(target: Target, tokens: Mapping[str, str], most: int) -> Iterator[Request]:
     """At most so many of each group, spread evenly over all there are."""
-    for made in (_without, _queries, _bodies, _broken):
+    for made in (_without, _queries, _bodies, _seats, _broken):
         yield from spread(list(made(target, tokens)), most)
 
 
@@ -61,7 +64,7 @@ def _paths(target: Target) -> list[str]:
         "/debates", "/debates/changes", f"/debates/{debate}", f"/debates/{debate}/facts",
         f"/debates/{debate}/events", "/events", f"/debates/{debate}/export",
         f"/debates/{debate}/blobs/{'0' * 64}", f"/debates/{debate}/maps",
-        f"/debates/{debate}/maps/x.png", "/agents", "/panels",
+        f"/debates/{debate}/maps/x.png", f"/debates/{debate}/question", "/asks", "/agents", "/panels",
     ]  # fmt: skip
 
 
@@ -83,7 +86,7 @@ def _without(target: Target, tokens: Mapping[str, str]) -> Iterator[Request]:
     for (what, headers), path in itertools.product(wrong.items(), paths):
         sent = _http("GET", path, headers)
         yield Request(GROUP_OPEN, NOBODY, f"GET {path}, {what}", sent, False, True)
-    acts = ["/debates", f"/debates/{target.honest[0]}/cancel", "/dead-letters/1/redrive"]
+    acts = ["/debates", f"/debates/{target.honest[0]}/cancel", "/dead-letters/1/redrive", "/asks"]
     reader = {"the reader's token": _bearing(READER, tokens)}
     for (what, headers), path in itertools.product((wrong | reader).items(), acts):
         json_headers = {**headers, "Content-Type": "application/json"}
@@ -182,6 +185,51 @@ def _bodies(target: Target, tokens: Mapping[str, str]) -> Iterator[Request]:
             head = {**operator, "Content-Type": "multipart/form-data; boundary=b"}
             sent = _http("POST", "/debates", head, form % (text, content))
             yield Request(GROUP_WRITE, OPERATOR, f"a file named {what}", sent, may_be_cut=True)
+
+
+def _links(target: Target) -> Iterator[tuple[str, bytes]]:
+    """Links to asks of a debate that runs, none of them signed here."""
+    for step, persona in itertools.product(("opening", "round-1"), ("noise", "author", "*")):
+        claims = {
+            "panel": "forensic", "debate": target.honest[0], "step": step, "persona": persona,
+            "expires": 99_999_999_999,
+        }  # fmt: skip
+        for what, data in (("well formed", json.dumps(claims).encode()), *spoiled(claims)):
+            body = base64.urlsafe_b64encode(data).rstrip(b"=")
+            for key in (b"", b"parley", b"null", b"None"):
+                made = hmac.digest(key, b"parley link " + body, "sha256")
+                signature = base64.urlsafe_b64encode(made).rstrip(b"=")
+                yield f"{what}, signed with {key!r}", body[:6000] + b"." + signature
+            yield f"{what}, not signed", body[:6000] + b"."
+    for odd in (b"", b".", b"..", b"a.b.c", b"\xff.\xfe", b"x" * 6000, b"eyJ9." * 300):
+        yield f"{odd[:10]!r}", odd
+
+
+def _seats(target: Target, tokens: Mapping[str, str]) -> Iterator[Request]:
+    """Answers for a persona that is no person, for asks that are none, by links of others."""
+    bearing = {"operator": _bearing(OPERATOR, tokens), "reader": _bearing(READER, tokens)}
+    said = {
+        "panel": "forensic", "debate": target.honest[0], "step": "opening", "persona": "noise",
+        "values": {"verdict": "manipulated", "confidence": 1.0, "reasoning": "x"}, "by": "somebody",
+    }  # fmt: skip
+    for (what, body), (who, headers) in itertools.product(
+        (
+            ("well formed", json.dumps(said).encode()),
+            *spoiled(said),
+            *twice(said),
+            *ODD_JSON.items(),
+        ),
+        bearing.items(),
+    ):
+        sent = _http("POST", "/asks", {**headers, "Content-Type": "application/json"}, body)
+        yield Request(GROUP_SEATS, who, f"/asks: {what}", sent, False, len(body) > 100_000)
+    answer = json.dumps({"values": said["values"], "by": "somebody"}).encode()
+    for (what, link), (method, path) in itertools.product(
+        _links(target), (("GET", "/seat"), ("POST", "/seat"), ("GET", "/seat/image"))
+    ):
+        head: dict[str, str | bytes] = {"Parley-Link": link, "Content-Type": "application/json"}
+        sent = _http(method, path, head, answer if method == "POST" else b"")
+        yield Request(GROUP_SEATS, NOBODY, f"{method} {path}, {what}", sent, False, True)
 
 
 def _broken(target: Target, tokens: Mapping[str, str]) -> Iterator[Request]:

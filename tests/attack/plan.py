@@ -233,7 +233,9 @@ def _odd_subjects(group: str, login: str, target: Target) -> Iterator[Attempt]:
 
 
 def _api(group: str, login: str, target: Target) -> Iterator[Attempt]:
-    streams = (STREAM, f"OBJ_{BUCKET}", f"{STREAM}-PURSE", f"{STREAM}-ANSWERS", f"{STREAM}-DEAD")
+    streams = (
+        STREAM, f"OBJ_{BUCKET}", *(f"{STREAM}-{one}" for one in ("ARCHIVE", "PURSE", "ANSWERS", "DEAD")),
+    )  # fmt: skip
     mine = {"name": "mine", "durable_name": "mine", "ack_policy": "explicit"}
     bodies: dict[str, object] = {
         "STREAM.INFO.{s}": {"subjects_filter": ">"}, "STREAM.PURGE.{s}": {}, "STREAM.DELETE.{s}": None,
@@ -425,6 +427,39 @@ def _false_claims(group: str, login: str, target: Target) -> Iterator[Attempt]:
             yield _sent(group, login, what, key, json.dumps(account).encode())
 
 
+def _archive(group: str, login: str, target: Target) -> Iterator[Attempt]:
+    """Records of debates that run, or never did; and their facts taken out of the log."""
+    ended = {"version": 1, "protocol": "verdicts", "status": "completed", "answer": "authentic"}
+    summary = {**ended, "stream": STREAM, "through": 10**9, "facts": 9, "closed_ns": 1}
+    headers = [("well formed", json.dumps(summary).encode()), ("none", b"{}")]
+    headers += [(what, data) for what, data in spoiled(summary) if len(data) < HUGE]
+    empty = {"version": 1, "panel": "forensic", "records": []}
+    for debate, (what, header) in itertools.product((*target.honest, "never"), headers):
+        root = root_of("forensic", debate)
+        body = zlib.compress(json.dumps({**empty, "debate_id": debate}).encode())
+        places = [f"archive.{root}"]
+        if what == "well formed":
+            moved = _moved(root.encode(), b"64").decode()
+            places += [
+                f"archive.{moved}",
+                f"{places[0]}.more",
+                "archive.debate.>",
+                f"live.{places[0]}",
+            ]
+        for place in places:
+            if b"\n" not in header and b"\r" not in header:
+                sent = [(b"Parley-Summary", header)]
+                yield _sent(group, login, f"{place}: {what}", place, body, headers=sent)
+        own = _own(login, debate)
+        yield _sent(group, login, f"reply to {places[0]}", own, b"{}", reply=places[0].encode())
+        wanted = {"filter": f"{root}.>"}
+        for stream in (STREAM, f"{STREAM}-ARCHIVE"):
+            purge = f"$JS.API.STREAM.PURGE.{stream}"
+            yield _sent(group, login, f"purge {root}", purge, json.dumps(wanted).encode())
+            direct = f"$JS.API.DIRECT.GET.{stream}.{places[0]}"
+            yield _sent(group, login, "read", direct, b"")
+
+
 def _listening(group: str, login: str, target: Target) -> Iterator[Attempt]:
     subjects = [
         ">", "*", "debate.>", "debate.*.*.*.turn.>", "live.>", "live.debate.>", "$JS.>", "$JS.API.>",
@@ -453,5 +488,6 @@ GROUPS: dict[str, Callable[[str, str, Target], Iterator[Attempt]]] = {
     "own facts, every field spoiled": _spoiled_facts,
     "own facts in the wrong place": _rightful_kinds,
     "false claims": _false_claims,
+    "the archive": _archive,
     "listening": _listening,
 }

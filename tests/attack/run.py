@@ -92,6 +92,7 @@ class Report:
                 f"debates      {self.honest} closed beside them as they close in peace",
                 f"             {self.others} closed that were attacked themselves",
                 f"log          {self.found.records} records; the attacker's: {foreign}",
+                f"archive      {self.found.archived} debates",
                 f"exceptions   {sum(self.complaints.values())} in {len(self.complaints)} processes",
                 f"audit        {len(self.found.violations)} violations",
                 f"harm         {len(self.harms)}",
@@ -130,8 +131,12 @@ async def attack(home: Path, most: int) -> Report:
         report.harms += [f"{id_} is not closed" for id_ in left]
         report.harms += await anyio.to_thread.run_sync(lambda: list(system.troubles()))
         report.complaints = system.complaints()
-        if await _configuration(system) != before:
-            report.harms.append("streams or queues are not what they were")
+        after = await _configuration(system)
+        report.harms += [
+            f"{name} is not what it was: {before.get(name)} became {after.get(name)}"
+            for name in before.keys() | after.keys()
+            if before.get(name) != after.get(name)
+        ]
         honest = {f"forensic/{id_}" for id_ in running.questions}
         owner = system.seed(OWNER)
         report.found = await audited(system.server.url, owner, assault.written, honest)

@@ -23,6 +23,7 @@ from parley.agents.worker import WorkerOptions, queue_of
 from parley.bus.contracts.budget import Budget
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput
+from parley.bus.errors import Unavailable
 from parley.bus.jetstream.accounts import COORDINATOR, SEED_SUFFIX, SUBMITTER, WEB, accounts, save
 from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
@@ -176,6 +177,8 @@ def _role(  # noqa: PLR0913, PLR0917 - what a process is
     settings = {
         "nats": {"nkey_seed_file": str(set_up.seed(login))},
         "health": {"port": probe},
+        # Debates are archived while they are attacked.
+        "archive": {"after": 2},
         "web": {"read_token": TOKENS[READER], "operator_token": TOKENS[OPERATOR]},
     }
     config = home / f"{name}.yaml"
@@ -235,6 +238,13 @@ class Debates:
                 subjects = await self.journal.bus.subjects(f"debate.*.{panel}.*.ctl.closed")
                 over = {subject.split(".")[3] for subject in subjects}
                 waiting = [one for one in waiting if one not in over]
+                shelf = {
+                    self.journal.subjects.archive(DebateRef(panel, one)): one for one in waiting
+                }
+                # A server under attack may be late with its answer.
+                with suppress(Unavailable):
+                    kept = await self.journal.bus.archive.holds(list(shelf))
+                    waiting = [one for subject, one in shelf.items() if subject not in kept]
                 if waiting:
                     await anyio.sleep(0.2)
         return waiting

@@ -21,6 +21,8 @@ import psutil
 
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
+from parley.bus.subjects import PARTITIONS, Subjects
+from parley.coordinator.service.membership import Beacon
 from tests.bench import floor
 from tests.bench.processes import Driven, Plan, Usage
 from tests.bench.report import FLOOR, Figures, Idle, Report
@@ -75,6 +77,10 @@ def measure(
         others = [_coordinator(running.url, number) for number in range(1, coordinators)]
         driver = _python("drive", kind, running.url, plan.model_dump_json())
         try:
+            _heard(driver, "started")
+            if others:
+                anyio.run(_shared, running.url, coordinators)
+            _go_on(driver)
             return _figures(kind, plan, running, agents, [driver, *others]).model_copy(
                 update={
                     "fsync": fsync,
@@ -98,13 +104,11 @@ def _figures(
     coordinators: list[subprocess.Popen[str]],
 ) -> Figures:
     driver, *others = coordinators
-    assert driver.stdin is not None
-    assert driver.stdout is not None
-    assert driver.stdout.readline() == "loaded\n"
+    _heard(driver, "loaded")
     server_before, others_before = _cpu(running.process), sum(map(_cpu, others))
     agents_before = [one.usage() for one in agents]
-    driver.stdin.write("\n")
-    driver.stdin.flush()
+    _go_on(driver)
+    assert driver.stdout is not None
     driven = Driven.model_validate_json(driver.stdout.readline())
     server_cpu = _cpu(running.process) - server_before
     coordinators_cpu = driven.coordinator.cpu_s + sum(map(_cpu, others)) - others_before
@@ -127,6 +131,17 @@ def _figures(
         coordinator_areas=_areas(driven.coordinator, plan),
         agents_areas=_areas(used[0], plan),
     )
+
+
+def _heard(process: subprocess.Popen[str], wanted: str) -> None:
+    assert process.stdout is not None
+    assert process.stdout.readline() == f"{wanted}\n"
+
+
+def _go_on(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
 
 
 def _areas(used: Usage, plan: Plan) -> dict[str, float]:
@@ -154,6 +169,22 @@ async def _set_up(kind: str, url: str) -> None:
     else:
         async with open_bus(Server((url,))) as bus:
             await bus.apply()
+
+
+async def _shared(url: str, coordinators: int) -> None:
+    """Until all of them have started, and each partition is read by one of them alone."""
+    reads: dict[str, tuple[int, ...]] = {}
+    with anyio.fail_after(120), anyio.CancelScope() as listening:
+
+        def hear(_subject: str, data: bytes) -> None:
+            beacon = Beacon.model_validate_json(data)
+            reads[beacon.name] = beacon.reads
+            every = sorted(one for read in reads.values() for one in read)
+            if len(reads) == coordinators and every == list(range(PARTITIONS)):
+                listening.cancel()
+
+        async with open_bus(Server((url,))) as bus:
+            await bus.listen(Subjects().beacons(), hear)
 
 
 def _python(*arguments: str) -> subprocess.Popen[str]:
@@ -214,7 +245,7 @@ def everything(share: float, times: int) -> Report:
     rows += pairs(plan(1000, 200), fsync="always")
     many = plan(2000, 200)
     rows.append(measure(FLOOR, many))
-    rows += [measure("parley", many, coordinators=number) for number in (1, 2, 4)]
+    rows += [measure("parley", many, coordinators=number) for number in (1, 2, 4, 8)]
     rows.append(measure("parley", many, agent_replicas=2))
     return Report(
         machine=machine(),

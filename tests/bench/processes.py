@@ -107,6 +107,7 @@ async def drive(kind: str, url: str, plan: Plan) -> None:
 
 
 async def _measure(debate: Callable[[str], Awaitable[None]], plan: Plan) -> Driven:
+    await _wait_after("started")
     for number in range(plan.warm_up):
         await debate(f"warm{number}")
     latencies = sorted([await _timed(debate, f"alone{number}") for number in range(plan.alone)])
@@ -116,8 +117,7 @@ async def _measure(debate: Callable[[str], Awaitable[None]], plan: Plan) -> Driv
         async with slots:
             await debate(f"many{number}")
 
-    print("loaded", flush=True)
-    sys.stdin.readline()
+    await _wait_after("loaded")
     before, began = usage(), time.perf_counter()
     async with anyio.create_task_group() as tasks:
         for number in range(plan.debates):
@@ -129,6 +129,12 @@ async def _measure(debate: Callable[[str], Awaitable[None]], plan: Plan) -> Driv
         p99_ms=latencies[int(len(latencies) * 0.99)] * 1e3,
         coordinator=after.since(before),
     )
+
+
+async def _wait_after(said: str) -> None:
+    """The coordinator here lives on meanwhile."""
+    print(said, flush=True)
+    await anyio.to_thread.run_sync(sys.stdin.readline)
 
 
 async def _timed(debate: Callable[[str], Awaitable[None]], name: str) -> float:

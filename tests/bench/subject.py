@@ -73,7 +73,7 @@ class Debates:
         coordinator = Coordinator(self._journal, "bench")
         tasks.start_soon(coordinator.run)
         await coordinator.ready.wait()
-        start = await bus.last_sequence() + 1
+        start = await bus.position()
 
         async def closings() -> None:
             await bus.tail([Subjects().closings()], start=start, on=self._on_closed)

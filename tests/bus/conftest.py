@@ -9,6 +9,10 @@ from parley.bus.virtual import VirtualTimeLoop
 from tests.bus.worlds import NatsServer, World, jetstream_world, memory_world
 
 
+class FourStreamsLoop(asyncio.SelectorEventLoop):
+    """The mark of a test whose log is spread over four streams."""
+
+
 @pytest.fixture(scope="session")
 def nats_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server = NatsServer(tmp_path_factory.mktemp("nats")).start()
@@ -21,14 +25,19 @@ def pytest_asyncio_loop_factories(
 ) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
     """What asks for a world is asked of both buses: of the one in memory on virtual time."""
     real = {"jetstream": asyncio.new_event_loop}
-    return {"memory": VirtualTimeLoop, **real} if "world" in item.fixturenames else real
+    if "world" not in item.fixturenames:
+        return real
+    return {"memory": VirtualTimeLoop, **real, "four_streams": FourStreamsLoop}
 
 
 @pytest.fixture
 def world(nats_url: str) -> Callable[[], AbstractAsyncContextManager[World]]:
     def open_world() -> AbstractAsyncContextManager[World]:
         simulated = isinstance(asyncio.get_running_loop(), VirtualTimeLoop)
-        return memory_world() if simulated else jetstream_world(nats_url)
+        if simulated:
+            return memory_world()
+        spread = isinstance(asyncio.get_running_loop(), FourStreamsLoop)
+        return jetstream_world(nats_url, streams=4 if spread else 1)
 
     return open_world
 

@@ -9,7 +9,7 @@ import pytest
 
 from parley.bus.archive import DebateArchive, KeptBudget, Summary
 from parley.bus.contracts.base import BlobRef
-from parley.bus.errors import Conflict, DecodeError
+from parley.bus.errors import Conflict, DecodeError, NotFound
 from parley.bus.journal import Journal
 from parley.bus.port import Bus, Entry, Record
 from parley.bus.subjects import DebateRef, Subjects
@@ -112,7 +112,7 @@ async def test_a_debate_comes_back_as_it_stood_in_the_log(world: OpenWorld) -> N
         assert list(found.records) == records
         assert (found.budgets, found.blobs, found.broken) == ((spent,), (blob,), ())
         assert [one.headers for one in found.records] == [one.headers for one in records]
-        assert (await archive.contents())[0][1:] == (REF, stored)
+        assert (await archive.contents())[0][1:3] == (REF, stored)
 
 
 async def test_who_comes_second_gets_what_stands_there(world: OpenWorld) -> None:
@@ -176,3 +176,31 @@ async def test_reading_and_following_do_not_notice_the_move(world: OpenWorld) ->
                     await anyio.sleep(0.01)
                 tasks.cancel_scope.cancel()
         assert seen == records
+
+
+async def test_a_record_takes_the_place_of_the_one_it_names(world: OpenWorld) -> None:
+    async with world() as w, w.connect() as bus:
+        subject = subjects_of(w).archive(REF)
+        await bus.archive.put(subject, b"whole", ())
+        first = await bus.archive.get(subject)
+        assert first is not None
+        with pytest.raises(Conflict):
+            await bus.archive.put(subject, b"other", (), after=first.sequence + 7)
+        await bus.archive.put(subject, b"tombstone", (), after=first.sequence)
+        last = await bus.archive.get(subject)
+        assert last is not None
+        assert (last.data, last.sequence > first.sequence) == (b"tombstone", True)
+        assert (await bus.archive.extent()).records == 1
+        with pytest.raises(Conflict):
+            await bus.archive.put(subject, b"late", (), after=first.sequence)
+
+
+async def test_a_blob_that_was_dropped_is_gone_and_can_be_put_again(world: OpenWorld) -> None:
+    async with world() as w, w.connect() as bus:
+        ref = await bus.put_blob(b"a picture")
+        await bus.drop_blob(ref)
+        await bus.drop_blob(ref)
+        with pytest.raises(NotFound):
+            await bus.get_blob(ref)
+        assert await bus.put_blob(b"a picture") == ref
+        assert await bus.get_blob(ref) == b"a picture"

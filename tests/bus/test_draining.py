@@ -17,11 +17,11 @@ OpenWorld = Callable[[], AbstractAsyncContextManager[World]]
 
 
 def asks(w: World) -> Queue:
-    return Queue("p-noise", (w.subject("*.ask"),), ack_wait_s=30.0)
+    return Queue("p-noise", (f"{w.prefix}.*.p.*.ask",), ack_wait_s=30.0)
 
 
 async def ask(bus: Bus, w: World, *numbers: int) -> None:
-    await bus.append(*(entry(w.subject(f"d{n}.ask"), f"m{n}", b"%d" % n) for n in numbers))
+    await bus.append(*(entry(w.spread(n, f"d{n}.ask"), f"m{n}", b"%d" % n) for n in numbers))
 
 
 class Slow:
@@ -64,8 +64,13 @@ async def test_what_is_begun_is_finished_and_nothing_new_is_taken(world: OpenWor
             tasks.start_soon(second.work, "p-noise", 2, other.handle)
             await until(lambda: len(other.done) == 2)
             tasks.cancel_scope.cancel()
-        assert sorted(slow.done) == [(b"1", 1), (b"2", 1)]
-        assert sorted(other.done) == [(b"3", 1), (b"4", 1)]
+        assert [attempt for _, attempt in slow.done] == [1, 1]
+        if w.streams == 1:
+            assert sorted(slow.done) == [(b"1", 1), (b"2", 1)]
+            assert sorted(other.done) == [(b"3", 1), (b"4", 1)]
+        # Of several streams the worker was given one more than it has slots, and gave that back.
+        everything = sorted(data for data, _ in (*slow.done, *other.done))
+        assert everything == [b"1", b"2", b"3", b"4"]
 
 
 async def test_an_idle_worker_stops_at_once_and_leaves_no_request_behind(world: OpenWorld) -> None:

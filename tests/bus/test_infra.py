@@ -6,12 +6,12 @@ import pytest
 from nats.js.api import StorageType, StreamConfig
 
 from parley.bus.errors import BadInput, Full, Unsuitable
-from parley.bus.jetstream import acks
+from parley.bus.jetstream import acks, infra
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.jetstream.differences import Difference
 from parley.bus.jetstream.infra import Keep, Layout
-from parley.bus.port import Entry, Queue
+from parley.bus.port import Delivery, Entry, Queue
 from tests.bus.worlds import NatsServer
 
 QUEUE = Queue("p-noise", ("debate.0.p.*.ask.*.noise",))
@@ -118,6 +118,49 @@ async def test_a_stream_of_somebody_else_is_left_alone(nats: NatsServer) -> None
         assert (await streams.stream_info("PARLEY")).config.subjects == ["orders.>"]
 
 
+async def test_the_partitions_are_spread_over_as_many_streams_as_wanted(nats: NatsServer) -> None:
+    server = Server((nats.url,))
+    async with open_bus(server, Layout(streams=3)) as bus:
+        await bus.apply(QUEUE)
+        assert await bus.plan(QUEUE) == []
+        streams = bus._connection.client.jetstream()
+        held = [(await streams.stream_info(name)).config.subjects for name in bus.layout.logs]
+    assert [len(one or ()) for one in held] == [2 * 22, 2 * 21, 2 * 21]
+    assert len({subject for one in held for subject in one or ()}) == 2 * 64
+    assert held[1] is not None
+    assert {"debate.1.>", "debate.4.>", "redrive.debate.61.>"} <= set(held[1])
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 4), (4, 1), (4, 3), (3, 64)])
+async def test_the_number_of_streams_changes_only_while_the_log_is_empty(
+    nats: NatsServer, before: int, after: int
+) -> None:
+    server = Server((nats.url,))
+    async with open_bus(server, Layout(streams=before)) as bus:
+        await bus.apply(QUEUE)
+        await bus.append(Entry("debate.3.p.d.x", b"open", "m"))
+    async with open_bus(server, Layout(streams=after)) as other:
+        said = f"lies in {before} stream.*set nats.streams to {before};"
+        with pytest.raises(BadInput, match=said):
+            infra.refuse_foreign(await other.plan())
+        with pytest.raises(BadInput, match=r"the log holds 1 records.*parley archive run"):
+            await other.apply(QUEUE)
+        with pytest.raises(Unsuitable, match=f"set nats.streams to {before}"):
+            await other.work("p-noise", 1, _never)
+    async with open_bus(server, Layout(streams=before)) as bus:
+        assert [one.data for one in await bus.read("debate.>")] == [b"open"]
+        await bus.purge("debate.3.p.d.>", through=(await bus.read("debate.>"))[0].sequence)
+    async with open_bus(server, Layout(streams=after)) as other:
+        await other.apply(QUEUE)
+        assert await other.plan(QUEUE) == []
+        written = await other.append(Entry("debate.3.p.d.x", b"new", "m2"))
+        assert (await other.record(written)).data == b"new"
+
+
+async def _never(delivery: Delivery) -> None:
+    raise AssertionError(delivery.record.subject)
+
+
 async def test_replicas_need_a_cluster(nats: NatsServer) -> None:
     async with open_bus(Server((nats.url,)), Layout(replicas=3)) as bus:
         with pytest.raises(Unsuitable, match="stream PARLEY: replicas > 1"):
@@ -127,7 +170,7 @@ async def test_replicas_need_a_cluster(nats: NatsServer) -> None:
 async def test_a_missing_stream_is_named(nats: NatsServer) -> None:
     async with open_bus(Server((nats.url,))) as bus:
         with pytest.raises(Unsuitable, match="PARLEY"):
-            await bus.last_sequence()
+            await bus.position()
         with pytest.raises(Unsuitable, match="PARLEY"):
             await bus.tail(["debate.>"], start=1, on=lambda _: None)
         with pytest.raises(Unsuitable, match="parley-blobs"):

@@ -5,7 +5,7 @@ Its stream is refused by everybody, in one line, and left alone; its exports are
 debate to the partition of its id. `exports/` holds what that version exported.
 """
 
-import subprocess
+import asyncio
 import sys
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from parley.bus.jetstream.connection import Server
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef, Subjects, partition_of
 from tests.bus.worlds import NatsServer
+from tests.unit.console.calling import parley
 
 EXPORTS = Path(__file__).parent / "exports"
 PARLEY = Path(sys.executable).parent / "parley"
@@ -55,29 +56,25 @@ async def old_log(url: str) -> None:
     await client.close()
 
 
-def parley(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [PARLEY, *words], capture_output=True, text=True, timeout=120, check=False
-    )
+async def debates_in(url: str) -> list[str]:
+    async with open_bus(Server((url,))) as bus:
+        return await bus.subjects("debate.>")
 
 
-# A process for each command, one after the other.
-@pytest.mark.timeout(500)
-async def test_an_old_stream_is_refused_by_every_process_and_left_alone(nats: NatsServer) -> None:
-    await old_log(nats.url)
+def test_an_old_stream_is_refused_by_every_process_and_left_alone(nats: NatsServer) -> None:
+    asyncio.run(old_log(nats.url))
     for command in COMMANDS:
         done = parley(*command.split(), "--nats", nats.url)
-        (line,) = done.stderr.splitlines()
+        (line,) = done.err.splitlines()
         assert SAID in line, command
         assert "parley export --all" in line, command
         assert "parley import" in line, command
-        assert (done.returncode, done.stdout) == (2, ""), command
+        assert (done.code, done.out) == (2, ""), command
     plan = parley("infra", "plan", "--nats", nats.url)
-    assert "export its debates with that one" in plan.stdout
+    assert "export its debates with that one" in plan.out
     doctor = parley("doctor", "--nats", nats.url)
-    assert doctor.returncode == 1
-    async with open_bus(Server((nats.url,))) as bus:
-        assert await bus.subjects("debate.>") == ["debate.review.d1.submitted"]
+    assert doctor.code == 1
+    assert asyncio.run(debates_in(nats.url)) == ["debate.review.d1.submitted"]
 
 
 async def test_a_persona_that_sees_only_its_queue_refuses_it(nats: NatsServer) -> None:
@@ -89,16 +86,13 @@ async def test_a_persona_that_sees_only_its_queue_refuses_it(nats: NatsServer) -
 
 
 @pytest.mark.parametrize("name", ["unpartitioned.zip", "unpartitioned.jsonl"])
-async def test_an_old_export_is_imported_to_the_partition_of_its_id(
-    nats: NatsServer, name: str
-) -> None:
+def test_an_old_export_is_imported_to_the_partition_of_its_id(nats: NatsServer, name: str) -> None:
     imported = parley("import", str(EXPORTS / name), "--nats", nats.url)
-    assert (imported.returncode, imported.stderr) == (0, "")
+    assert (imported.code, imported.err) == (0, "")
     verified = parley("verify", "old-review", "--nats", nats.url)
-    assert verified.returncode in (0, 4), verified.stderr
+    assert verified.code in (0, 4), verified.err
     shown = parley("show", "old-review", "--nats", nats.url)
-    assert "request_changes" in shown.stdout
-    async with open_bus(Server((nats.url,))) as bus:
-        root = Subjects().at(DebateRef("review", "old-review"), "")
-        assert root.startswith(f"debate.{partition_of('old-review')}.")
-        assert all(one.startswith(root) for one in await bus.subjects("debate.>"))
+    assert "request_changes" in shown.out
+    root = Subjects().at(DebateRef("review", "old-review"), "")
+    assert root.startswith(f"debate.{partition_of('old-review')}.")
+    assert all(one.startswith(root) for one in asyncio.run(debates_in(nats.url)))

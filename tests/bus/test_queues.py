@@ -15,7 +15,7 @@ Handle = Callable[[Delivery], Awaitable[None]]
 
 
 def asks(w: World, *, ack_wait_s: float = 10.0, max_deliver: int = 5) -> Queue:
-    filters = (w.subject("*.ask.*.noise"), w.subject("*.ask.*.all"))
+    filters = (f"{w.prefix}.*.p.*.ask.*.noise", f"{w.prefix}.*.p.*.ask.*.all")
     return Queue("p-noise", filters, ack_wait_s, max_deliver)
 
 
@@ -238,7 +238,7 @@ async def test_slots_are_never_exceeded(world: OpenWorld, slots: int) -> None:
     async with world() as w, w.connect() as bus:
         await bus.ensure_queue(asks(w))
         await bus.append(
-            *(entry(w.subject(f"d{n}.ask.1.noise"), f"m{n}", b"%d" % n) for n in range(60))
+            *(entry(w.spread(n, f"d{n}.ask.1.noise"), f"m{n}", b"%d" % n) for n in range(60))
         )
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(bus.work, "p-noise", slots, handle)
@@ -268,6 +268,42 @@ async def test_a_busy_worker_holds_nothing_back_from_an_idle_one(world: OpenWorl
             tasks.start_soon(idle.work, "p-noise", 2, handle)
             await until(lambda: len(handled) == 9)
             tasks.cancel_scope.cancel()
+
+
+async def test_what_left_the_log_is_not_handed_out_again(world: OpenWorld) -> None:
+    """An agent may not look into the archive: no ask of an archived debate comes to it."""
+    attempts: list[tuple[bytes, int]] = []
+    gone = anyio.Event()
+
+    async def handle(delivery: Delivery) -> None:
+        attempts.append((delivery.record.data, delivery.attempt))
+        if delivery.record.data == b"1":
+            await delivery.nak(0.5)
+            gone.set()
+        elif delivery.record.data == b"2":
+            # Lost: its time runs out.
+            await anyio.sleep_forever()
+        else:
+            await delivery.ack()
+
+    async with world() as w, w.connect() as bus:
+        await bus.ensure_queue(asks(w, ack_wait_s=1.0))
+        await ask(bus, w, 1)
+        await ask(bus, w, 2)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(bus.work, "p-noise", 16, handle)
+            await gone.wait()
+            await until(lambda: len(attempts) == 2)
+            for record in await bus.read(f"{w.prefix}.>"):
+                await bus.purge(record.subject, through=record.sequence)
+            await anyio.sleep(2.5)
+            await ask(bus, w, 3)
+            await until(lambda: len(attempts) >= 3)
+            tasks.cancel_scope.cancel()
+        assert attempts == [(b"1", 1), (b"2", 1), (b"3", 1)]
+        settled = await bus.settled_through("p-noise")
+        assert settled is not None
+        assert await bus.dead_letters() == []
 
 
 async def test_what_a_worker_calls_may_raise(world: OpenWorld) -> None:

@@ -25,10 +25,10 @@ from parley.bus.errors import NotFound
 from parley.bus.journal import Journal
 from parley.bus.port import USED_UP
 from parley.bus.subjects import DebateRef, Subjects
-from parley.console.operations.dead_letters import Fate, Letter, fate, letter, letters, redrive
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.service.coordinator import Coordinator
+from parley.operations import Fate, Letter, Operations
 from tests.bus.worlds import World, entry
 from tests.debates import STALEMATE, panel
 
@@ -89,7 +89,7 @@ async def until_log(journal: Journal, reached: Callable[[DebateState], bool]) ->
 
 async def a_dead_letter(journal: Journal) -> Letter:
     with anyio.fail_after(30):
-        while not (found := await letters(journal)):  # noqa: ASYNC110
+        while not (found := await Operations(journal).dead_letters()):  # noqa: ASYNC110
             await anyio.sleep(0.02)
     (one,) = found
     return one
@@ -123,9 +123,9 @@ async def test_a_redriven_ask_is_answered_and_its_turn_counts(world: OpenWorld) 
         assert (dead.ref, dead.persona) == (REF, "noise")
         assert dead.ask is not None
         assert dead.ask.step == "opening"
-        assert await fate(journal, dead) is Fate.REDRIVEN
-        assert await redrive(journal, dead) is Fate.REDRIVEN
-        assert await letters(journal) == []
+        assert await Operations(journal).fate(dead) is Fate.REDRIVEN
+        assert await Operations(journal).redrive(dead) is Fate.REDRIVEN
+        assert await Operations(journal).dead_letters() == []
         brain = Counting()
         async with at_work(
             worker(journal, "noise", brain),
@@ -145,7 +145,7 @@ async def test_redriving_twice_asks_once_and_speaks_once(world: OpenWorld) -> No
     async with given_up(world) as (journal, dead):
         async with anyio.create_task_group() as tasks:
             for _ in range(5):
-                tasks.start_soon(redrive, journal, dead)
+                tasks.start_soon(Operations(journal).redrive, dead)
         again = await journal.bus.read(journal.subjects.redrive(REF, "opening", "noise"))
         assert len(again) == 1
         assert isinstance(dead.ask, Ask)
@@ -158,16 +158,16 @@ async def test_redriving_twice_asks_once_and_speaks_once(world: OpenWorld) -> No
             await anyio.sleep(0.2)
         turns = await journal.bus.read(journal.subjects.at(REF, "turn.opening.noise"))
         assert len(turns) == 1
-        assert await letters(journal) == []
+        assert await Operations(journal).dead_letters() == []
 
 
 async def test_a_persona_that_has_spoken_is_not_asked_again(world: OpenWorld) -> None:
     async with given_up(world) as (journal, dead):
         said = Statement(verdict=Verdict.AUTHENTIC, confidence=0.5)
         await journal.speak(REF, TurnTaken(step="opening", persona="noise", content=said))
-        assert await redrive(journal, dead) is Fate.SPOKEN
+        assert await Operations(journal).redrive(dead) is Fate.SPOKEN
         assert await journal.bus.read(journal.subjects.redrives()) == []
-        assert await letters(journal) == []
+        assert await Operations(journal).dead_letters() == []
 
 
 async def test_nothing_is_sent_once_the_abstention_is_written(world: OpenWorld) -> None:
@@ -182,16 +182,16 @@ async def test_nothing_is_sent_once_the_abstention_is_written(world: OpenWorld) 
             dead = await a_dead_letter(journal)
             assert state.open_step is not None
             assert state.open_step.waiting_for == ("frequency",)
-            assert await redrive(journal, dead) is Fate.ABSTAINED
+            assert await Operations(journal).redrive(dead) is Fate.ABSTAINED
         said = Statement(verdict=Verdict.AUTHENTIC, confidence=0.5)
         await journal.speak(REF, TurnTaken(step="opening", persona="frequency", content=said))
-        assert await redrive(journal, dead) is Fate.STEP_OVER
+        assert await Operations(journal).redrive(dead) is Fate.STEP_OVER
         async with at_work(Coordinator(journal, "c1")):
             await journal.cancel(REF, CancelRequested())
             await until_log(journal, lambda state: state.closed is not None)
-        assert await redrive(journal, dead) is Fate.CLOSED
+        assert await Operations(journal).redrive(dead) is Fate.CLOSED
         assert await journal.bus.read(journal.subjects.redrives()) == []
-        assert await letters(journal) == [dead]
+        assert await Operations(journal).dead_letters() == [dead]
 
 
 async def test_an_ask_that_no_coordinator_wrote_is_not_redriven(world: OpenWorld) -> None:
@@ -200,7 +200,7 @@ async def test_an_ask_that_no_coordinator_wrote_is_not_redriven(world: OpenWorld
         await _append(journal, journal.subjects.of(REF, ASKED), encode(ASKED))
         async with at_work(worker(journal, "noise", Broken())):
             dead = await a_dead_letter(journal)
-        assert await redrive(journal, dead) is Fate.UNASKED
+        assert await Operations(journal).redrive(dead) is Fate.UNASKED
 
 
 async def test_nothing_is_sent_once_the_debate_is_closed(world: OpenWorld) -> None:
@@ -216,20 +216,22 @@ async def test_nothing_is_sent_once_the_debate_is_closed(world: OpenWorld) -> No
         heard = {one.said.persona: one.said for one in state.steps[0].heard}
         assert getattr(heard["noise"], "reason", None) is AbstainReason.UNDELIVERABLE
         # On a busy machine the other one's time may have run out as well.
-        dead, *_ = [one for one in await letters(journal) if one.persona == "noise"]
-        assert await redrive(journal, dead) is Fate.CLOSED
+        dead, *_ = [
+            one for one in await Operations(journal).dead_letters() if one.persona == "noise"
+        ]
+        assert await Operations(journal).redrive(dead) is Fate.CLOSED
         assert await journal.bus.read(journal.subjects.redrives()) == []
-        assert dead in await letters(journal)
+        assert dead in await Operations(journal).dead_letters()
 
 
 async def test_a_redriven_ask_that_fails_again_is_a_dead_letter_again(world: OpenWorld) -> None:
     async with given_up(world) as (journal, dead):
-        await redrive(journal, dead)
+        await Operations(journal).redrive(dead)
         async with at_work(worker(journal, "noise", Broken())):
             again = await a_dead_letter(journal)
         assert again.dead.sequence > dead.dead.sequence
         assert (again.ref, again.persona) == (REF, "noise")
-        assert await redrive(journal, again) is Fate.REDRIVEN
+        assert await Operations(journal).redrive(again) is Fate.REDRIVEN
 
 
 async def test_what_a_reader_cannot_use_is_kept_and_cannot_be_redriven(world: OpenWorld) -> None:
@@ -243,12 +245,12 @@ async def test_what_a_reader_cannot_use_is_kept_and_cannot_be_redriven(world: Op
             dead = await a_dead_letter(journal)
         assert (dead.dead.sequence, dead.dead.queue, dead.ref) == (sequence, "", REF)
         assert dead.dead.reason.startswith("TurnTaken: ")
-        assert await redrive(journal, dead) is Fate.NO_ASK
+        assert await Operations(journal).redrive(dead) is Fate.NO_ASK
         # The record itself may be taken out of the log meanwhile.
-        assert (await letter(journal, dead.dead.number)).dead == dead.dead
+        assert (await Operations(journal).dead_letter(dead.dead.number)).dead == dead.dead
         await bus.forget_dead(dead.dead.number)
         with pytest.raises(NotFound, match="parley dlq list"):
-            await letter(journal, dead.dead.number)
+            await Operations(journal).dead_letter(dead.dead.number)
 
 
 async def _append(journal: Journal, subject: str, data: bytes) -> int:

@@ -29,8 +29,17 @@ class World:
     prefix: str
     connect: Callable[[], AbstractAsyncContextManager[Bus]]
 
+    # Of what `subject` names.
+    partition: int = 0
+
+    streams: int = 1
+
+    def spread(self, number: int, tail: str) -> str:
+        """Of a debate whose number says in which stream it lies."""
+        return f"{self.prefix}.{number % self.streams}.p.{tail}"
+
     def subject(self, tail: str) -> str:
-        return f"{self.prefix}.0.p.{tail}"
+        return f"{self.prefix}.{self.partition}.p.{tail}"
 
 
 @asynccontextmanager
@@ -45,9 +54,14 @@ async def memory_world() -> AsyncIterator[World]:
 
 
 @asynccontextmanager
-async def jetstream_world(url: str) -> AsyncIterator[World]:
+async def jetstream_world(url: str, streams: int = 1) -> AsyncIterator[World]:
     number = next(_counter)
-    layout = Layout(stream=f"LOG{number}", prefix=f"debate{number}", bucket=f"blobs{number}")
+    layout = Layout(
+        stream=f"LOG{number}",
+        streams=streams,
+        prefix=f"debate{number}",
+        bucket=f"blobs{number}",
+    )
 
     @asynccontextmanager
     async def connect() -> AsyncIterator[Bus]:
@@ -56,7 +70,7 @@ async def jetstream_world(url: str) -> AsyncIterator[World]:
 
     async with open_bus(Server((url,)), layout) as bus:
         await bus.apply()
-    yield World(layout.prefix, connect)
+    yield World(layout.prefix, connect, partition=streams - 1, streams=streams)
 
 
 @dataclass

@@ -1,22 +1,28 @@
 """
-A second opinion on a log: nats-py, json and the standard library, and nothing of Parley.
+A second opinion on a log and its archive: nats-py, json and the standard library, and nothing of
+Parley.
 
 It knows what the documents say (docs/interfaces.md, docs/architecture.md): where facts stand, who
 writes them under which guard, and in which order they follow each other. What a rule decides it
 does not recompute; the inquest does that, with our own code.
 """
 
+import base64
+import hashlib
 import json
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 import nats
+from nats.js.client import JetStreamContext
 
 STREAM, EVERYTHING = "PARLEY", "debate.>"
+ARCHIVE, ARCHIVED, BLOBS = "PARLEY-ARCHIVE", "archive.", "parley-blobs"
+SUMMARY = "Parley-Summary"
 PARTITIONS = 64
 EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 EXPECTED_ON = f"{EXPECTED}-Subject"
@@ -62,25 +68,43 @@ def place_of(subject: str) -> Place | None:
     return Place(f"{panel}/{debate}", f"{prefix}.{partition}.{panel}.{debate}", tuple(words))
 
 
-async def read_all(*urls: str) -> list[Stored]:
-    """The whole log, in its order."""
+async def read_all(*urls: str) -> tuple[list[Stored], list[Stored]]:
+    """
+    The whole log, then the whole archive, each in its order: what moves meanwhile is in both. A
+    record of the archive whose body is a blob has it as its data.
+    """
     client = await nats.connect(list(urls))
     try:
         stream = client.jetstream()
-        found: list[Stored] = []
-        if (await stream.stream_info(STREAM)).state.messages == 0:
-            return found
-        reader = await stream.subscribe(EVERYTHING, ordered_consumer=True)
-        pending = 1
-        while pending:
-            message = await reader.next_msg(timeout=READ_WITHIN_S)
-            meta, head = message.metadata, message.headers or {}
-            pending = meta.num_pending
-            at_ns = _nanoseconds(meta.timestamp)
-            found.append(Stored(meta.sequence.stream, message.subject, at_ns, head, message.data))
-        return found
+        log = await _read(stream, STREAM, EVERYTHING)
+        archive = await _read(stream, ARCHIVE, f"{ARCHIVED}>")
+        return log, [await _with_body(stream, one) for one in archive]
     finally:
         await client.close()
+
+
+async def _read(stream: JetStreamContext, name: str, subjects: str) -> list[Stored]:
+    found: list[Stored] = []
+    if (await stream.stream_info(name)).state.messages == 0:
+        return found
+    reader = await stream.subscribe(subjects, stream=name, ordered_consumer=True)
+    pending = 1
+    while pending:
+        message = await reader.next_msg(timeout=READ_WITHIN_S)
+        meta, head = message.metadata, message.headers or {}
+        pending = meta.num_pending
+        at_ns = _nanoseconds(meta.timestamp)
+        found.append(Stored(meta.sequence.stream, message.subject, at_ns, head, message.data))
+    return found
+
+
+async def _with_body(stream: JetStreamContext, record: Stored) -> Stored:
+    try:
+        blob = json.loads(record.headers[SUMMARY])["body"]["sha256"]
+    except (KeyError, TypeError, ValueError):
+        return record
+    found = await (await stream.object_store(BLOBS)).get(blob)
+    return replace(record, data=found.data or b"")
 
 
 def _nanoseconds(moment: datetime) -> int:
@@ -88,9 +112,12 @@ def _nanoseconds(moment: datetime) -> int:
     return int(moment.timestamp()) * _NANOSECONDS + moment.microsecond * 1000
 
 
-def violations(records: Sequence[Stored], accepted: Sequence[str]) -> list[str]:
+def violations(
+    log: Sequence[Stored], accepted: Sequence[str], archive: Sequence[Stored] = ()
+) -> list[str]:
     """`accepted` are the debates, as panel/id, whose submission was confirmed."""
     wrong: list[str] = []
+    records = merged(log, archive, wrong)
     debates: dict[str, Debate] = {}
     subjects = Counter(record.subject for record in records)
     wrong += [f"{subject} stands {count} times" for subject, count in subjects.items() if count > 1]
@@ -101,12 +128,100 @@ def violations(records: Sequence[Stored], accepted: Sequence[str]) -> list[str]:
             continue
         debates.setdefault(place.debate, Debate(place.debate)).take(record, place)
     wrong += [
-        f"{name} was accepted and is not in the log" for name in accepted if name not in debates
+        f"{name} was accepted and is neither in the log nor in the archive"
+        for name in accepted
+        if name not in debates
     ]
     for debate in debates.values():
         debate.end()
         wrong += debate.wrong
     return wrong
+
+
+def merged(log: Sequence[Stored], archive: Sequence[Stored], wrong: list[str]) -> list[Stored]:
+    """
+    Everything there is to know of every debate: of one that is archived its record, which must hold
+    whatever the log still has of that time.
+    """
+    kept, through = _archived(archive, wrong)
+    found = list(kept.values())
+    for record in log:
+        place = place_of(record.subject)
+        last = through.get(place.root) if place is not None else None
+        if place is None or last is None:
+            found.append(record)
+            continue
+        is_late = record.sequence > last
+        if is_late and place.is_control:
+            wrong.append(f"{record.subject} was written after its debate was archived")
+        if not is_late and not _is_same(record, kept.get(record.sequence)):
+            wrong.append(f"{record.subject} is not in the archive as it stands in the log")
+    return found
+
+
+def _archived(
+    archive: Sequence[Stored], wrong: list[str]
+) -> tuple[dict[int, Stored], dict[str, int]]:
+    """What it holds, by sequence, and through which sequence, by debate."""
+    kept: dict[int, Stored] = {}
+    through: dict[str, int] = {}
+    for one in archive:
+        place = place_of(f"{one.subject.removeprefix(ARCHIVED)}.closed")
+        if place is None or not one.subject.startswith(ARCHIVED):
+            wrong.append(f"{one.subject} is no debate's place in the archive")
+        elif place.root in through:
+            wrong.append(f"{place.debate} is archived twice")
+        else:
+            through[place.root], records = unpacked(one, place, wrong)
+            kept.update((record.sequence, record) for record in records)
+    return kept, through
+
+
+def _is_same(one: Stored, other: Stored | None) -> bool:
+    """The log is read in whole microseconds."""
+    if other is None or one.time_ns // 1000 != other.time_ns // 1000:
+        return False
+    return (one.subject, one.data, one.headers) == (other.subject, other.data, other.headers)
+
+
+def unpacked(record: Stored, place: Place, wrong: list[str]) -> tuple[int, list[Stored]]:
+    """The last sequence that it covers, and what it holds, as far as its chain of digests does."""
+    try:
+        summary = json.loads(record.headers[SUMMARY])
+        body = json.loads(zlib.decompress(record.data))
+        if f"{body['panel']}/{body['debate_id']}" != place.debate or summary["stream"] != STREAM:
+            wrong.append(f"{place.debate}: its archive is that of another debate")
+        found, chain = [], place.debate
+        for kept in body["records"]:
+            chain = _link(chain, kept)
+            if chain != kept["chain"]:
+                wrong.append(f"{place.debate}: {kept['tail']} is not what was archived")
+                chain = kept["chain"]
+            found.append(_stored(kept, place))
+        if chain != summary["chain"] or found[-1].sequence != summary["through"]:
+            wrong.append(f"{place.debate}: its archive does not end where it says")
+        return int(summary["through"]), found
+    except (KeyError, IndexError, TypeError, ValueError, zlib.error) as error:
+        wrong.append(f"{place.debate}: its archive cannot be read: {error!r}")
+        return 0, []
+
+
+def _link(chain: str, kept: dict[str, Any]) -> str:
+    named = ("tail", "sequence", "time_ns", "headers", "forged", "data", "base64")
+    parts = [chain, *(str(kept.get(name, "")) for name in named)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _stored(kept: dict[str, Any], place: Place) -> Stored:
+    lines = [line.partition(":") for line in kept.get("headers", "").splitlines()]
+    data = kept.get("data", "").encode() or base64.b64decode(kept.get("base64", ""))
+    return Stored(
+        kept["sequence"],
+        f"{place.root}.{kept['tail']}",
+        kept["time_ns"],
+        {name: value.strip() for name, colon, value in lines if colon},
+        data,
+    )
 
 
 @dataclass

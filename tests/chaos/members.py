@@ -19,6 +19,8 @@ import anyio
 READY_WITHIN_S = 180.0
 UNREACHABLE = 3
 POLL_S = 0.05
+# Closed debates leave the log while others are under way, at every moment of the run.
+ARCHIVED_AFTER_S = 0.2
 RESTART_PAUSE_S = 0.3
 
 
@@ -111,7 +113,10 @@ async def crew_of(
 ) -> AsyncIterator[Crew]:
     """Two coordinators and two agents a persona; `replicas` is how often the server keeps the log."""
     settings = home / "parley.yaml"
-    settings.write_text(f"nats: {{replicas: {replicas}}}\nagent: {{ack_wait_s: 2.0}}\n")
+    settings.write_text(
+        f"nats: {{replicas: {replicas}}}\nagent: {{ack_wait_s: 2.0}}\n"
+        f"archive: {{after: {ARCHIVED_AFTER_S}}}\n"
+    )
     common = ("--nats", url, "--config", str(settings))
     roles: dict[str, tuple[str, ...]] = {
         f"c{n}": ("coordinator", "--name", f"c{n}") for n in (0, 1)

@@ -18,7 +18,7 @@ from parley.bus.journal import Journal
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef, Subjects
 from tests.bus.worlds import NatsServer
-from tests.chaos.auditor import read_all, violations
+from tests.chaos.auditor import merged, read_all, violations
 from tests.chaos.cluster import NODES, cluster, cluster_troubles
 from tests.chaos.inquest import Inquest, inquest
 from tests.chaos.members import READY_WITHIN_S, crew_of
@@ -44,7 +44,7 @@ class Plan:
     @property
     def longest_s(self) -> float:
         """From the first process to the inquest; whatever takes longer hangs."""
-        return 2 * self.debates * self.every_s + CALM_S + READY_WITHIN_S
+        return 2 * self.debates * self.every_s + 2 * CALM_S + READY_WITHIN_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,19 +159,47 @@ async def _run(
         await _submit_all(plan, refs, *urls)
         trouble.over = True
     await _until_closed(watch, refs)
-    records = await watch.journal.bus.read(watch.journal.subjects.everything())
-    outside = await read_all(*log)
+    left = await _until_archived(watch)
+    records, late = await _everything(watch)
+    seen = {n: record for n, record in watch.seen.items() if n not in late}
+    outside, archived = await read_all(*log)
     members = trouble.crew.members
     return Report(
         plan=plan,
         seconds=time.monotonic() - begun,
         dealt=dict(trouble.dealt),
         starts=sum(member.starts for member in members),
-        findings=tuple(trouble.crew.findings),
-        inquest=inquest(watch.journal, records, refs, watch.seen, await watch.bus.dead_letters()),
-        violations=tuple(violations(outside, [str(ref) for ref in refs])),
-        audited=len(outside),
+        findings=(*trouble.crew.findings, *left),
+        inquest=inquest(watch.journal, records, refs, seen, await watch.bus.dead_letters()),
+        violations=tuple(violations(outside, [str(ref) for ref in refs], archived)),
+        audited=len(merged(outside, archived, [])),
     )
+
+
+async def _until_archived(watch: Watch) -> list[str]:
+    """Nothing stays in the log; what does is named."""
+    subjects = watch.journal.subjects
+    left: list[str] = []
+    with anyio.move_on_after(CALM_S):
+        while left := await watch.bus.subjects(subjects.everything()):  # noqa: ASYNC110 - the purge is not told
+            await anyio.sleep(0.5)
+    return [f"{subject} is still in the log" for subject in left]
+
+
+async def _everything(watch: Watch) -> tuple[list[Record], set[int]]:
+    """The log and the archive together; and what was seen of a debate after it was archived."""
+    journal = watch.journal
+    records = {one.sequence: one for one in await journal.bus.read(journal.subjects.everything())}
+    late = set[int]()
+    for listed in await journal.archive.contents():
+        archived = await journal.archive.get(listed.ref)
+        assert archived is not None
+        assert not archived.broken, archived.broken
+        _, through = journal.archive.extent(listed.ref, archived.summary)
+        root = journal.subjects.at(listed.ref, "")
+        late |= {n for n, one in watch.seen.items() if n > through and one.subject.startswith(root)}
+        records |= {one.sequence: one for one in archived.records}
+    return [records[n] for n in sorted(records.keys() - late)], late
 
 
 async def _submit_all(plan: Plan, refs: Sequence[DebateRef], *urls: str) -> None:

@@ -1,8 +1,10 @@
 """The auditor must use nothing of ours, pass what is in order, and find what is not."""
 
 import ast
+import hashlib
 import json
 import sys
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -171,4 +173,105 @@ def test_what_is_wrong_is_found(planted: str) -> None:
 
 def test_a_debate_that_was_accepted_must_be_there() -> None:
     found = violations(written(FACTS), ["forensic/d1", "forensic/d2"])
-    assert found == ["forensic/d2 was accepted and is not in the log"]
+    assert found == ["forensic/d2 was accepted and is neither in the log nor in the archive"]
+
+
+PLACE = f"archive.{ROOT}"
+Packed = dict[str, Any]
+
+
+def packed(log: Log) -> Packed:
+    """As the body of a record in the archive, by the documents."""
+    kept: list[dict[str, Any]] = []
+    chain = "forensic/d1"
+    for one in log:
+        lines = "\r\n".join(f"{name}: {value}" for name, value in one.headers.items())
+        text = {
+            "tail": one.subject.removeprefix(f"{ROOT}."),
+            "sequence": one.sequence,
+            "time_ns": one.time_ns,
+            "headers": lines,
+            "data": one.data.decode(),
+        }
+        parts = [chain, *map(str, text.values())]
+        linked = "\n".join([*parts[:5], "", parts[5], ""])
+        chain = hashlib.sha256(linked.encode()).hexdigest()
+        kept.append({**text, "chain": chain})
+    return {"panel": "forensic", "debate_id": "d1", "stream": "PARLEY", "records": kept}
+
+
+def shelved(log: Log, *, body: Packed | None = None, subject: str = PLACE, **said: Any) -> Stored:
+    body = body or packed(log)
+    last = body["records"][-1]
+    through, chain = last["sequence"], last["chain"]
+    summary = {"stream": "PARLEY", "through": through, "chain": chain, **said}
+    data = zlib.compress(json.dumps(body).encode())
+    return Stored(1, subject, 0, {"Parley-Summary": json.dumps(summary)}, data)
+
+
+WHOLE = written(FACTS)
+
+
+def altered(**fields: object) -> Packed:
+    """One record was changed, and its digest was not."""
+    body = packed(WHOLE)
+    body["records"][TURN] |= fields
+    return body
+
+
+def shortened(*, at: int) -> Packed:
+    body = packed(WHOLE)
+    del body["records"][at]
+    return body
+
+
+@pytest.mark.parametrize("rest", [[], WHOLE, WHOLE[7:]], ids=["purged", "in both", "half purged"])
+def test_a_debate_in_the_archive_is_in_order(rest: Log) -> None:
+    assert violations(rest, ["forensic/d1"], [shelved(WHOLE)]) == []
+    late = replace(WHOLE[TURN], sequence=len(WHOLE) + 1)
+    assert violations([*rest, late], ["forensic/d1"], [shelved(WHOLE)]) == []
+
+
+IN_THE_ARCHIVE: dict[str, tuple[Log, list[Stored], str]] = {
+    "in neither": ([], [], "neither in the log nor in the archive"),
+    "two records": ([], [shelved(WHOLE), shelved(WHOLE)], "is archived twice"),
+    "a changed fact": ([], [shelved(WHOLE, body=altered(data="{}"))], "is not what was archived"),
+    "a changed time": ([], [shelved(WHOLE, body=altered(time_ns=1))], "is not what was archived"),
+    "a changed header": ([], [shelved(WHOLE, body=altered(headers=""))], "not what was archived"),
+    "another fact in the log": (
+        [replace(WHOLE[TURN], data=b"{}")],
+        [shelved(WHOLE)],
+        "is not in the archive as it stands in the log",
+    ),
+    "a fact that is only in the log": (
+        WHOLE,
+        [shelved([*WHOLE[:TURN], *WHOLE[TURN + 1 :]])],
+        "is not in the archive as it stands in the log",
+    ),
+    "a fact that is lost": ([], [shelved(WHOLE, body=shortened(at=TURN))], "is not what was"),
+    "the last fact is lost": (
+        [],
+        [shelved(WHOLE[:-1], through=len(WHOLE))],
+        "does not end where it says",
+    ),
+    "not closed": ([], [shelved(WHOLE[:-1])], "closed 0 times"),
+    "goes on": (
+        [replace(WHOLE[CLOSED], sequence=len(WHOLE) + 1)],
+        [shelved(WHOLE)],
+        "written after its debate was archived",
+    ),
+    "another debate": ([], [shelved(WHOLE, body=packed(WHOLE) | {"debate_id": "d2"})], "another"),
+    "another partition": (
+        [],
+        [shelved(WHOLE, subject="archive.debate.1.forensic.d1")],
+        "no debate",
+    ),
+    "no record": ([], [replace(shelved(WHOLE), data=b"none")], "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("planted", IN_THE_ARCHIVE)
+def test_what_is_wrong_in_the_archive_is_found(planted: str) -> None:
+    log, archive, problem = IN_THE_ARCHIVE[planted]
+    found = violations(log, ["forensic/d1"], archive)
+    assert any(problem in one for one in found), found

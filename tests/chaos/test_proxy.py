@@ -52,4 +52,4 @@ async def test_what_is_sent_twice_stands_in_the_log_once(server: NatsServer) -> 
             await bus.append(entry(subject, f"m{n}", b"by its guard", guard=Guard(subject, 0)))
         assert proxy.repeated == 4
         assert datas(await bus.read("debate.>")) == [b"by its id"] * 2 + [b"by its guard"] * 2
-        assert await bus.last_sequence() == 4
+        assert (await bus.position()).reached == (4,)

@@ -4,7 +4,7 @@ import itertools
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef, Subjects, partition_of
 from parley.configs.panels import panel_path, read_panel
 from parley.configs.settings import load
-from parley.console.runtime.system import open_journal
+from parley.connection import open_journal
 from parley.staff import staffed
 from tests.bus.worlds import NatsServer
 
@@ -39,6 +39,8 @@ PULL_WITHIN_S = 0.5
 
 
 _numbers = itertools.count(1)
+# By the home of a server.
+_streams: dict[Path, int] = {}
 
 
 def new_debate() -> DebateRef:
@@ -50,16 +52,22 @@ def root_of(ref: DebateRef) -> str:
     return f"debate.{partition_of(ref.id)}.{ref.panel}.{ref.id}"
 
 
-def start(home: Path) -> NatsServer:
-    save(accounts(PANELS, LAYOUT), home)
+def start(home: Path, streams: int = 1) -> NatsServer:
+    save(accounts(PANELS, replace(LAYOUT, streams=streams)), home)
+    _streams[home] = streams
     config = (DEPLOY / "nats" / "one-node.conf").read_text()
     elsewhere = config.replace('store_dir: "/data"', "").replace("0.0.0.0:8222", "127.0.0.1:-1")
     return NatsServer(home, arguments=(), config=elsewhere).start()
 
 
+def streams_of(server: NatsServer) -> int:
+    return _streams.get(server.home, 1)
+
+
 @asynccontextmanager
 async def journal_of(server: NatsServer, login: str) -> AsyncIterator[Journal]:
-    async with open_bus(_as(server, login), LAYOUT) as bus:
+    layout = replace(LAYOUT, streams=streams_of(server))
+    async with open_bus(_as(server, login), layout) as bus:
         yield Journal(bus, Subjects(LAYOUT.prefix))
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import anyio
@@ -12,7 +12,7 @@ from parley.agents.llm.brain import open_model_brain
 from parley.agents.llm.verdicts.questions import VerdictQuestions
 from parley.agents.worker import Worker
 from parley.bus.contracts.base import MOST, NOTHING_USED, Usage
-from parley.bus.contracts.budget import Budget
+from parley.bus.contracts.budget import BatchBudget, Budget
 from parley.bus.contracts.facts import Failure, FailureReason, Status, Submitted, TurnTaken
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts.content import Statement, TerminationReason
@@ -122,6 +122,44 @@ async def test_no_false_claim_ends_a_debate(server: NatsServer) -> None:
             spoken = {(one.agent, one.round) for one in result.turns}
             assert {(name, 1) for name in HONEST} <= spoken, what
         assert thief.refused == []
+
+
+@pytest.mark.timeout(180)
+async def test_no_false_account_uses_up_what_a_batch_shares(server: NatsServer) -> None:
+    """Of somebody who is asked, too: what counts of it is what its asks can have cost."""
+    await prepare(server)
+    cases = [
+        (limit, claim, number)
+        for limit in LIMITS
+        for number, claim in enumerate(("an account", "a reservation for ever"))
+    ]
+    async with (
+        model_server(mind=nobody_agrees) as model,
+        somebody(server, PERSONA) as thief,
+        at_work(server, model.url) as journal,
+    ):
+        for limit, claim, number in cases:
+            ref = DebateRef("forensic", f"batch-{limit}-{number}")
+            for name in (f"b-{limit}-{number}.noise", f"b-{limit}-{number}.asked.{ref.id}"):
+                key = f"purse.debate.forensic.batch.{name}"
+                with suppress(TimeoutError):
+                    content = json.dumps(CLAIMS[claim][0]).encode()
+                    answer = await thief.client.request(key, content, timeout=2)
+                    assert name.endswith("noise"), answer.data
+            shared = BatchBudget(name=f"b-{limit}-{number}", budget=LIMITS[limit])
+            on = panel(THREE, deadline_s=20.0, max_rounds=1, skip_unchallenged=False)
+            on = on.model_copy(update={"batch": shared})
+            await journal.submit(ref, Submitted(panel=on, input=DebateInput(text="a photograph")))
+            for step in ("opening", "round-1"):
+                await _asked(journal, ref, step)
+                turn = TurnTaken(step=step, persona="noise", content=SAID)
+                subject = journal.subjects.of(ref, turn)
+                await thief.client.request(subject, turn.model_dump_json().encode(), timeout=10)
+            result = await closed(journal, ref)
+            what = f"{claim} of {limit}: {result.termination_reason}"
+            assert result.termination_reason is not TerminationReason.BUDGET_EXHAUSTED, what
+            spoken = {(one.agent, one.round) for one in result.turns}
+            assert {(name, 1) for name in HONEST} <= spoken, what
 
 
 async def _asked(journal: Journal, ref: DebateRef, step: str) -> None:

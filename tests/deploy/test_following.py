@@ -75,7 +75,7 @@ async def test_what_the_server_does_not_repeat_is_found_in_its_place(
         anyio.create_task_group() as tasks,
     ):
         filters = ["debate.36.forensic.quiet.>", REDRIVES]
-        start = await core.bus.last_sequence() + 1
+        start = await core.bus.position()
         tasks.start_soon(lambda: submitter.bus.tail(filters, start=start, on=seen.extend))
         again = Entry("redrive.debate.36.forensic.quiet.r1.noise", b"again", "again")
         await core.bus.append(entry("quiet.turn", 1))

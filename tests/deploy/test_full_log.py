@@ -21,9 +21,9 @@ from parley.bus.journal import Journal
 from parley.bus.port import LARGEST_RECORD_BYTES, Entry
 from parley.bus.subjects import DebateRef, Subjects, partition_of
 from parley.console.cli.exits import UNREACHABLE, code_of
-from parley.console.operations.dead_letters import Fate, fate, letters
 from parley.console.operations.doctor import State, examine, findings
 from parley.coordinator.core.audit import audit
+from parley.operations import Fate, Operations
 from tests.bus.worlds import NatsServer
 from tests.debates import STALEMATE, panel
 from tests.deploy.guarded import (
@@ -124,7 +124,7 @@ async def test_twelve_large_turns_erase_nothing_and_are_gone_when_they_are_read(
             with anyio.fail_after(WITHIN_S):
                 while any(one.data == LARGE for one in await core.bus.read("debate.>")):  # noqa: ASYNC110
                     await anyio.sleep(0.05)
-        found = await letters(core)
+        found = await Operations(core).dead_letters()
         assert len(found) == len(stored) - len(before)
         for one in found:
             assert one.subject is not None
@@ -132,7 +132,7 @@ async def test_twelve_large_turns_erase_nothing_and_are_gone_when_they_are_read(
             assert one.ref is not None
             assert one.dead.trace is not None
             assert one.dead.trace.size == len(LARGE)
-            assert await fate(core, one) is Fate.NO_ASK
+            assert await Operations(core).fate(one) is Fate.NO_ASK
 
 
 async def test_what_is_open_in_a_full_log_closes_once_there_is_room(

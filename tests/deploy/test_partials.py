@@ -6,7 +6,7 @@ import pytest
 from parley.bus.contracts.facts import TurnTaken
 from parley.bus.contracts.partial import Partial
 from parley.bus.subjects import DebateRef
-from parley.console.runtime.follow import overhearing
+from parley.following import overhearing
 from tests.bus.worlds import NatsServer, until
 from tests.debates import STALEMATE, panel, play
 from tests.deploy.guarded import COORDINATOR, PERSONA, SUBMITTER, WEB, journal_of, somebody

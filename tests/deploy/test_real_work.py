@@ -16,12 +16,14 @@ from parley.bus.journal import Journal
 from parley.bus.port import Delivery, Entry
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import load
+from parley.connection import open_journal
 from parley.console.runtime.seats import as_seated
-from parley.console.runtime.system import open_journal
 from parley.coordinator.service.coordinator import Coordinator
 from parley.staff import worker_options
 from tests.bus.worlds import NatsServer, until
+from tests.clients import client_of
 from tests.debates import panel
+from tests.deploy import guarded
 from tests.deploy.guarded import (
     COORDINATOR,
     PANELS,
@@ -88,8 +90,8 @@ async def test_a_persona_cannot_make_a_queue_that_is_missing_or_different(
 
 
 async def test_a_submitter_may_not_ask_who_is_there_and_goes_on(server: NatsServer) -> None:
-    async with journal_of(server, SUBMITTER) as journal:
-        assert await as_seated(journal, [panel()], ()) == (panel(),)
+    async with journal_of(server, SUBMITTER) as journal, client_of(journal) as client:
+        assert await as_seated(client, [panel()], ()) == (panel(),)
         ref = DebateRef("other", "alone")
         await journal.submit(ref, Submitted(panel=panel(), input=DebateInput(text="a photograph")))
 
@@ -149,7 +151,8 @@ async def test_every_login_gets_in_by_the_settings_of_its_process(
     server: NatsServer, login: str
 ) -> None:
     seed = server.home / f"{login}.nk"
-    settings = load(flags={"nats.url": server.url, "nats.nkey_seed_file": seed})
+    flags = {"nats.url": server.url, "nats.nkey_seed_file": seed}
+    settings = load(flags={**flags, "nats.streams": guarded.streams_of(server)})
     async with open_journal(settings, create=login != SUBMITTER) as journal:
         if login == PERSONA:
             stop = anyio.Event()

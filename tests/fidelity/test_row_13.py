@@ -7,7 +7,7 @@ import pytest
 
 from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.configs.panels import BUILT_IN, parse_sets, resolve
-from tests.fidelity.commands import parley
+from tests.unit.console.calling import parley
 
 TEXT = "피부톤은 맑아졌는데 가격은 비싸요"
 # As 001 §5.1 has it, with one number edited.

@@ -10,7 +10,7 @@ import pytest
 from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.configs.experiments import read_experiment
 from parley.configs.panels import parse_sets, resolve
-from tests.fidelity.commands import parley
+from tests.unit.console.calling import parley
 from tests.unit.console.test_on_a_server import Up
 
 TEXT = "피부톤은 맑아졌는데 가격은 비싸요"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.fidelity.commands import parley
+from tests.unit.console.calling import parley
 
 SCRIPT = """
 panel: absa

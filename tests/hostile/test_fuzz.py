@@ -21,7 +21,8 @@ from parley.bus.journal import Journal
 from parley.bus.memory import NO_FAULTS, MemoryBus, MemoryServer
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef, Subjects, tail_of
-from parley.console.archive.reader import Recorded, blob_line, fact_lines, read_archive
+from parley.files.lines import Recorded, blob_line, fact_lines
+from parley.files.reader import read_archive
 from tests.debates import DEADLOCK, panel, play
 
 FACTS, _ = play(panel(), DEADLOCK)
@@ -34,7 +35,7 @@ rounds:
 follow_ups:
   spatial: {summary: "the sky", regions: [[10, 20, 100, 80, 0.9]]}
 """
-MANY = settings(max_examples=300, deadline=None)
+MANY = settings(max_examples=150, deadline=None)
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),

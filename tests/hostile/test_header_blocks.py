@@ -116,7 +116,7 @@ async def test_every_way_of_reading_gives_the_same_records(nats: NatsServer) -> 
 
 
 async def from_the_leader(bus: JetStreamBus, sequence: int) -> Record:
-    message = await bus._log.from_leader({"seq": sequence})
+    message = await bus._streams.first.log.from_leader({"seq": sequence})
     assert message is not None
     return record_of_json(message)
 

@@ -141,7 +141,7 @@ async def test_the_offline_rules_give_the_same_record_twice(deployed, language, 
             chosen = panel(f"debate.protocol={protocol}", lang=language)
             given = DebateInput(text=REVIEWS[language])
             await journal.submit(ref, Submitted(panel=chosen, input=given))
-            result = result_of(ref, await closed_state(journal, ref, within_s=60))
+            result = result_of(ref, await closed_state(journal, ref, within_s=120))
             assert isinstance(result, AbsaResult)
             assert {
                 entry.call_metadata["brain"]

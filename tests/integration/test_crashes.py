@@ -59,7 +59,7 @@ async def test_the_only_coordinator_is_killed_and_started_again(deployed, moment
     deployed.agents(ROSTER)
     async with open_journal(deployed.nats.url) as journal:
         ref = await submit(journal, "d1", panel(), SLOW)
-        await until_recorded(journal, ref, moment, within_s=60)
+        await until_recorded(journal, ref, moment, within_s=120)
         coordinator.kill()
         await anyio.sleep(1)
         assert await journal.bus.read(journal.subjects.at(ref, "ctl.closed")) == []
@@ -72,7 +72,7 @@ async def test_one_of_two_coordinators_is_killed_and_the_other_finishes(deployed
     deployed.agents(ROSTER)
     async with open_journal(deployed.nats.url) as journal:
         refs = [await submit(journal, f"d{number}", panel(), SLOW) for number in range(8)]
-        await until_recorded(journal, refs[-1], "ctl.ask.round-1.all", within_s=60)
+        await until_recorded(journal, refs[-1], "ctl.ask.round-1.all", within_s=120)
         first.kill()
         for ref in refs:
             expected(await outcome(journal, ref))
@@ -85,7 +85,7 @@ async def test_an_agent_is_killed_while_it_thinks_and_its_replica_answers(deploy
     noise = deployed.agent("noise")
     async with open_journal(deployed.nats.url) as journal:
         ref = await submit(journal, "d1", panel(deadline_s=20), SLOW)
-        await until_recorded(journal, ref, "ctl.ask.round-1.all", within_s=60)
+        await until_recorded(journal, ref, "ctl.ask.round-1.all", within_s=120)
         noise.kill()
         deployed.agent("noise", replica=1)
         expected(await outcome(journal, ref))
@@ -96,7 +96,7 @@ async def test_the_server_is_killed_and_comes_back(deployed):
     deployed.agents(ROSTER)
     async with open_journal(deployed.nats.url) as journal:
         ref = await submit(journal, "d1", panel(), SLOW)
-        await until_recorded(journal, ref, "ctl.ask.round-1.all", within_s=60)
+        await until_recorded(journal, ref, "ctl.ask.round-1.all", within_s=120)
         deployed.nats.kill()
         await anyio.sleep(0.5)
         deployed.nats.start()
@@ -141,7 +141,7 @@ async def test_a_debate_is_cancelled_while_it_runs(deployed):
     deployed.agents(ROSTER)
     async with open_journal(deployed.nats.url) as journal:
         ref = await submit(journal, "d1", panel(), SLOW)
-        await until_recorded(journal, ref, "ctl.ask.round-1.all", within_s=60)
+        await until_recorded(journal, ref, "ctl.ask.round-1.all", within_s=120)
         await journal.cancel(ref, CancelRequested(why="seen enough"))
         result = await outcome(journal, ref)
     assert result.status is Status.CANCELLED

@@ -119,7 +119,7 @@ async def test_killing_the_coordinator_changes_neither_count_nor_declaration(
         running.panel("deliberation")
         async with open_journal(running.nats.url) as journal:
             ref = await submit(journal, f"slow-{next(_names)}", chosen, SLOW)
-            await until_recorded(journal, ref, moment, within_s=20)
+            await until_recorded(journal, ref, moment, within_s=120)
             coordinator.kill()
             await anyio.sleep(0.5)
             assert await journal.bus.read(journal.subjects.at(ref, "ctl.closed")) == []
@@ -134,7 +134,7 @@ async def test_killing_the_coordinator_changes_neither_count_nor_declaration(
 async def test_it_is_cancelled_while_it_runs(deployed: Deployment) -> None:
     async with open_journal(deployed.nats.url) as journal:
         ref = await submit(journal, "cancelled", panel("L3", d_min=3), SLOW)
-        await until_recorded(journal, ref, "ctl.ask.think-2.all", within_s=60)
+        await until_recorded(journal, ref, "ctl.ask.think-2.all", within_s=120)
         await journal.cancel(ref, CancelRequested(why="seen enough"))
         result = result_of(ref, await closed_state(journal, ref))
     assert result.status is Status.CANCELLED

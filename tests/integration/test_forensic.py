@@ -18,9 +18,9 @@ from parley.bus.contracts.facts import Status, Submitted
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts.content import Region, TerminationReason
 from parley.bus.subjects import DebateRef
-from parley.console.archive.reader import read_archive
 from parley.coordinator.core.audit import audit
 from parley.coordinator.protocols.verdicts.result import VerdictResult
+from parley.files.reader import read_archive
 from tests.bad_images import BAD, saved, textured
 from tests.debates import ROSTER, panel
 from tests.processes import Deployment, deployment, open_journal, outcome

@@ -58,8 +58,8 @@ async def test_of_an_open_debate_only_the_step_that_waits_is_thought_about(tmp_p
             assert await bus.read(">") == []
             command.append("--continue")
             await anyio.run_process(command)
-            await until(lambda: bool(brain.about), within_s=60)
-            await until(lambda: worker.metrics.total(STALE) == len(steps) - 1, within_s=60)
+            await until(lambda: bool(brain.about), within_s=120)
+            await until(lambda: worker.metrics.total(STALE) == len(steps) - 1, within_s=120)
             tasks.cancel_scope.cancel()
     finally:
         server.stop()

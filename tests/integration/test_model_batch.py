@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from parley.bus.errors import BadInput
-from parley.console.archive.lines import DEBATES
 from parley.console.batch.absa import SentenceFiles
 from parley.console.batch.files import OUTPUTS
 from parley.console.batch.resume import SET_ASIDE, finished, put_back
+from parley.files.lines import DEBATES
 from tests.bus.worlds import NatsServer
 from tests.integration.test_model_console import served
 from tests.model_minds import ENGLISH, KOREAN, form_of, sensible

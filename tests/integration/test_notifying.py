@@ -3,7 +3,7 @@
 import hmac
 import json
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -15,13 +15,14 @@ import pytest
 from typing_extensions import override
 
 import parley
+from parley.bus.contracts.facts import Fact
 from parley.bus.errors import BadInput
 from parley.configs.settings import NotifySettings, Settings
-from parley.connection import open_host
 from parley.console.runtime import notify
+from parley.coordinator.core.reducer import fold
+from parley.coordinator.core.state import DebateState
 from parley.coordinator.service.notifications import told_through
 from parley.seat import Seats
-from parley.staff import staffed
 from tests.bus.worlds import until
 from tests.integration.test_people import review
 
@@ -32,6 +33,8 @@ class Receiver(HTTPServer):
     """Answers what `status` says, and keeps what it took."""
 
     status = 200
+    # Instead of an answer.
+    garbage = b""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -51,6 +54,10 @@ class Handler(BaseHTTPRequestHandler):
         said = self.headers["Parley-Timestamp"].encode() + b"." + body
         wanted = "sha256=" + hmac.new(KEY.encode(), said, sha256).hexdigest()
         assert hmac.compare_digest(self.headers["Parley-Signature"], wanted)
+        if self.server.garbage:
+            self.server.refused.append(self.headers["Parley-Delivery"])
+            self.wfile.write(self.server.garbage)
+            return
         if self.server.status == 200:
             self.server.told.append(json.loads(body))
         else:
@@ -92,14 +99,13 @@ async def test_a_webhook_that_was_away_is_told_after_a_restart(
                 "web": {"url": "https://parley.example.org"},
             }
         )
-        async with open_host(settings, warn=nobody) as host, staffed(host.journal, settings, []):
-            journal = host.journal
+        async with parley.client.host(settings) as client, client.staffed([]):
+            journal = client.journal
             receiver.status = 503
             async with notify.notifying(journal, settings):
-                client = parley.Client(journal, settings, None)  # type: ignore[arg-type]
                 debate = await client.submit(panel, "diff --git a/db.py")
                 await until(lambda: len(receiver.refused) > 1, 30)
-                assert await told_through(journal.bus) < await journal.bus.last_sequence()
+                assert not (await told_through(journal.bus)).includes(await journal.bus.position())
             assert receiver.told == []
             receiver.status = 200
             async with notify.notifying(journal, settings):
@@ -114,8 +120,45 @@ async def test_a_webhook_that_was_away_is_told_after_a_restart(
                 assert receiver.told[1]["event"] == "closed"
                 assert receiver.told[1]["status"] == "cancelled"
                 with anyio.fail_after(30):
-                    while await told_through(journal.bus) < await journal.bus.last_sequence():  # noqa: ASYNC110
+                    behind = await journal.bus.position()
+                    while not (await told_through(journal.bus)).includes(behind):  # noqa: ASYNC110
                         await anyio.sleep(0.1)
+
+
+def spoiling(debate: str) -> Callable[[Iterable[Fact]], DebateState]:
+    """A reducer that cannot take one debate."""
+
+    def choosy(facts: Iterable[Fact]) -> DebateState:
+        state = fold(facts)
+        if state.input.text == debate:
+            raise RuntimeError(debate)
+        return state
+
+    return choosy
+
+
+@pytest.mark.parametrize("garbage", [b"", b"SMTP 5.5 hello\r\n\r\n", b"\0" * 200_000])
+async def test_neither_a_debate_nor_an_answer_stops_the_notifier(
+    monkeypatch: pytest.MonkeyPatch, garbage: bytes
+) -> None:
+    """What cannot be told is put off, and everything else is told; seats show the other asks."""
+    monkeypatch.setattr(notify, "FIRST_PAUSE_S", 0.2)
+    monkeypatch.setattr("parley.seat.fold", spoiling("poison"))
+    with receiving() as receiver:
+        settings = Settings.model_validate({"notify": {"webhook": receiver.url, "key": KEY}})
+        async with parley.client.host(settings) as client, client.staffed([]):
+            journal = client.journal
+            async with notify.notifying(journal, settings):
+                receiver.garbage = garbage
+                await client.submit(review().resolved(), "poison")
+                good = await client.submit(review().resolved(), "diff --git a/db.py")
+                if garbage:
+                    await until(lambda: len(receiver.refused) > 1, 60)
+                    assert receiver.told == []
+                receiver.garbage = b""
+                await until(lambda: bool(receiver.told), 90)
+                assert {one["debate"] for one in receiver.told} == {good.id}
+                assert [one.ref for one in await Seats(journal).asks()] == [good.ref]
 
 
 async def test_a_command_is_told_and_one_that_fails_is_not_believed(tmp_path: Path) -> None:

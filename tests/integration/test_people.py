@@ -191,7 +191,7 @@ async def test_a_persons_debate_survives_kill_9_of_everything(tmp_path: Path) ->
             ref = await submit(journal, "d1", seated_person(), OPENING)
             for name in ROSTER:
                 if name != "noise":
-                    await until_recorded(journal, ref, f"turn.opening.{name}", within_s=60)
+                    await until_recorded(journal, ref, f"turn.opening.{name}", within_s=120)
         for process in (coordinator, *others):
             process.kill()
         deployed.nats.kill()
@@ -206,7 +206,7 @@ async def test_a_persons_debate_survives_kill_9_of_everything(tmp_path: Path) ->
         for process in launched:
             process.await_ready()
         async with open_journal(deployed.nats.url) as journal:
-            result = await outcome(journal, ref, within_s=60)
+            result = await outcome(journal, ref, within_s=120)
         assert result.status is Status.COMPLETED
         assert result.final_verdict == Verdict.AI_GENERATED
         assert result.errors == ()

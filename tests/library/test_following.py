@@ -8,6 +8,7 @@ import anyio
 from parley.bus.journal import Journal
 from parley.bus.memory import open_memory_server
 from parley.bus.port import Entry, Record
+from parley.bus.position import Position
 from parley.bus.subjects import DebateRef, Subjects
 from parley.bus.virtual import VirtualTimeLoop
 from parley.following import Following
@@ -24,7 +25,7 @@ def test_reading_pauses_and_goes_on_without_a_gap() -> None:
             journal = Journal(server.client(), Subjects())
             filters = journal.subjects.facts()
 
-            async def tail(start: int, on: Callable[[Sequence[Record]], None]) -> None:
+            async def tail(start: Position, on: Callable[[Sequence[Record]], None]) -> None:
                 await journal.bus.tail(filters, start=start, on=on)
 
             following = Following(journal, tail, most=MOST)

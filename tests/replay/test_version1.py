@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from parley.console.archive.reader import fact_lines, read_archive
 from parley.console.cli.main import call
 from parley.coordinator.core.audit import audit
 from parley.coordinator.core.results import result_of
+from parley.files.lines import fact_lines
+from parley.files.reader import read_archive
 
 HERE = Path(__file__).parent
 OLD = sorted((HERE / "version1").glob("*.jsonl"))

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from parley.console.archive.reader import read_archive
 from parley.coordinator.core.audit import audit
 from parley.coordinator.core.results import result_of
+from parley.files.reader import read_archive
 
 HERE = Path(__file__).parent
 BEFORE = HERE / "version2"
@@ -29,6 +29,7 @@ ON_PURPOSE = {
     DECLARED + r"details\.delta_sem": "row 24",
     DECLARED + r"details\.mode": "row 26",
     DECLARED + r"termination_type": "row 27",
+    r"turns\[\d+\]\.answers": "row 7",
     r"process_trace\[\d+\]\.output\.suggested_label": "row 14",
     r"meta\.(adopt_decision|adopt_reason|debate_override_stats\.override_reason)": "row 16",
     r"run\.reason": "row 16",

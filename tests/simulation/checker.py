@@ -6,13 +6,15 @@ The invariants of a debate, checked after every record that is stored, from the 
 2. A persona's turn in a step is recorded once, after it was asked, and counted at most once.
 3. Every control fact is, byte for byte, what the facts it rests on call for.
 4. A deadline passes no earlier than it said, and nobody is missing in a step without an excuse.
-5. The state at the end is the fold of the log, and undisturbed debates end as the pure play does.
+5. A closed debate leaves the log for the archive, whole; what comes after it opens nothing.
+6. The state at the end is the fold of the log, and undisturbed debates end as the pure play does.
 """
 
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from parley.bus.archive import Archived
 from parley.bus.codec import encode
 from parley.bus.contracts.absa.findings import Judged, Moderated, Overridden
 from parley.bus.contracts.facts import (
@@ -53,6 +55,7 @@ class Ledger:
 
     debate: Debate
     facts: list[Fact] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
     states: list[DebateState] = field(default_factory=lambda: [DebateState()])
     # Where the last control fact stands, forged ones included.
     last_control: int = -1
@@ -74,7 +77,11 @@ ROUNDING_S = 0.001
 
 class Checker:
     def __init__(
-        self, journal: Journal, debates: Mapping[DebateRef, Debate], has_excuse: Excuse
+        self,
+        journal: Journal,
+        debates: Mapping[DebateRef, Debate],
+        has_excuse: Excuse,
+        is_archived: Callable[[DebateRef], bool],
     ) -> None:
         self.violations: list[str] = []
         self.ledgers = {ref: Ledger(debate) for ref, debate in debates.items()}
@@ -85,6 +92,7 @@ class Checker:
         self.on_closed: Callable[[], None] = lambda: None
         self._journal = journal
         self._has_excuse = has_excuse
+        self._is_archived = is_archived
         # Sequences of the asks that opened a step, forged ones included.
         self._asks: dict[tuple[DebateRef, str], list[int]] = {}
 
@@ -99,6 +107,11 @@ class Checker:
             self._expect(record.sequence in self.forged, f"{record.subject}: {error}")
             return
         ledger = self.ledgers[logged.ref]
+        if self._is_archived(logged.ref):
+            # The purge takes its guards away: what comes late is put aside, and opens nothing.
+            ghost = isinstance(logged.fact, ControlFact) and record.sequence not in self.forged
+            self._expect(not ghost, f"{record.subject}: its debate is archived")
+            return
         if isinstance(logged.fact, Asked):
             self._asks.setdefault((logged.ref, logged.fact.step), []).append(record.sequence)
         if not ledger.facts and not isinstance(logged.fact, Submitted):
@@ -141,6 +154,7 @@ class Checker:
         if isinstance(fact, ControlFact):
             ledger.last_control = len(ledger.facts)
         ledger.facts.append(fact)
+        ledger.records.append(record)
         try:
             ledger.states.append(apply(ledger.state, fact))
             if isinstance(fact, Asked):
@@ -218,6 +232,19 @@ class Checker:
             if undisturbed(ledger):
                 same = _outcome(ledger.state) == _outcome(play(ledger.debate.question))
                 self._expect(same, f"{ref}: ended otherwise, as {_outcome(ledger.state)}")
+
+    def check_archived(self, ref: DebateRef, ledger: Ledger, archived: Archived | None) -> None:
+        """Everything that has a place in the debate went into the archive as it was."""
+        self._expect(archived is not None, f"{ref} is not archived")
+        if archived is not None:
+            self._expect(not archived.broken, f"{ref}: {archived.broken}")
+            kept = {one.sequence: (one.subject, one.data, one.time_ns) for one in archived.records}
+            lost = [
+                one.subject
+                for one in ledger.records
+                if kept.get(one.sequence) != (one.subject, one.data, one.time_ns)
+            ]
+            self._expect(not lost, f"{ref}: not in the archive: {lost}")
 
     def _check_counts(self, ref: DebateRef, ledger: Ledger) -> None:
         kinds = Counter(fact.type for n, fact in enumerate(ledger.facts) if n not in ledger.forged)

@@ -91,6 +91,8 @@ class Scenario:
     forgeries: tuple[Forgery, ...]
     # A coordinator that beats, and does nothing else.
     ghost: bool
+    # How long after its end a debate leaves the log.
+    archived_after_s: float
 
     @property
     def panel(self) -> str:
@@ -122,6 +124,7 @@ def scenario_of(seed: int) -> Scenario:
         ),
         forgeries=tuple(_forgeries(random, debates)) if random.random() < 0.25 else (),
         ghost=random.random() < 0.1,
+        archived_after_s=random.choice((0.0, 0.0, 0.3, 2.0)),
     )
 
 

@@ -8,6 +8,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from parley.agents.worker import Worker, WorkerOptions
+from parley.bus.archive import Archived
 from parley.bus.contracts.facts import Asked, CancelRequested, Submitted
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import Conflict, Unavailable
@@ -16,6 +17,7 @@ from parley.bus.memory import MemoryBus, MemoryServer, open_memory_server
 from parley.bus.port import Entry, Record
 from parley.bus.subjects import DebateRef, Subjects
 from parley.coordinator.core.protocol import PROTOCOLS, Protocol
+from parley.coordinator.service.archiver import Archiving
 from parley.coordinator.service.coordinator import Coordinator
 from parley.coordinator.service.membership import BEAT_S, Beacon
 from tests.simulation.brains import MoodyBrain
@@ -32,6 +34,8 @@ WATCH_S = 1.0
 # Long enough for a late writer to do harm, and for whoever holds on to a debate to learn of its end.
 AFTERMATH_S = 3.0
 SETTLED_S = 20.0
+# A scan of the log finds what nobody told a coordinator of.
+ARCHIVED_WITHIN_S = 700.0
 # Fewer than debates, so that decisions have to wait for a writer.
 WRITES_AT_ONCE = 2
 OPTIONS = WorkerOptions(
@@ -105,13 +109,28 @@ class World:
                 tasks.cancel_scope.cancel()
             if not self.checker.violations:
                 self._check_rest(held)
+                await self._check_archive()
             return self._outcome()
+
+    async def _check_archive(self) -> None:
+        for ref, ledger in self.checker.ledgers.items():
+            archived = await self._archived(ref)
+            self.checker.check_archived(ref, ledger, archived)
+        if left := self._unarchived():
+            self.checker.violations.append(f"still in the log: {left}")
+
+    async def _archived(self, ref: DebateRef) -> Archived | None:
+        while True:
+            try:
+                return await self.journal.archive.get(ref)
+            except Unavailable:
+                await anyio.sleep(WATCH_S)
 
     def _prepare(self, server: MemoryServer) -> None:
         self.server = server
         self.journal = Journal(server.client(), Subjects())
         debates = {one.ref: one for one in self.scenario.debates}
-        self.checker = Checker(self.journal, debates, self._has_excuse)
+        self.checker = Checker(self.journal, debates, self._has_excuse, self._is_archived)
         server.log.on_record += [self._note, self.checker.on_record]
         server.on_undeliverable.append(lambda *place: self.checker.given_up.add(place))
         for name in self.scenario.coordinators:
@@ -126,13 +145,19 @@ class World:
         asked_at = (asked_ns - EPOCH_NS) / 1e9
         return has_excuse(self.scenario, replicas, ask, asked_at, OPTIONS.ack_wait_s)
 
+    def _is_archived(self, ref: DebateRef) -> bool:
+        return self.server.archive.record_of(self.journal.subjects.archive(ref)) is not None
+
     def _process(self, name: str, main: Main) -> Process:
         return Process(name, self.server, main, self.checker.violations.append)
 
     def _coordinate(self, name: str) -> Main:
         async def main(bus: MemoryBus, ready: anyio.Event, stop: anyio.Event) -> None:
             journal = self.build.journal(bus, Subjects())
-            service = self.build.coordinator(journal, name, self.build.protocols, WRITES_AT_ONCE)
+            archiving = Archiving(self.scenario.archived_after_s)
+            service = self.build.coordinator(
+                journal, name, self.build.protocols, WRITES_AT_ONCE, archiving
+            )
             service.ready = ready
             self.services[name] = service
             await service.run(stop)
@@ -228,6 +253,18 @@ class World:
         with anyio.move_on_after(SETTLED_S):
             while self._held():  # noqa: ASYNC110 - nobody tells when it changes
                 await anyio.sleep(WATCH_S)
+        with anyio.move_on_after(ARCHIVED_WITHIN_S):
+            while self._unarchived():  # noqa: ASYNC110 - likewise
+                await anyio.sleep(WATCH_S)
+
+    def _unarchived(self) -> list[str]:
+        """Debates of which the log still holds something."""
+        return [
+            str(one.ref)
+            for one in self.scenario.debates
+            if not self._is_archived(one.ref)
+            or self.server.log.read(self.journal.subjects.debate(one.ref), 1)
+        ]
 
     def _held(self) -> dict[str, int]:
         """How many debates the coordinators that are well still hold."""

@@ -26,8 +26,10 @@ class Answer:
 @dataclass(frozen=True)
 class Event:
     name: str
+    # None also where it is no number.
     id: int | None
     data: Any
+    position: str = ""
 
 
 @dataclass(frozen=True)
@@ -136,5 +138,6 @@ def parse_event(block: str) -> Event | None:
     fields = dict(line.split(": ", 1) for line in block.split("\n") if not line.startswith(":"))
     if "event" not in fields:
         return None
-    number = int(fields["id"]) if "id" in fields else None
-    return Event(fields["event"], number, json.loads(fields["data"]))
+    position = fields.get("id", "")
+    number = int(position) if position.isdigit() else None
+    return Event(fields["event"], number, json.loads(fields["data"]), position)

@@ -11,8 +11,10 @@ from parley.bus.journal import Journal
 from parley.bus.port import Entry
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, WebSettings
-from parley.console.archive.reader import read_archive
 from parley.console.web.server import web_server
+from parley.files.reader import read_archive
+from tests.archiving import archive
+from tests.clients import client_of
 from tests.web.client import Client
 
 REPLAY = Path(__file__).parents[1] / "replay"
@@ -23,6 +25,10 @@ NOTHING_SET: Mapping[str, str] = MappingProxyType({})
 OpenLog = Callable[[], AbstractAsyncContextManager[Journal]]
 
 
+class Emptied(Journal):
+    """Before the page opens, every closed debate leaves the log."""
+
+
 @asynccontextmanager
 async def site(
     journal: Journal,
@@ -30,7 +36,9 @@ async def site(
     headers: Mapping[str, str] = NOTHING_SET,
 ) -> AsyncIterator[Client]:
     settings = Settings(web=WebSettings.model_validate(web))
-    async with web_server(journal, settings, 0) as page:
+    if isinstance(journal, Emptied):
+        await archive(journal)
+    async with client_of(journal, settings) as client, web_server(client, settings, 0) as page:
         yield Client(page.url, headers)
 
 

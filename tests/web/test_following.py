@@ -6,15 +6,18 @@ from contextlib import AsyncExitStack
 import anyio
 import pytest
 
+from parley.bus import backlog
 from parley.bus.contracts.partial import Partial
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
+from parley.bus.jetstream.infra import Layout
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef, Subjects
 from parley.console.web import feed as wire
 from parley.console.web import hub
 from parley.console.web import list_changes as changes
 from parley.console.web.sse import HEARTBEAT
+from tests.archiving import archive
 from tests.bus.worlds import NatsServer, until
 from tests.debates import STALEMATE, panel, play
 from tests.web.client import Client, Event, send
@@ -199,7 +202,7 @@ async def test_all_debates_at_once_by_panel(log: OpenLog):
 
 async def test_all_debates_from_a_place_in_the_log(log: OpenLog, monkeypatch: pytest.MonkeyPatch):
     """Brought up to date in pieces smaller than what was missed, then live."""
-    monkeypatch.setattr(wire, "PIECE", 5)
+    monkeypatch.setattr(backlog, "RECORDS_AT_ONCE", 5)
     other = recorded("absa/flip.jsonl")
     async with log() as journal:
         await write(journal, ONE, FACTS[:9])
@@ -214,6 +217,66 @@ async def test_all_debates_from_a_place_in_the_log(log: OpenLog, monkeypatch: py
         assert ordinals([one for one in got if one.data["id"] == "one"]) == list(
             range(4, len(FACTS))
         )
+
+
+@pytest.mark.parametrize("archived_by_then", ["one", "both", "while it reads"])
+async def test_what_was_archived_meanwhile_is_not_missed(
+    log: OpenLog, monkeypatch: pytest.MonkeyPatch, archived_by_then: str
+):
+    """One debate was half seen, the other not at all; both are gone from the log by now."""
+    monkeypatch.setattr(backlog, "RECORDS_AT_ONCE", 5)
+    monkeypatch.setattr(backlog, "DEBATES_AT_ONCE", 1)
+    other = recorded("absa/flip.jsonl")
+    async with log() as journal:
+        await write(journal, ONE, FACTS[:9])
+        await write(journal, TWO, other[:3])
+        await write(journal, ONE, FACTS[9:])
+        await write(journal, TWO, other[3:])
+        await write(journal, DebateRef("forensic", "open"), FACTS[:5])
+        total = len(FACTS) + len(other) + 5
+        if archived_by_then != "while it reads":
+            await archive(journal, ONE, *([TWO] if archived_by_then == "both" else []))
+        async with site(journal) as client:
+            await client.get("/debates")
+            async with client.events("/events", Last_Event_ID="4") as events:
+                got = [await anext(events) for _ in range(3)]
+                if archived_by_then == "while it reads":
+                    await archive(journal)
+                got += [await anext(events) for _ in range(total - 7)]
+        assert [one.id for one in got] == list(range(5, total + 1))
+        assert ordinals([one for one in got if one.data["id"] == "two"]) == list(range(len(other)))
+
+
+async def test_a_log_in_four_streams_is_followed_by_a_position_of_each(nats: NatsServer):
+    layout = Layout(streams=4)
+    refs = [DebateRef("forensic", f"d{n}") for n in range(8)]
+    async with open_bus(Server((nats.url,)), layout) as bus:
+        await bus.apply()
+        journal = Journal(bus, Subjects())
+        for ref in refs[:4]:
+            await write(journal, ref, FACTS)
+        async with site(journal) as client:
+            await client.get("/debates")
+            seen: dict[str, list[int]] = {ref.id: [] for ref in refs}
+
+            def take(event: Event) -> str:
+                seen[event.data["id"]].append(event.data["ordinal"])
+                return event.position
+
+            last = "0"
+            for piece in range(3):
+                async with client.events("/events", Last_Event_ID=last) as events:
+                    for _ in range(len(FACTS)):
+                        last = take(await anext(events))
+                await archive(journal)
+                if piece == 0:
+                    for ref in refs[4:]:
+                        await write(journal, ref, FACTS)
+            async with client.events("/events", Last_Event_ID=last) as events:
+                for _ in range(5 * len(FACTS)):
+                    last = take(await anext(events))
+        assert last.count("-") == 3
+        assert seen == {ref.id: list(range(len(FACTS))) for ref in refs}
 
 
 async def test_who_is_too_far_behind_all_debates_is_let_go_and_comes_back(

@@ -8,9 +8,11 @@ from typing_extensions import override
 from parley.bus.journal import Journal
 from parley.bus.memory import MemoryBus, MemoryServer, open_memory_server
 from parley.bus.port import Link, Record
+from parley.bus.position import Start
 from parley.bus.subjects import DebateRef, Subjects
 from parley.bus.virtual import VirtualTimeLoop
 from parley.console.web.hub import QUIET_S, Hub
+from tests.clients import client_of
 from tests.debates import STALEMATE, panel, play
 from tests.web.site import write
 
@@ -32,7 +34,7 @@ class Away(MemoryBus):
 
     @override
     async def tail(
-        self, filters: Sequence[str], *, start: int, on: Callable[[Sequence[Record]], None]
+        self, filters: Sequence[str], *, start: Start, on: Callable[[Sequence[Record]], None]
     ) -> None:
         await self.back.wait()
         await anyio.sleep(QUIET_S / 2)
@@ -45,8 +47,8 @@ def test_silence_of_a_server_that_is_away_is_no_end_of_the_log() -> None:
             bus = Away(server)
             journal = Journal(bus, Subjects())
             await write(journal, ONE, FACTS)
-            hub = Hub(journal)
-            async with anyio.create_task_group() as tasks:
+            async with client_of(journal) as client, anyio.create_task_group() as tasks:
+                hub = Hub(client)
                 tasks.start_soon(hub.run)
                 await anyio.sleep(10 * QUIET_S)
                 assert not hub.rebuilt.is_set()

@@ -2,23 +2,35 @@
 
 import hashlib
 import json
+from collections import Counter
 from pathlib import Path
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 
+from parley.bus.codec import encode
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.subjects import DebateRef
-from parley.console.archive.reader import read_archive
+from parley.console.web.openapi import Operation, document
+from parley.console.web.transcript_api import FactEvent
 from parley.console.web.views import view_of
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.results import result_of
+from parley.files.reader import read_archive
 from tests.debates import STALEMATE, panel, play
 from tests.web.site import OpenLog, recorded, site, write
 
 ONE = DebateRef("forensic", "one")
 TWO = DebateRef("absa", "two")
+
+
+@pytest.fixture(params=["in the log", "archived"], autouse=True)
+def where(request: pytest.FixtureRequest) -> str:
+    """What the page shows of a closed debate is the same wherever it stands."""
+    return str(request.param)
 
 
 async def test_the_list_shows_what_the_log_holds(log: OpenLog):
@@ -125,7 +137,7 @@ async def test_the_interface_describes_itself_and_answers_as_it_says(log: OpenLo
         async with site(journal) as client:
             described = (await client.get("/openapi.json")).json
             assert described["openapi"].startswith("3.1")
-            for path in ("/debates", "/debates/one", "/debates/two",
+            for path in ("/debates", "/debates/one", "/debates/two", "/debates/one/facts",
                          "/panels", "/agents", "/session", "/healthz"):  # fmt: skip
                 template = (
                     "/debates/{id}" if path == "/debates/two" else path.replace("one", "{id}")
@@ -134,6 +146,27 @@ async def test_the_interface_describes_itself_and_answers_as_it_says(log: OpenLo
                 check(described, answered, (await client.get(path)).json)
             problem = described["paths"]["/debates/{id}"]["get"]["responses"]["404"]
             check(described, problem, (await client.get("/debates/nothing")).json)
+            event = (await client.collect("/debates/one/events"))[3].data
+            stream = described["paths"]["/debates/{id}/events"]["get"]["responses"]["200"]
+            schema = stream["content"]["text/event-stream"]["x-events"]["fact"]
+            validator(described, schema).validate(event)
+
+
+def test_every_recorded_fact_is_valid_as_the_interface_describes_it() -> None:
+    async def events(_request: Request) -> Response:
+        return Response()
+
+    described = document([Operation("GET", "/events", events, "Events", FactEvent)])
+    of_fact = described["components"]["schemas"]["FactEvent"]["properties"]["fact"]
+    told = validator(described, of_fact)
+    seen = Counter[str]()
+    for name in ("stalemate-a-02.jsonl", "missed_turns.jsonl", "absa/flip.jsonl"):
+        for fact in recorded(name):
+            told.validate(json.loads(encode(fact)))
+            seen[fact.type] += 1
+    assert seen["turn"] > 10
+    wrong = {"type": "turn", "step": "s", "persona": "p", "content": {"kind": "statement"}}
+    assert not told.is_valid(wrong)
 
 
 async def test_what_is_said_on_the_bus_is_served_too(log: OpenLog):

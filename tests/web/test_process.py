@@ -16,6 +16,7 @@ from parley.configs.settings import Settings
 from parley.console.cli.main import call
 from parley.console.runtime.web_part import served, server_of_the_web
 from tests.bus.worlds import NatsServer
+from tests.clients import client_of
 from tests.debates import STALEMATE, panel, play
 from tests.processes import open_journal
 from tests.web.client import Client, Event
@@ -125,7 +126,7 @@ async def test_without_the_extra_there_is_no_page_but_one_clear_line(
     monkeypatch.delitem(sys.modules, "parley.console.web.server", raising=False)
     with pytest.raises(BadInput, match="the web page needs uvicorn: pip install"):
         server_of_the_web(Settings())
-    async with log() as journal, served(journal, Settings()) as page:
+    async with log() as journal, client_of(journal) as client, served(client, Settings()) as page:
         assert page is None
     assert capfd.readouterr().err == (
         "parley: warning: the web page needs uvicorn: pip install 'parley-debate[web]'\n"

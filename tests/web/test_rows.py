@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from parley.bus.archive import Listed, Summary
+from parley.bus.archive import Summary, Unread
 from parley.bus.codec import encode
 from parley.bus.contracts.absa.findings import Moderated
 from parley.bus.contracts.base import Usage
@@ -20,6 +20,7 @@ from parley.console.listing.hot import Rows
 from parley.console.listing.rows import Row, Wanted
 from parley.coordinator.core.accounting import usage_of
 from parley.coordinator.core.reducer import fold
+from parley.reading import Reading
 from tests.debates import STALEMATE, panel, play
 from tests.web.site import RECORDINGS, recorded
 
@@ -106,7 +107,7 @@ async def archived(rows: Rows, table: ArchivedDebates) -> None:
         summary = Summary(
             protocol=row.protocol, topic=row.topic, status=row.status, submitted_ns=key.at
         )
-        listed.append(Listed(place, ref, summary))
+        listed.append(Unread(place, ref, summary.model_dump_json().encode()))
         rows.forget(ref)
     table.add(listed, len(listed))
 
@@ -116,7 +117,7 @@ async def test_pages_and_filters(*, some_archived: bool):
     facts, _ = play(panel(), STALEMATE)
     async with open_memory_server() as server:
         table = ArchivedDebates()
-        debates = DebateList(Journal(server.client(), Subjects()), table)
+        debates = DebateList(Reading(Journal(server.client(), Subjects())), table)
         rows = debates.hot
         for number in range(250):
             ref = DebateRef("forensic" if number % 2 else "other", f"d{number}")
@@ -159,7 +160,8 @@ async def test_pages_and_filters(*, some_archived: bool):
 def test_a_table_outlives_its_process_and_forgets_with_the_archive(tmp_path: Path):
     extent = Extent(SMALL + 1, 0, 1, SMALL + 1, "2026-11-18T00:00:00Z")
     summary = Summary(protocol="verdicts", status="failed", submitted_ns=5)
-    listed = [Listed(n, DebateRef("p", f"d{n}"), summary) for n in (1, 2)]
+    line = summary.model_dump_json().encode()
+    listed = [Unread(n, DebateRef("p", f"d{n}"), line) for n in (1, 2)]
     first = open_archived(tmp_path, "PARLEY", extent)
     first.add(listed, 2)
     first.close()
@@ -179,7 +181,7 @@ def test_a_table_outlives_its_process_and_forgets_with_the_archive(tmp_path: Pat
 async def test_a_cursor_holds_while_debates_come_and_go():
     facts, _ = play(panel(), STALEMATE)
     async with open_memory_server() as server:
-        debates = DebateList(Journal(server.client(), Subjects()), ArchivedDebates())
+        debates = DebateList(Reading(Journal(server.client(), Subjects())), ArchivedDebates())
         rows = debates.hot
         for number in range(10):
             feed(rows, DebateRef("forensic", f"d{number}"), facts[0], 1 + number)

@@ -54,10 +54,6 @@ class Word:
     score: int
     part: str
 
-    @property
-    def is_nominal(self) -> bool:
-        return self.kind in ("N", "NST", "NOUu", "UNK", "NOUo")
-
 
 @dataclass(frozen=True, slots=True)
 class _Tables:

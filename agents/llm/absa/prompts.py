@@ -9,7 +9,8 @@ What changes most comes last. Whatever somebody else wrote stands in a fence of 
 review only once, and each turn or edit on one line, so that nobody can speak for another.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -18,7 +19,7 @@ from pydantic import BaseModel
 from parley.agents.llm.absa.view import view
 from parley.agents.llm.question import Prompt
 from parley.agents.llm.untrusted import fenced
-from parley.bus.contracts.absa.debate import DebateTurn, Protocol
+from parley.bus.contracts.absa.debate import DebateTurn, EditTarget, Protocol
 from parley.bus.contracts.absa.requests import (
     AbsaRequest,
     AteRequest,
@@ -28,7 +29,6 @@ from parley.bus.contracts.absa.requests import (
     ReviewRequest,
     ValidationRequest,
 )
-from parley.bus.contracts.absa.transcript import history_text
 from parley.prompts import Section, instructions, render, words
 
 PANEL = "absa"
@@ -150,3 +150,29 @@ def _parts(turn: DebateTurn) -> Iterator[DebateTurn]:
         yield turn.model_copy(update={"proposed_edits": (edit,)})
     if not turn.proposed_edits:
         yield turn
+
+
+NO_TURNS = "없음"
+
+
+def history_text(turns: Sequence[DebateTurn], protocol: Protocol) -> str:
+    return "\n".join(line for turn in turns for line in _lines(turn, protocol)) or NO_TURNS
+
+
+def _lines(turn: DebateTurn, protocol: Protocol) -> Iterable[str]:
+    if protocol == "v1":
+        yield f"- {turn.author}({turn.stance}): {turn.message}"
+        return
+    for edit in turn.proposed_edits:
+        yield (
+            f"- {turn.author}: {edit.op} target={_compact(edit.target)} "
+            f"value={edit.value} evidence={edit.evidence}"
+        )
+    if not turn.proposed_edits:
+        yield f"- {turn.author}: {turn.message or '(no proposed_edits)'}"
+
+
+def _compact(target: EditTarget) -> str:
+    """`aspect_ref` is always shown, even when it is null; what was not said is left out."""
+    shown = {"aspect_ref": target.aspect_ref, **target.model_dump(mode="json", exclude_none=True)}
+    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))

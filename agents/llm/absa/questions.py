@@ -4,6 +4,8 @@ from typing import assert_never
 
 from typing_extensions import override
 
+from parley.agents.absa.brain import think
+from parley.agents.absa.script import empty_answer
 from parley.agents.brain import Task
 from parley.agents.llm.absa.ground import Ground
 from parley.agents.llm.absa.judge_forms import (
@@ -29,7 +31,6 @@ from parley.agents.llm.absa.stage1_forms import (
     read_atsa,
     read_validator,
 )
-from parley.agents.llm.absa.stand_in import stand_in
 from parley.agents.llm.absa.turn_forms import (
     TurnV1Form,
     TurnV2Form,
@@ -43,6 +44,7 @@ from parley.agents.llm.question import (
     Question,
     QuestionFamily,
     Questions,
+    Speak,
 )
 from parley.bus.contracts.absa.requests import (
     AbsaRequest,
@@ -53,9 +55,23 @@ from parley.bus.contracts.absa.requests import (
     ReviewRequest,
     ValidationRequest,
 )
-from parley.bus.contracts.facts import Request
+from parley.bus.contracts.facts import Content, Request
+from parley.bus.contracts.panel import Panel
 from parley.bus.errors import NotFound
+from parley.bus.extras import MissingPackage
 from parley.configs.languages import language_patterns
+
+
+def stand_in(_panel: Panel, text: str, _question: bytes | None) -> Speak:
+    def speak(persona: str, request: Request) -> Content:
+        assert isinstance(request, AbsaRequest)
+        try:
+            return think(persona, request, text)
+        except MissingPackage:
+            return empty_answer(request, persona)
+
+    return speak
+
 
 REVIEWERS = ("ate", "atsa", "validator")
 

@@ -6,7 +6,7 @@ that is left empty has to say why in `note`, or nothing was filled in.
 """
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import Field
 
@@ -22,6 +22,7 @@ from parley.bus.contracts.absa.sentiment import (
     AtsaOutput,
     CorrectionProposal,
     Polarity,
+    SentenceLabel,
     Severity,
     Span,
     StructuralRisk,
@@ -91,6 +92,8 @@ class ValidatorForm(Form):
     structural_risks: Annotated[list[RiskEntry], _AT_MOST]
     correction_proposals: Annotated[list[CorrectionEntry], _AT_MOST]
     consistency_score: Portion
+    # The sentence's label where it should be another than the annotation says; empty otherwise.
+    suggested_label: Name = ""
     note: Line
 
 
@@ -198,8 +201,14 @@ def read_validator(
         structural_risks=tuple(risks),
         consistency_score=form.consistency_score,
         correction_proposals=tuple(proposals),
+        suggested_label=_label(form.suggested_label),
     )
     return settled(content, mistakes, usable=bool(risks or proposals) or not filled)
+
+
+def _label(text: str) -> SentenceLabel | None:
+    said = text.strip().lower()
+    return next((one for one in get_args(SentenceLabel) if one == said), None)
 
 
 def _risk(entry: RiskEntry, scope: Span) -> StructuralRisk:

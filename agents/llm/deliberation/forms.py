@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from parley.agents.llm.question import Form, Unusable
 from parley.agents.llm.text_fields import (
@@ -85,11 +85,16 @@ class ScoreForm(Form):
 class AxisEntry(Form):
     name: Name
     difference: Line
+    orthogonality_score: Portion
+
+
+def _none_if_saturated(value: object) -> object:
+    """The brief's word for a list without an axis."""
+    return [] if isinstance(value, str) and folded(value) == folded(SATURATED) else value
 
 
 class AxesForm(Form):
-    axes: Annotated[list[AxisEntry], _THREE]
-    orthogonality: Portion
+    axes: Annotated[list[AxisEntry], BeforeValidator(_none_if_saturated), _THREE]
     unexplored: Annotated[list[Name], _THREE]
     conclusion: Passage
     confidence: Portion
@@ -107,6 +112,11 @@ class SenseForm(Form):
     sensitivity: SensitivityWord
 
 
+# What a model says of a question with two options, and what it stands for.
+_ANSWERS = {"first": True, "second": False}
+AnswerWord = Annotated[str, Field(json_schema_extra={"enum": [*_ANSWERS, "none"]})]
+
+
 class DissentEntry(Form):
     agent: Name
     reason: Line
@@ -115,6 +125,8 @@ class DissentEntry(Form):
 class SummaryForm(Form):
     rationale: Passage
     conclusion: Passage
+    # Of a question with two options only.
+    answer: AnswerWord = "none"
     confidence: Portion
     dissent: Annotated[list[DissentEntry], _AT_MOST]
 
@@ -192,13 +204,14 @@ def read_axes(form: AxesForm, request: AxesRequest, told: str) -> AxesJudgement:
             name=name(one.name),
             difference=tidy(one.difference),
             raised_by=_raised_by(key, request.turns),
+            orthogonality_score=one.orthogonality_score,
         )
         for key, one in named.items()
         if name(one.name)
     )
     judgement = AxesJudgement(
         axes=axes,
-        orthogonality=form.orthogonality,
+        orthogonality=max((one.orthogonality_score or 0.0 for one in axes), default=0.0),
         conclusion=conclusion,
         confidence=form.confidence,
         unexplored=_axes(form.unexplored, request.axes),
@@ -252,6 +265,7 @@ def read_summary(form: SummaryForm, request: SummaryRequest, told: str) -> Summa
             found.setdefault(turn.agent, dissent)
     summary = Summary(
         conclusion=outcome("conclusion", form.conclusion, told, mistakes),
+        answer=_ANSWERS.get(form.answer.strip().lower()),
         confidence=form.confidence,
         rationale=grounds("rationale", form.rationale, told, mistakes),
         dissent=tuple(found.values()),

@@ -9,7 +9,8 @@ from typing_extensions import override
 
 from parley.agents.absa.text import detect_language
 from parley.agents.brain import Task
-from parley.agents.deliberation.question import QUESTION_BLOB
+from parley.agents.deliberation.question import QUESTION_BLOB, parse_question
+from parley.agents.deliberation.rule import answer
 from parley.agents.llm.deliberation.forms import (
     AxesForm,
     DebaterForm,
@@ -25,7 +26,6 @@ from parley.agents.llm.deliberation.forms import (
     read_summary,
     read_turn,
 )
-from parley.agents.llm.deliberation.stand_in import stand_in
 from parley.agents.llm.question import (
     Abilities,
     AnyQuestion,
@@ -33,26 +33,81 @@ from parley.agents.llm.question import (
     Question,
     QuestionFamily,
     Questions,
+    Speak,
 )
 from parley.agents.llm.untrusted import fenced
 from parley.bus.contracts.base import Contract
+from parley.bus.contracts.declaration import Sensitivity
 from parley.bus.contracts.deliberation.content import (
+    AxesJudgement,
     AxesRequest,
     DeliberateRequest,
+    Deliberation,
+    DeliberationContent,
     DeliberationRequest,
     ForceRequest,
+    Perspective,
+    Proposal,
+    Score,
     ScoreRequest,
+    Scores,
     SenseRequest,
+    SensitivityJudgement,
     Spoken,
+    Summary,
     SummaryRequest,
     conclusion_text,
 )
 from parley.bus.contracts.deliberation.regimes import Conclusion, Theta
-from parley.bus.contracts.facts import Request
-from parley.bus.contracts.panel import Persona
+from parley.bus.contracts.facts import Content, Request
+from parley.bus.contracts.panel import Panel, Persona
 from parley.bus.errors import NotFound
 from parley.configs.debaters import in_language
 from parley.prompts import Section, instructions, render, words
+
+_CANDIDATES = ("(first)", "(second)", "(third)")
+
+
+def stand_in(_panel: Panel, _text: str, question: bytes | None) -> Speak:
+    file = parse_question(question) if question is not None else None
+
+    def speak(persona: str, request: Request) -> Content:
+        assert isinstance(request, DeliberationRequest)
+        return answer(file, request, persona) if file is not None else _invented(persona, request)
+
+    return speak
+
+
+def _invented(persona: str, request: DeliberationRequest) -> DeliberationContent:
+    """So chosen that every kind of ask comes up."""
+    match request:
+        case DeliberateRequest():
+            proposed = _CANDIDATES if request.theta is Theta.L2 else ()
+            return Deliberation(
+                message=f"(what {persona} says)",
+                position=f"(the position of {persona})",
+                confidence=0.9,
+                candidates=tuple(Proposal(id=one) for one in proposed),
+            )
+        case ScoreRequest():
+            marks = {one.id: 1.0 / place for place, one in enumerate(request.candidates, start=1)}
+            return Scores(scores=tuple(Score(id=one, score=mark) for one, mark in marks.items()))
+        case AxesRequest():
+            conclusion = "(the conclusion so far)"
+            return AxesJudgement(
+                axes=(),
+                orthogonality=0.0,
+                conclusion=conclusion,
+                confidence=0.9,
+                unexplored=("(unexplored axis)",),
+            )
+        case ForceRequest():
+            return Perspective(axis=f"(axis {len(request.axes) + 1})", reason="(a reason)")
+        case SenseRequest():
+            return SensitivityJudgement(sensitivity=Sensitivity.LOW, reason="(a reason)")
+        case SummaryRequest():
+            return Summary(conclusion="(the conclusion)")
+
 
 PROTOCOL = "deliberation"
 _LONGEST_MATERIAL = 20_000

@@ -63,7 +63,7 @@ class OpeningForm(Form):
     confidence: Portion
 
 
-class RoundForm(Form):
+class RulingForm(Form):
     chosen: ClassVar[frozenset[str]] = _CHOSEN
 
     response_type: ResponseWord
@@ -72,6 +72,11 @@ class RoundForm(Form):
     arguments: Annotated[list[Line], _FEW]
     verdict: Name
     confidence: Portion
+
+
+class RoundForm(RulingForm):
+    # Challengers by name.
+    answers: Annotated[list[Name], _FEW] = Field(default_factory=list)
 
 
 FormT = TypeVar("FormT", bound=Form)
@@ -98,8 +103,9 @@ def opening_form(verdicts: tuple[str, ...]) -> type[OpeningForm]:
 
 
 @lru_cache(_FORMS_KEPT)
-def round_form(verdicts: tuple[str, ...]) -> type[RoundForm]:
-    return with_verdicts(RoundForm, verdicts)
+def round_form(verdicts: tuple[str, ...], *, decides: bool = False) -> type[RulingForm]:
+    """Who decides answers nobody."""
+    return with_verdicts(RulingForm if decides else RoundForm, verdicts)
 
 
 class Box(Form):
@@ -181,7 +187,7 @@ def read_opening(form: OpeningForm, given: Given) -> Statement:
     return settled(statement, mistakes)
 
 
-def read_reply(form: RoundForm, request: RoundRequest, persona: str, given: Given) -> Reply:
+def read_reply(form: RulingForm, request: RoundRequest, persona: str, given: Given) -> Reply:
     """A verdict that nobody knows goes back; if it stays, the one before stands."""
     before = next((one.verdict for one in request.standing if one.agent == persona), None)
     verdict = verdict_in(form.verdict, given.verdicts)
@@ -191,6 +197,7 @@ def read_reply(form: RoundForm, request: RoundRequest, persona: str, given: Give
     reply = Reply(
         response_type=_response(form.response_type, request, persona, changed=changed),
         content=grounds("content", form.content, given.told, mistakes),
+        answers=_answered(form.answers if isinstance(form, RoundForm) else (), request, persona),
         verdict_changed=changed,
         new_verdict=verdict,
         new_confidence=form.confidence,
@@ -198,6 +205,13 @@ def read_reply(form: RoundForm, request: RoundRequest, persona: str, given: Give
         arguments=tidy_all(form.arguments) or None,
     )
     return settled(reply, mistakes)
+
+
+def _answered(named: Sequence[str], request: RoundRequest, persona: str) -> tuple[str, ...]:
+    """Only who challenged the persona can be answered."""
+    called = {tidy(one).lower() for one in named}
+    challengers = [one.challenger for one in request.challenges if one.challenged == persona]
+    return tuple(one for one in challengers if one.lower() in called)
 
 
 def read_localization(form: LocalizeForm, given: Given) -> Localization:

@@ -16,6 +16,7 @@ from parley.agents.llm.question import (
     QuestionFamily,
     QuestionOptions,
     Questions,
+    Speak,
 )
 from parley.agents.llm.untrusted import fenced
 from parley.agents.llm.verdicts.forms import (
@@ -35,20 +36,52 @@ from parley.agents.llm.verdicts.prompts import (
     prompts_for,
 )
 from parley.agents.llm.verdicts.report import about_decision, read_report, report_form
-from parley.agents.llm.verdicts.stand_in import stand_in
-from parley.bus.contracts.facts import Request
+from parley.bus.contracts.facts import Content, Request
+from parley.bus.contracts.panel import Panel
 from parley.bus.contracts.verdicts.content import (
     Brief,
+    Localization,
     LocalizeRequest,
     OpeningRequest,
+    Reply,
+    Report,
     ReportRequest,
+    ResponseType,
     RoundRequest,
     Standing,
+    Statement,
     VerdictRequest,
 )
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import NotFound
 from parley.bus.plugins import Plugins
 from parley.prompts import PromptFolders, Section, render, words
+
+
+def stand_in(panel: Panel, _text: str, _question: bytes | None) -> Speak:
+    """So chosen that every kind of ask comes up: the first is as sure as all others are, of another thing."""
+    assert isinstance(panel, VerdictPanel)
+    first = panel.roster[0]
+    *_, others, alone = ("", *(panel.verdicts[:-1] or ("first", "second")))
+
+    def speak(persona: str, request: Request) -> Content:
+        match request:
+            case OpeningRequest():
+                return Statement(
+                    verdict=alone if persona == first else others,
+                    confidence=0.9,
+                    reasoning=f"(what {persona} says)",
+                    arguments=(f"(the evidence of {persona})",),
+                )
+            case LocalizeRequest():
+                return Localization(summary="(the region)")
+            case ReportRequest():
+                return Report(summary="(the report)")
+            case _:
+                return Reply(response_type=ResponseType.DEFENSE)
+
+    return speak
+
 
 IMAGE = "image"
 # What is measured for a persona in the image of its task, as text in the prompt's language that it
@@ -102,23 +135,22 @@ class VerdictQuestions(Questions):
     async def ask(self, task: Task, abilities: Abilities) -> AnyQuestion:
         request = task.request
         assert isinstance(request, VerdictRequest), "only what it knows is asked"
-        prompts = prompts_for(
-            self._prompts, task.ref.panel, abilities.language, request.brief, task.persona
-        )
+        language = request.briefed().language or abilities.language
+        prompts = prompts_for(self._prompts, task.ref.panel, language, request.brief, task.persona)
         if isinstance(request, ReportRequest):
             return _about_the_decision(task, request, prompts)
         image = await _image_of(task)
-        measured = await self._measure(task, abilities.language) if image is not None else ""
+        measured = await self._measure(task, language) if image is not None else ""
         uris = _pictures(image, abilities)
         shown = "" if image is None else prompts.text("seen" if uris else "unseen")
-        told_by = words(abilities.language)
-        material = _material(task, image, measured, shown, abilities.language)
+        told_by = words(language)
+        material = _material(task, image, measured, shown, language)
         debate = _debate(request, task.persona, told_by)
         rules = isinstance(request, RoundRequest) and request.decides
         told = Section("TASK", prompts.text("ruling" if rules else request.kind))
         said = [Section("DEBATE", debate)] if debate else []
         user = render(f"[MATERIAL]\n{material}", [told, *said])
-        asked = Prompt(prompts.system(), user, uris, abilities.language)
+        asked = Prompt(prompts.system(), user, uris, language)
         verdicts = verdicts_of(prompts.brief)
         given = Given(
             f"{material}\n{debate}", saw_image=bool(uris), told=told.content, verdicts=verdicts
@@ -130,7 +162,7 @@ class VerdictQuestions(Questions):
             case RoundRequest():
                 return Question(
                     asked,
-                    round_form(verdicts),
+                    round_form(verdicts, decides=request.decides),
                     lambda filled: read_reply(filled, request, task.persona, given),
                 )
             case LocalizeRequest():
@@ -211,11 +243,18 @@ def _debate(request: Request, persona: str, told_by: Mapping[str, str]) -> str:
                 )
                 for one in request.history
             ]
-            challengers = [c.challenger for c in request.challenges if c.challenged == persona]
+            mine = [one for one in request.challenges if one.challenged == persona]
             called = told_by["challenged"].format(
-                challengers=", ".join(challengers) or told_by["nobody"], round=request.round
+                challengers=", ".join(one.challenger for one in mine) or told_by["nobody"],
+                round=request.round,
             )
-            return "\n".join([*past, *_statements(request.standing, persona, told_by), called])
+            points = [
+                fenced(told_by["point"].format(challenger=one.challenger), one.point)
+                for one in mine
+                if one.point
+            ]
+            said = _statements(request.standing, persona, told_by)
+            return "\n".join([*past, *said, called, *points])
         case LocalizeRequest():
             return "\n".join(_statements(request.standing, persona, told_by))
         case _:

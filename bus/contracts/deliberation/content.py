@@ -12,7 +12,16 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from typing_extensions import override
 
-from parley.bus.contracts.base import ContentBase, Contract, RequestBase, Text, Token, Whole, Word
+from parley.bus.contracts.base import (
+    ContentBase,
+    Contract,
+    RequestBase,
+    Text,
+    Token,
+    Whole,
+    Word,
+    is_absent,
+)
 from parley.bus.contracts.declaration import RejectedCandidate, Sensitivity
 from parley.bus.contracts.deliberation.regimes import (
     TRULY_SATURATED,
@@ -100,6 +109,8 @@ class RaisedAxis(Contract):
     # How it differs from the axes known before.
     difference: Text = ""
     raised_by: tuple[Token, ...] = ()
+    # How independent of the known axes it is, where the facilitator said so.
+    orthogonality_score: Annotated[Clamped | None, Field(exclude_if=is_absent)] = None
 
 
 class AxesJudgement(ContentBase):
@@ -168,6 +179,8 @@ class Summary(ContentBase):
 
     kind: Literal["summary"] = "summary"
     conclusion: Text
+    # Of a question with two options: whether the first of them, or yes, holds.
+    answer: Annotated[bool | None, Field(exclude_if=is_absent)] = None
     confidence: Clamped | None = None
     rationale: Text = ""
     dissent: tuple[Dissent, ...] = ()
@@ -279,6 +292,8 @@ class SummaryRequest(RequestBase):
 class DeliberationDecision(Contract):
     kind: Literal["deliberation"] = "deliberation"
     conclusion: Text
+    # Of a question with two options: whether the first of them, or yes, holds.
+    answer: Annotated[bool | None, Field(exclude_if=is_absent)] = None
     confidence: Clamped | None = None
     termination_reason: RegimeReason | OperationalReason
     rationale: Text = ""

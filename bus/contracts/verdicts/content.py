@@ -103,6 +103,8 @@ class Reply(ContentBase):
     verdict_changed: bool = False
     new_verdict: Label | None = None
     new_confidence: Share | None = None
+    # The challengers whose points the reply takes up.
+    answers: Annotated[tuple[Token, ...], Field(exclude_if=is_empty)] = ()
     reasoning: Text = ""
     evidence: Evidence | None = None
     arguments: tuple[Text, ...] | None = None
@@ -143,8 +145,11 @@ class Standing(Contract):
 
 
 class Challenge(Contract):
+    """`point` is the challenger's own argument against what the challenged agent says."""
+
     challenger: Token
     challenged: Token
+    point: Annotated[Text, Field(exclude_if=is_empty)] = ""
 
 
 class PastTurn(Contract):
@@ -164,6 +169,8 @@ class Brief(Contract):
     labels: tuple[PanelLabel, ...] = ()
     undecided: Label = "uncertain"
     personas: tuple[Persona, ...] = ()
+    # Of the answers; empty where nobody chose one.
+    language: Annotated[str, Field(exclude_if=is_empty)] = ""
 
     def text(self) -> str:
         """As requests carry it."""
@@ -228,7 +235,12 @@ class RoundRequest(VerdictRequest):
             update={
                 "standing": tuple(standing),
                 "challenges": tuple(
-                    Challenge(challenger=name(one.challenger), challenged=name(one.challenged))
+                    one.model_copy(
+                        update={
+                            "challenger": name(one.challenger),
+                            "challenged": name(one.challenged),
+                        }
+                    )
                     for one in self.challenges
                     if {one.challenger, one.challenged} <= seen
                 ),

@@ -1,5 +1,6 @@
 """The panel of a debate of verdicts: who sits on it, when it stops, how it is decided."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, Self
 
@@ -18,11 +19,13 @@ from parley.bus.contracts.verdicts.rules import (
     DecideRule,
     Fixed,
     Judge,
+    Language,
     MixedContent,
     NoProgress,
     Rounds,
     Stalemate,
     StopRule,
+    in_language,
 )
 from parley.bus.contracts.verdicts.visibility import Visibility
 
@@ -75,13 +78,17 @@ PARAMETERS: dict[str, tuple[str, str]] = {
 }
 
 
+# The brief knows no debate without a round.
+NO_ROUNDS = Rounds(at=0)
+
+
 def params_in_step(params: VerdictParams, stop: tuple[StopRule, ...]) -> VerdictParams:
     """With what the panel's own stop rules say, so that whoever reads parameters is told the truth."""
     by_name = {rule.rule: rule for rule in reversed(stop)}
     said = {
         name: getattr(by_name[rule], field)
         for name, (rule, field) in PARAMETERS.items()
-        if rule in by_name
+        if rule in by_name and by_name[rule] != NO_ROUNDS
     }
     return params.model_copy(update=said)
 
@@ -96,6 +103,8 @@ class VerdictPanel(ManagedPanel):
     undecided: Label = "uncertain"
     input: InputKind = "text"
     visibility: Visibility = "named"
+    # None where nobody chose: then the manager speaks English, and agents follow their settings.
+    language: Annotated[Language | None, Field(exclude_if=is_absent)] = None
     # Asked after every round in this order, the earlier wins; empty: the brief's, by the parameters.
     stop: tuple[StopRule, ...] = ()
     # By the name of the rule that stopped the debate, `any` for the rest.
@@ -112,6 +121,21 @@ class VerdictPanel(ManagedPanel):
     def verdicts(self) -> tuple[str, ...]:
         """Every label that a persona may choose, `undecided` last; empty where the log names none."""
         return (*(label.name for label in self.labels), self.undecided) if self.labels else ()
+
+    def said_in(self, language: Language | None) -> Self:
+        """With its own words in that language only."""
+        decide = {
+            name: rule.model_copy(update={"because": in_language(rule.because, language)})
+            if isinstance(rule, MixedContent | Fixed)
+            else rule
+            for name, rule in self.decide.items()
+        }
+        tasks = tuple(
+            one.model_copy(update={"task": in_language(one.task, language)})
+            for one in self.follow_ups
+        )
+        changes = {"language": language, "decide": decide, "follow_ups": tasks}
+        return self.model_copy(update=changes)
 
     @property
     def stop_rules(self) -> tuple[StopRule, ...]:
@@ -180,7 +204,7 @@ class VerdictPanel(ManagedPanel):
 
 
 def label_mistakes(names: list[str], undecided: str) -> list[str]:
-    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    twice = [name for name, count in Counter(names).items() if count > 1]
     return [
         *(f"labels: {name} stands twice" for name in twice),
         *(

@@ -5,7 +5,8 @@ Each is data; what they compute stands in `coordinator/protocols/verdicts`. Wher
 its rule takes the value from somewhere else in the panel.
 """
 
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import Field, StringConstraints
 
@@ -24,6 +25,11 @@ from parley.bus.contracts.verdicts.content import Label, TerminationReason
 Count = Annotated[Whole, Field(ge=1)]
 RoundNumber = Annotated[int, Field(ge=1, le=100)]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+# In which the manager speaks, and the personas are asked.
+Language = Literal["en", "ko"]
+# A panel's own words: in one language, or by language.
+Words: TypeAlias = str | dict[Language, str]
 
 MAJORITY = 0.5
 TWO_THIRDS = 2 / 3
@@ -73,10 +79,10 @@ class NoProgress(Contract):
 
 
 class Rounds(Contract):
-    """So many rounds are over."""
+    """So many rounds are over; after 0 the opening statements decide."""
 
     rule: Literal["rounds"] = "rounds"
-    at: RoundNumber = 3
+    at: Annotated[int, Field(ge=0, le=100)] = 3
 
 
 class BudgetSpent(Contract):
@@ -98,32 +104,22 @@ class OwnStop(Contract):
     params: Figures = {}
 
 
-SimpleStop: TypeAlias = Annotated[
-    Consensus | Unanimity | Stalemate | Deadlock | Stable | NoProgress | Rounds | OwnStop,
-    Field(discriminator="rule"),
-]
+_Simple: TypeAlias = (
+    Consensus | Unanimity | Stalemate | Deadlock | Stable | NoProgress | Rounds | OwnStop
+)
 
 
 class AllOf(Contract):
     """Holds where all of its rules hold; its reason is that of the first."""
 
     rule: Literal["all"] = "all"
-    rules: Annotated[tuple[SimpleStop, ...], Field(min_length=2)]
+    rules: Annotated[
+        tuple[Annotated[_Simple, Field(discriminator="rule")], ...], Field(min_length=2)
+    ]
 
 
-StopRule: TypeAlias = Annotated[
-    Consensus
-    | Unanimity
-    | Stalemate
-    | Deadlock
-    | Stable
-    | NoProgress
-    | Rounds
-    | BudgetSpent
-    | AllOf
-    | OwnStop,
-    Field(discriminator="rule"),
-]
+_Stop: TypeAlias = _Simple | BudgetSpent | AllOf
+StopRule: TypeAlias = Annotated[_Stop, Field(discriminator="rule")]
 
 
 class DecideBase(Contract):
@@ -180,7 +176,7 @@ class MixedContent(DecideBase):
     labels: Annotated[tuple[Label, ...], Field(min_length=2)]
     means: Label
     min_confidence: Share | None = Field(None, exclude_if=is_absent)
-    because: str = ""
+    because: Words = ""
 
 
 class Fixed(DecideBase):
@@ -189,7 +185,7 @@ class Fixed(DecideBase):
     rule: Literal["fixed"] = "fixed"
     label: Label
     confidence: Share = 0.5
-    because: str = ""
+    because: Words = ""
 
 
 class Judge(DecideBase):
@@ -213,7 +209,7 @@ class OwnDecide(DecideBase):
     params: Figures = {}
 
 
-DecideRule: TypeAlias = Annotated[
+_Decide: TypeAlias = (
     Majority
     | Plurality
     | Supermajority
@@ -224,32 +220,16 @@ DecideRule: TypeAlias = Annotated[
     | Fixed
     | Judge
     | Cobra
-    | OwnDecide,
-    Field(discriminator="rule"),
-]
+    | OwnDecide
+)
+DecideRule: TypeAlias = Annotated[_Decide, Field(discriminator="rule")]
 
+# By the names that panel files write; a rule of somebody's own goes by its own.
 STOP_RULES: dict[str, type[Contract]] = {
-    "consensus": Consensus,
-    "unanimity": Unanimity,
-    "stalemate": Stalemate,
-    "deadlock": Deadlock,
-    "stable": Stable,
-    "no_progress": NoProgress,
-    "rounds": Rounds,
-    "budget": BudgetSpent,
-    "all": AllOf,
+    one.model_fields["rule"].default: one for one in get_args(_Stop) if one is not OwnStop
 }
 DECIDE_RULES: dict[str, type[DecideBase]] = {
-    "majority": Majority,
-    "plurality": Plurality,
-    "supermajority": Supermajority,
-    "trust_weighted": TrustWeighted,
-    "confidence_weighted": ConfidenceWeighted,
-    "trajectory": Trajectory,
-    "mixed_content": MixedContent,
-    "fixed": Fixed,
-    "judge": Judge,
-    "cobra": Cobra,
+    one.model_fields["rule"].default: one for one in get_args(_Decide) if one is not OwnDecide
 }
 # The key of `decide` for whatever has no entry of its own; never for a stop from outside.
 ANY = "any"
@@ -276,7 +256,14 @@ class AskAfterwards(Contract):
     persona: Token
     action: Token
     # What the persona is asked to do, for readers: "mark the suspect region".
-    task: str = ""
+    task: Words = ""
+
+
+def in_language(words: Words, language: Language | None) -> str:
+    """English, or whatever there is, where the language is missing."""
+    if not isinstance(words, Mapping):
+        return words
+    return words.get(language or "en") or words.get("en") or next(iter(words.values()), "")
 
 
 def rule_name(rule: StopRule) -> str:

@@ -16,7 +16,7 @@ from parley.console.operations.health import probed
 from parley.console.runtime.brains import BrainChoice, open_brains, parse_brains
 from parley.console.runtime.plan import panels_of
 from parley.console.runtime.signals import serve
-from parley.console.runtime.system import Seats, open_journal, run_async
+from parley.console.runtime.system import Seats, join, run_async
 from parley.staff import workers
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -80,12 +80,12 @@ def seats_of(who: Sequence[str], panels_dir: Path | None) -> Seats:
 async def _speak(settings: Settings, seats: Seats, choice: BrainChoice, stop: anyio.Event) -> None:
     panels = panels_of(seats, settings.panels)
     async with (
-        open_journal(settings, create=True) as journal,
-        open_brains(choice, settings, panels, seats, journal) as seated,
+        join(settings, create=True) as client,
+        open_brains(choice, settings, panels, seats, client) as seated,
     ):
-        staff = workers(journal, settings, seated)
+        staff = workers(client.journal, settings, seated)
         async with (
-            probed(settings.health, journal.bus, staff, stop),
+            probed(settings.health, client.journal.bus, staff, stop),
             anyio.create_task_group() as tasks,
         ):
             for worker in staff:

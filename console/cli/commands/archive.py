@@ -6,6 +6,7 @@ from typing import Annotated
 import anyio
 import typer
 
+from parley.bus.archive import DELETED
 from parley.bus.errors import NotFound, ParleyError
 from parley.bus.journal import Journal
 from parley.bus.metrics import Metrics
@@ -15,8 +16,7 @@ from parley.console.cli.exits import FAILED, complain
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Json, Nats, example
 from parley.console.cli.output import print_line
-from parley.console.runtime.follow import find
-from parley.console.runtime.system import open_journal, run_async
+from parley.console.runtime.system import join, run_async
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.service.archiver import Archiver
 from parley.coordinator.service.open_debates import closed, not_closed
@@ -44,7 +44,8 @@ def status(nats: Nats = None, config: Config = None, as_json: Json = False) -> N
 
 
 async def _status(settings: Settings) -> dict[str, object]:
-    async with open_journal(settings, create=False) as journal:
+    async with join(settings) as client:
+        journal = client.journal
         extent = await journal.bus.archive.extent()
         waiting, still_open = await closed(journal), await not_closed(journal)
     kept = settings.retention
@@ -73,10 +74,10 @@ def run(nats: Nats = None, config: Config = None) -> None:
 
 
 async def _run(settings: Settings) -> tuple[int, int]:
-    async with open_journal(settings, create=False) as journal, _archiver(journal) as archiver:
+    async with join(settings) as client, _archiver(client.journal) as archiver:
         held = await archiver.under_redrive() or set()
         done = left = 0
-        for ref in await closed(journal):
+        for ref in await closed(client.journal):
             if ref not in held and await archiver.archive(ref):
                 done += 1
             else:
@@ -123,8 +124,9 @@ def verify(
 
 
 async def _verify(settings: Settings, names: list[str]) -> tuple[int, list[str]]:
-    async with open_journal(settings, create=False) as journal:
-        refs = [await find(journal, name) for name in names]
+    async with join(settings) as client:
+        journal = client.journal
+        refs = [(await client.debate(name)).ref for name in names]
         if not names:
             refs = [one.ref for one in await journal.archive.contents()]
         broken: list[str] = []
@@ -140,7 +142,7 @@ async def _problems(journal: Journal, ref: DebateRef) -> list[str]:
         return [str(error)]
     if found is None:
         raise NotFound(f"{ref} is not in the archive")
-    if found.broken:
+    if found.broken or found.summary.status == DELETED:
         return list(found.broken)
     state = fold(one.fact for one in journal.decode_all(found.records)[0])
     if state.closed is None or state.closed.status.value != found.summary.status:

@@ -3,14 +3,20 @@ from typing import Annotated
 
 import typer
 
+from parley.configs.protocols.verdicts import briefs_presets
 from parley.configs.settings import load
 from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Json, Nats, Sets, example
 from parley.console.reports.backtest_document import backtest_document
 from parley.console.reports.backtests import Backtest, Point, backtest, cases_of, summarise
-from parley.console.reports.changes import Changes, check, read_changes, read_sweep
-from parley.console.reports.changes import presets as known_presets
+from parley.console.reports.changes import (
+    Changes,
+    check,
+    read_changes,
+    read_sweep,
+    variants_of,
+)
 from parley.console.reports.gold import read_gold
 from parley.console.reports.publish import TEXT, Format, GoldFile, Out, Sources, format_of, publish
 from parley.console.reports.sources import all_logs, read_groups
@@ -26,6 +32,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         "parley backtest out --set decide.any=plurality",
         "parley backtest debates.jsonl --presets --gold truth.csv -o backtest.html",
         "parley backtest stream --sweep consensus_threshold=0.1..0.5:0.05",
+        "parley backtest out --rules --gold truth.csv",
     ),
 )
 def backtest_(
@@ -37,18 +44,14 @@ def backtest_(
     presets: Annotated[
         bool, typer.Option("--presets", help="Compare all three presets with each other.")
     ] = False,
+    rules: Annotated[
+        bool,
+        typer.Option("--rules", help="Compare every decide and stop rule that `lab` compares."),
+    ] = False,
     sweep: Annotated[
         str | None,
         typer.Option(
             "--sweep", metavar="K=A..B:STEP", help="The curve over one parameter; or K=A,B,C."
-        ),
-    ] = None,
-    cobra: Annotated[
-        str | None,
-        typer.Option(
-            "--cobra",
-            metavar="auto|RoT|DRWA|AVGA",
-            help="Let COBRA merge the last verdicts, in the manager's place.",
         ),
     ] = None,
     gold: GoldFile = None,
@@ -69,7 +72,7 @@ def backtest_(
     tune()
     settings = load(config, {"nats.url": nats})
     wanted = format_of(form, out, "json" if as_json else TEXT)
-    base = read_changes(sets or (), preset, cobra)
+    base = read_changes(sets or (), preset)
     swept = read_sweep(sweep) if sweep is not None else None
     points = swept.points(base) if swept is not None else []
     truths = read_gold(gold)
@@ -80,18 +83,27 @@ def backtest_(
     debates = backtest(cases, base, truths)
     truths.check(warn)
 
-    def point(name: str, value: float | None, changes: Changes) -> Point:
+    def point(name: str, changes: Changes, value: float | str | None = None) -> Point:
         summary = summarise(backtest(cases, changes, truths))
-        return Point(name=name, value=value, summary=summary)
+        return Point(name=name, value=None if isinstance(value, str) else value, summary=summary)
 
     found = Backtest(
         changes=str(base),
         summary=summarise(debates),
         debates=tuple(debates),
         swept=swept.key if swept is not None else None,
-        curve=tuple(point(f"{value:g}", value, changes) for value, changes in points),
-        presets=tuple(point(name, None, replace(base, preset=name)) for name in known_presets())
+        curve=tuple(
+            point(value if isinstance(value, str) else f"{value:g}", changes, value)
+            for value, changes in points
+        ),
+        presets=tuple(point(name, replace(base, preset=name)) for name in briefs_presets())
         if presets
+        else (),
+        rules=tuple(
+            point(name, replace(base, variant=variant))
+            for name, variant in variants_of(panels).items()
+        )
+        if rules
         else (),
     )
     publish(backtest_document(found, all_debates=out is not None), found, wanted, out)

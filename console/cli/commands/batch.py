@@ -1,6 +1,5 @@
 import hashlib
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +12,10 @@ from parley.configs.panels import panel_path, read_panel
 from parley.configs.settings import Settings, load
 from parley.console.batch.compare import compare
 from parley.console.batch.files import OUTPUTS
-from parley.console.batch.items import Refusal, read_items
+from parley.console.batch.items import read_items, refusal_by
 from parley.console.batch.repeats import merge, seeded
 from parley.console.batch.run import Batch, Variant, run_batch
-from parley.console.batch.runner import AT_ONCE
+from parley.console.batch.runner import usual_at_once
 from parley.console.cli.exits import BAD_INPUT, DONE, FAILED, complain, warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import (
@@ -40,11 +39,10 @@ from parley.console.cli.options import (
     with_thresholds,
 )
 from parley.console.cli.output import print_line
-from parley.console.inputs.kind import input_of, refusal_of
 from parley.console.reports.gold import read_gold
 from parley.console.reports.publish import GoldFile
 from parley.console.reports.sources import read_groups
-from parley.console.runtime.brains import MODEL, SCRIPT, BrainChoice, parse_brain, with_patience
+from parley.console.runtime.brains import MODEL, BrainChoice, parse_brain, with_patience
 from parley.console.runtime.budgets import limits_of
 from parley.console.runtime.plan import Wishes, experiment_of, wished_panel
 from parley.console.runtime.submit import check_rules
@@ -52,8 +50,6 @@ from parley.console.runtime.system import run_async
 
 WHOLE = "default"
 ABLATION = "abl_"
-# Looking at an image takes an agent seconds.
-IMAGES_AT_ONCE = 8
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -125,19 +121,19 @@ def batch(
         language=language_of(lang),
         experiment=experiment_of(experiment, panel, settings.panels),
         thresholds=settings.thresholds,
+        usual_language=settings.model.language,
     )
     limits = limits_of(budget, total_budget, _name_of(out))
     variants = _variants(panel, wishes, choice, out, ablations)
     chosen = variants[0].panel
     if not settings.names_a_server:
         check_rules(choice, chosen, settings.panels)
-    few = input_of(chosen).takes(chosen) == "image"
     wanted = Batch(
         path=data,
-        data=read_items(data, chosen, _refusal(chosen, choice)),
+        data=read_items(data, chosen, refusal_by(chosen, choice)),
         variants=tuple(replace(one, panel=limits.on(one.panel)) for one in variants),
         language=wishes.language,
-        at_once=at_once or (IMAGES_AT_ONCE if few else AT_ONCE),
+        at_once=at_once or usual_at_once(chosen),
         sets=tuple(wishes.sets),
     )
     truths = read_gold(gold)
@@ -193,10 +189,3 @@ def _variants(
 def _panel(name: str, wishes: Wishes, choice: BrainChoice) -> Panel:
     panel = wished_panel(name, wishes).panel
     return with_patience(panel, wishes.sets) if choice.kind == MODEL else panel
-
-
-def _refusal(panel: Panel, choice: BrainChoice) -> Refusal:
-    """Whoever sends a script knows what it answers."""
-    if choice.kind == SCRIPT:
-        return lambda _material: None
-    return partial(refusal_of, panel, by_model=choice.kind == MODEL)

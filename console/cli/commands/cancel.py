@@ -2,16 +2,12 @@ from typing import Annotated
 
 import typer
 
-from parley.bus.contracts.facts import CancelRequested
 from parley.bus.errors import Conflict
 from parley.configs.settings import Settings, load
-from parley.console.archive.logs import log_of
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, DebateId, Nats, example
 from parley.console.cli.output import print_line
-from parley.console.runtime.follow import find
-from parley.console.runtime.system import open_journal, run_async
-from parley.coordinator.core.reducer import fold
+from parley.console.runtime.system import join, run_async
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -35,12 +31,12 @@ def cancel(
 
 
 async def _cancel(settings: Settings, debate: str, why: str) -> None:
-    async with open_journal(settings, create=False) as journal:
-        ref = await find(journal, debate)
-        state = fold((await log_of(journal, ref)).facts)
-        if state.closed is not None:
-            raise Conflict(f"{debate} is closed already ({state.closed.status.value})")
-        try:
-            await journal.cancel(ref, CancelRequested(why=why))
-        except Conflict as error:
-            raise Conflict(f"{debate} was cancelled before") from error
+    async with join(settings) as client:
+        one = await client.debate(debate)
+        if not await one.cancel(why):
+            closed = (await one.log()).state.closed
+            raise Conflict(
+                f"{debate} was cancelled before"
+                if closed is None
+                else f"{debate} is closed already ({closed.status.value})"
+            )

@@ -119,9 +119,7 @@ def _mistakes_in(path: Path, panels_dir: Path | None) -> list[str]:
     try:
         content = read_mapping(path)
         if "personas" in content:
-            panel, warnings = read_panel(path)
-            warn(warnings)
-            return prompt_mistakes(panel.name, panel.protocol, _folder(path, panels_dir))
+            return _mistakes_in_panel(path, str(content.get("protocol", "verdicts")), panels_dir)
         if "criteria" in content:
             read_question_file(path)
         elif is_script(content):
@@ -132,6 +130,16 @@ def _mistakes_in(path: Path, panels_dir: Path | None) -> list[str]:
     except BadInput as error:
         return [str(error)]
     return []
+
+
+def _mistakes_in_panel(path: Path, protocol: str, panels_dir: Path | None) -> list[str]:
+    """Those of its prompts, too, whatever is wrong with the file."""
+    mistakes = prompt_mistakes(path.stem, protocol, _folder(path, panels_dir))
+    try:
+        warn(read_panel(path)[1])
+    except BadInput as error:
+        return [str(error), *mistakes]
+    return mistakes
 
 
 def _notes(path: Path, panels_dir: Path | None, language: str) -> list[str]:

@@ -8,7 +8,7 @@ from parley.console.cli import logs
 from parley.console.cli.options import Config, Nats, example
 from parley.console.operations.health import probed
 from parley.console.runtime.signals import serve
-from parley.console.runtime.system import open_journal, run_async
+from parley.console.runtime.system import join, run_async
 from parley.staff import coordinator_of
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -33,7 +33,7 @@ def coordinator(
 
 
 async def _coordinate(settings: Settings, stop: anyio.Event) -> None:
-    async with open_journal(settings, create=True) as journal:
-        one = coordinator_of(journal, settings)
-        async with probed(settings.health, journal.bus, [one], stop):
+    async with join(settings, create=True) as client:
+        one = coordinator_of(client.journal, settings)
+        async with probed(settings.health, client.journal.bus, [one], stop):
             await one.run(stop)

@@ -1,3 +1,4 @@
+import shlex
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -10,16 +11,16 @@ from parley.bus.contracts.base import Contract, Text
 from parley.bus.errors import BadInput
 from parley.bus.extras import MissingPackage
 from parley.bus.subjects import DebateRef
+from parley.client import Client, host
 from parley.configs.files import read_mapping
 from parley.configs.mistakes import explain
 from parley.configs.panels import BUILT_IN
 from parley.configs.settings import Settings, load
-from parley.connection import Host, new_id, open_host
-from parley.console.archive.logs import log_of
+from parley.connection import new_id
 from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import example
-from parley.console.cli.output import own_command, print_line
+from parley.console.cli.output import own_command
 from parley.console.runtime.brains import AUTO, BrainChoice
 from parley.console.runtime.follow import follow_to_the_end
 from parley.console.runtime.host import at_work
@@ -28,13 +29,14 @@ from parley.console.runtime.plan import Wishes, read_script, scripted_panel, wis
 from parley.console.runtime.submit import panel_for
 from parley.console.runtime.system import run_async
 from parley.console.terminal.views import view_for
+from parley.console.terminal.writing import say
 from parley.console.transcript.presentation import presentation_of
 from parley.console.transcript.words import tell_outcome
-from parley.coordinator.core.audit import audit
 from parley.coordinator.core.state import DebateState
-from parley.submission import submit
 
 DEMO = BUILT_IN.with_name("demo")
+# What the last debate leaves in the folder of its report.
+SPECIMEN = "copy_moved.png"
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -74,12 +76,13 @@ def demo(
     """
     keep_quiet()
     run_async(lambda: _show(load(), read_tour(DEMO / "tour.yaml"), out))
-    print_line("")
-    command = own_command()
-    print_line(f"Next: {command} up (in one terminal), then in another:")
-    print_line(f"  {command} submit forensic photo.jpg")
-    print_line(f"  {command} watch")
-    print_line(f"  {command} list")
+    say("")
+    command, made = own_command(), out / SPECIMEN
+    photo = shlex.quote(str(made)) if made.exists() else "photo.jpg"
+    say(f"Next: {command} up (in one terminal), then in another:")
+    say(f"  {command} submit forensic {photo}")
+    say(f"  {command} watch")
+    say(f"  {command} list")
 
 
 def read_tour(path: Path) -> Tour:
@@ -90,34 +93,34 @@ def read_tour(path: Path) -> Tour:
 
 
 async def _show(settings: Settings, tour: Tour, out: Path) -> None:
-    print_line("Four forensic agents look at a picture, each with a method of its own.")
-    print_line("They say what they think, challenge each other, and may change their minds.")
-    print_line("Then reviews are read aspect by aspect, and three correctors argue about them.")
-    async with open_host(settings, warn=warn, private=True) as host:
+    say("Four forensic agents look at a picture, each with a method of its own.")
+    say("They say what they think, challenge each other, and may change their minds.")
+    say("Then reviews are read aspect by aspect, and three correctors argue about them.")
+    async with host(settings, warn=warn, private=True) as client:
         for number, wanted in enumerate(tour.debates, start=1):
             stop = wanted.possible
-            print_line("")
-            print_line(f"{number}. {stop.title}")
-            print_line("")
-            for line in await _debate(host, stop):
-                print_line(line)
-        print_line("")
-        print_line(f"{len(tour.debates) + 1}. A photograph that contains a piece of itself twice")
-        print_line("")
-        for line in await _look(host, out):
-            print_line(line)
+            say("")
+            say(f"{number}. {stop.title}")
+            say("")
+            for line in await _debate(client, stop):
+                say(line)
+        say("")
+        say(f"{len(tour.debates) + 1}. A photograph that contains a piece of itself twice")
+        say("")
+        for line in await _look(client, out):
+            say(line)
 
 
-async def _look(host: Host, out: Path) -> list[str]:
+async def _look(client: Client, out: Path) -> list[str]:
     try:
         with looking_at_images():
             from parley.console.images.demo import show_photo  # noqa: PLC0415 - loads numpy, OpenCV
     except MissingPackage as error:
         return [f"Left out: {error}"]
-    return await show_photo(host, out)
+    return await show_photo(client, out)
 
 
-async def _debate(host: Host, stop: Stop) -> list[str]:
+async def _debate(client: Client, stop: Stop) -> list[str]:
     script = read_script(DEMO / stop.script) if stop.script is not None else None
     resolution = (
         scripted_panel(script, Wishes())
@@ -126,14 +129,13 @@ async def _debate(host: Host, stop: Stop) -> list[str]:
     )
     panel = panel_for(resolution.panel, stop.about, None)
     ref = DebateRef(panel.name, new_id())
-    journal = host.journal
-    async with at_work(host, BrainChoice(AUTO), (panel,)):
-        start = await journal.bus.last_sequence() + 1
-        about = await upload(journal.bus, Material(text=stop.about), script)
-        await submit(journal, ref, panel, about, fresh=True)
+    async with at_work(client, BrainChoice(AUTO), (panel,)):
+        after = await client.reading.position()
+        about = await upload(client, Material(text=stop.about), script)
+        debate = await client.submit(panel, about, id=ref.id, fresh=True)
         with view_for(several=False) as view:
-            states = await follow_to_the_end(journal, [ref], view, start=start)
-    checked = audit((await log_of(journal, ref)).facts)
+            states = await follow_to_the_end(client, [ref], view, after=after)
+    checked = await debate.verify()
     assert checked.holds, "what was just decided must recompute"
     return in_plain_words(ref, states[ref], checked.checked)
 

@@ -6,16 +6,14 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from parley.bus.errors import BadInput
-from parley.bus.journal import Journal
 from parley.configs.settings import Settings, load
 from parley.console.cli.exits import FAILED
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Json, Nats, example
 from parley.console.cli.output import print_line
-from parley.console.operations.dead_letters import Fate, Letter, fate, letter, letters
-from parley.console.operations.dead_letters import redrive as redrive_one
-from parley.console.runtime.system import open_journal, run_async
+from parley.console.runtime.system import join, run_async
 from parley.console.transcript.text import clean, one_line
+from parley.operations import Fate, Letter, Operations
 
 REASON_WIDTH = 80
 
@@ -41,7 +39,7 @@ Outcome = TypeVar("Outcome")
 @app.command("list", epilog=example("parley dlq list", "parley dlq list --json"))
 def list_(nats: Nats = None, config: Config = None, as_json: Json = False) -> None:
     """List dead letters: asks nobody could answer, and records that have no place in the log."""
-    for one in _on(nats, config, letters):
+    for one in _on(nats, config, Operations.dead_letters):
         print_line(json.dumps(_as_json(one)) if as_json else _in_words(one))
 
 
@@ -49,9 +47,9 @@ def list_(nats: Nats = None, config: Config = None, as_json: Json = False) -> No
 def show(number: Number, nats: Nats = None, config: Config = None, as_json: Json = False) -> None:
     """Show a dead letter, its record, and what redriving it would come to."""
 
-    async def look(journal: Journal) -> tuple[Letter, Fate]:
-        one = await letter(journal, number)
-        return one, await fate(journal, one)
+    async def look(operations: Operations) -> tuple[Letter, Fate]:
+        one = await operations.dead_letter(number)
+        return one, await operations.fate(one)
 
     one, would_be = _on(nats, config, look)
     if as_json:
@@ -88,9 +86,9 @@ def redrive(
     or gone.
     """
 
-    async def drive(journal: Journal) -> list[tuple[Letter, Fate]]:
-        chosen = await _chosen(journal, numbers, everything=everything)
-        return [(one, await redrive_one(journal, one)) for one in chosen]
+    async def drive(operations: Operations) -> list[tuple[Letter, Fate]]:
+        chosen = await _chosen(operations, numbers, everything=everything)
+        return [(one, await operations.redrive(one)) for one in chosen]
 
     done = _on(nats, config, drive)
     for one, came_to in done:
@@ -106,33 +104,37 @@ def drop(
 ) -> None:
     """Forget dead letters; their records stay in the log, where they are still there."""
 
-    async def forget(journal: Journal) -> list[int]:
-        chosen = await _chosen(journal, numbers, everything=everything)
+    async def forget(operations: Operations) -> list[int]:
+        chosen = await _chosen(operations, numbers, everything=everything)
         for one in chosen:
-            await journal.bus.forget_dead(one.dead.number)
+            await operations.drop(one)
         return [one.dead.number for one in chosen]
 
     for number in _on(nats, config, forget):
         print_line(f"{number}: dropped")
 
 
-def _on(nats: str | None, config: Any, do: Callable[[Journal], Awaitable[Outcome]]) -> Outcome:
+def _on(nats: str | None, config: Any, do: Callable[[Operations], Awaitable[Outcome]]) -> Outcome:
     keep_quiet()
     settings = load(config, {"nats.url": nats})
-    return run_async(lambda: _with_journal(settings, do))
+    return run_async(lambda: _with_operations(settings, do))
 
 
-async def _with_journal(settings: Settings, do: Callable[[Journal], Awaitable[Outcome]]) -> Outcome:
-    async with open_journal(settings, create=False) as journal:
-        return await do(journal)
+async def _with_operations(
+    settings: Settings, do: Callable[[Operations], Awaitable[Outcome]]
+) -> Outcome:
+    async with join(settings) as client:
+        return await do(client.operations)
 
 
-async def _chosen(journal: Journal, numbers: list[int] | None, *, everything: bool) -> list[Letter]:
+async def _chosen(
+    operations: Operations, numbers: list[int] | None, *, everything: bool
+) -> list[Letter]:
     if everything == bool(numbers):
         raise BadInput("name dead letters by their numbers, or all of them with --all")
     if everything:
-        return await letters(journal)
-    return [await letter(journal, number) for number in dict.fromkeys(numbers or ())]
+        return await operations.dead_letters()
+    return [await operations.dead_letter(number) for number in dict.fromkeys(numbers or ())]
 
 
 def _in_words(one: Letter) -> str:

@@ -1,46 +1,19 @@
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, BinaryIO, Protocol
+from typing import Annotated, BinaryIO
 
 import typer
 
-from parley.bus.contracts.base import BlobRef
 from parley.bus.errors import BadInput, NotFound
-from parley.bus.journal import Journal
-from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
-from parley.console.archive.bundle import SUFFIX, BundleWriter
-from parley.console.archive.logs import Log, every_log, log_of
-from parley.console.archive.reader import Recorded, blob_line, blobs_in, fact_lines, written_whole
-from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Nats, example
-from parley.console.runtime.follow import find
-from parley.console.runtime.system import open_journal, run_async
+from parley.console.runtime.system import join, run_async
 from parley.console.transcript.text import is_token
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-
-class Writer(Protocol):
-    """Debates first, then the blobs they refer to."""
-
-    def debate(self, ref: DebateRef, recorded: Sequence[Recorded], /) -> None: ...
-
-    def blob(self, ref: BlobRef, data: bytes, /) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Lines:
-    file: BinaryIO
-
-    def debate(self, ref: DebateRef, recorded: Sequence[Recorded]) -> None:
-        self.file.writelines(f"{line}\n".encode() for line in fact_lines(ref, recorded))
-
-    def blob(self, ref: BlobRef, data: bytes) -> None:
-        self.file.write(f"{blob_line(ref, data)}\n".encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,38 +60,16 @@ def export(
     if panel is not None and not is_token(panel):
         raise BadInput(f"--panel: {panel!r} is no name of a panel")
     wanted = Wanted(debates or (), "*" if everything else panel)
-    if out is None:
-        run_async(lambda: _write(settings, wanted, Lines(sys.stdout.buffer)))
-        return
-    with written_whole(out) as part:
-        if out.suffix.lower() == SUFFIX:
-            bundle = BundleWriter(part)
-            run_async(lambda: _write(settings, wanted, bundle))
-            bundle.close()
+    run_async(lambda: _export(settings, wanted, out or sys.stdout.buffer))
+
+
+async def _export(settings: Settings, wanted: Wanted, out: Path | BinaryIO) -> None:
+    async with join(settings) as client:
+        if wanted.panel is not None:
+            logs = await client.logs(wanted.panel)
+            if not logs:
+                raise NotFound("there is no such debate on this server (parley list shows them)")
         else:
-            with part.open("wb") as file:
-                run_async(lambda: _write(settings, wanted, Lines(file)))
-
-
-async def _write(settings: Settings, wanted: Wanted, writer: Writer) -> None:
-    blobs: dict[str, BlobRef] = {}
-    async with open_journal(settings, create=False) as journal:
-        async for log in _logs(journal, wanted):
-            writer.debate(log.ref, log.recorded)
-            blobs |= {ref.sha256: ref for ref in blobs_in(log.facts)}
-        for ref in blobs.values():
-            try:
-                writer.blob(ref, await journal.bus.get_blob(ref))
-            except NotFound as error:
-                warn([str(error)])
-
-
-async def _logs(journal: Journal, wanted: Wanted) -> AsyncIterator[Log]:
-    if wanted.panel is not None:
-        logs = await every_log(journal, wanted.panel)
-        if not logs:
-            raise NotFound("there is no such debate on this server (parley list shows them)")
-        for log in logs:
-            yield log
-    for name in dict.fromkeys(wanted.debates):
-        yield await log_of(journal, await find(journal, name))
+            found = [await client.debate(name) for name in dict.fromkeys(wanted.debates)]
+            logs = [await one.log() for one in found]
+        await client.export(logs, out)

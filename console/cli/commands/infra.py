@@ -5,6 +5,8 @@ from typing import Annotated
 import typer
 
 from parley.agents.worker import queue_of
+from parley.brains import load_brain
+from parley.bus.contracts.panel import PanelBase
 from parley.bus.errors import BadInput
 from parley.bus.jetstream.accounts import NO_PERSONAS, account_of, known_keys, save
 from parley.bus.jetstream.accounts import accounts as accounts_of
@@ -21,6 +23,7 @@ from parley.console.cli.options import Config, Nats, Panels, example
 from parley.console.cli.output import print_line
 from parley.console.runtime.retention import refuse_short_log
 from parley.console.runtime.system import Seats, run_async
+from parley.panel import Panel
 from parley.staff import worker_options
 
 app = typer.Typer(
@@ -30,7 +33,11 @@ app = typer.Typer(
 Rosters = Mapping[str, tuple[str, ...]]
 Named = Annotated[
     list[str] | None,
-    typer.Option("--panel", metavar="NAME", help="Only this panel; may be given several times."),
+    typer.Option(
+        "--panel",
+        metavar="NAME",
+        help="Only this one, or one made in Python (module:panel); repeatable.",
+    ),
 ]
 
 
@@ -94,15 +101,16 @@ def accounts(
     settings = load(config, {"panels": panels_dir})
     keys = known_keys(directory)
     rosters = _with_known(rosters_of(settings, panel), settings, keys)
-    made = accounts_of(rosters, layout_of(settings), keys, people_of(settings))
+    made = accounts_of(rosters, layout_of(settings), keys, people_of(settings, panel))
     for path in save(made, directory):
         print_line(str(path))
 
 
 def rosters_of(settings: Settings, names: Sequence[str] | None = None) -> Rosters:
     """Every persona of each panel that an agent speaks for."""
+    in_files = [name for name in names or () if ":" not in name]
     if names:
-        paths = [panel_path(name, settings.panels) for name in names]
+        paths = [panel_path(name, settings.panels) for name in in_files]
     else:
         paths = list(panel_paths(settings.panels).values())
     rosters = {}
@@ -110,13 +118,27 @@ def rosters_of(settings: Settings, names: Sequence[str] | None = None) -> Roster
         content, warnings = read_panel(path)
         warn(warnings)
         rosters[content.name] = content.agents
-    return rosters
+    return rosters | {one.name: one.agents for one in _in_python(names or ())}
 
 
-def people_of(settings: Settings) -> Rosters:
+def people_of(settings: Settings, names: Sequence[str] | None = None) -> Rosters:
     """The people of each panel that has any: they have no login, the page speaks for them."""
     contents = [read_panel(path)[0] for path in panel_paths(settings.panels).values()]
-    return {content.name: tuple(content.people) for content in contents if content.people}
+    people = {content.name: tuple(content.people) for content in contents}
+    people |= {one.name: tuple(one.people) for one in _in_python(names or ())}
+    return {name: some for name, some in people.items() if some}
+
+
+def _in_python(names: Iterable[str]) -> list[PanelBase]:
+    """Of the names, `module:panel`. Raises BadInput."""
+    found = []
+    for name in names:
+        if ":" in name:
+            panel = load_brain(name, Path.cwd())
+            if not isinstance(panel, Panel):
+                raise BadInput(f"--panel {name}: is no parley.Panel")
+            found.append(panel.resolved())
+    return found
 
 
 def _with_known(rosters: Rosters, settings: Settings, logins: Iterable[str]) -> Rosters:

@@ -7,17 +7,18 @@ import anyio
 import typer
 
 from parley.bus.errors import BadInput
-from parley.bus.journal import Journal
+from parley.client import Client
 from parley.configs.settings import Settings, load
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Json, Nats, example
 from parley.console.cli.output import print_line
 from parley.console.listing.debates import DebateList, Page, open_list
 from parley.console.listing.rows import Row, Wanted
-from parley.console.runtime.system import list_folder, open_journal, run_async
-from parley.console.transcript.text import is_token, one_line
+from parley.console.runtime.system import join, list_folder, run_async
+from parley.console.terminal.listing import print_rows
+from parley.console.transcript.text import is_token
 
-TOPIC_WIDTH = 60
+EXAMPLE = 'parley submit absa "The food was great." starts one'
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -28,6 +29,7 @@ class State(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     CANCELLED = "cancelled"
+    DELETED = "deleted"
 
 
 @app.command(
@@ -68,9 +70,14 @@ def list_(
         raise BadInput(f"--panel: {panel!r} is no name of a panel")
     wanted = Wanted(panel, status.value if status else None, None, search, _moment(since))
     page = run_async(lambda: _list(settings, wanted, limit))
-    for row in page.rows:
-        print_line(_as_json(row) if as_json else _in_words(row))
-    if page.following is not None and not as_json:
+    if as_json:
+        for row in page.rows:
+            print_line(_as_json(row))
+        return
+    print_rows(page.rows)
+    if not page.rows:
+        print_line("no debates" + (" like that" if wanted != Wanted() else f": {EXAMPLE}"))
+    if page.following is not None:
         print_line(f"… {page.total - len(page.rows)} more: --limit, --search, --since")
 
 
@@ -85,36 +92,23 @@ def _moment(since: str | None) -> int:
 
 async def _list(settings: Settings, wanted: Wanted, limit: int) -> Page:
     async with (
-        open_journal(settings, create=False) as journal,
-        open_list(journal, list_folder(settings)) as debates,
+        join(settings) as client,
+        open_list(client.reading, list_folder(settings)) as debates,
         anyio.create_task_group() as tasks,
     ):
         tasks.start_soon(debates.follow)
-        await _read_log(journal, debates)
+        await _read_log(client, debates)
         await debates.ready.wait()
         page = await debates.page(wanted, limit)
         tasks.cancel_scope.cancel()
     return page
 
 
-async def _read_log(journal: Journal, debates: DebateList) -> None:
-    for record in await journal.bus.read(journal.subjects.everything()):
-        address = journal.subjects.parse(record.subject)
+async def _read_log(client: Client, debates: DebateList) -> None:
+    for record in await client.reading.everything():
+        address = client.reading.place_of(record)
         if address is not None:
             debates.hot.take(*address, record)
-
-
-def _in_words(row: Row) -> str:
-    moment = datetime.fromisoformat(row.submitted_at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    line = f"{row.id:<12}  {row.panel:<10}  {moment}  {row.status:<9}"
-    if row.verdict is not None:
-        sure = "" if row.confidence is None else f" {row.confidence:.2f}"
-        line += f"  {row.verdict}{sure}"
-    if row.reason is not None:
-        line += f"  ({row.reason})"
-    if row.topic:
-        line += f"  {one_line(row.topic, TOPIC_WIDTH)}"
-    return line.rstrip()
 
 
 def _as_json(row: Row) -> str:

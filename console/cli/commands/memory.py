@@ -9,7 +9,7 @@ from parley.configs.settings import Settings, load
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Nats, example
 from parley.console.cli.output import model_line, print_line
-from parley.console.runtime.system import open_journal, run_async
+from parley.console.runtime.system import join, run_async
 from parley.coordinator.effects.absa import memory_of
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -41,5 +41,5 @@ def export(
 
 
 async def _episodes(settings: Settings) -> list[Episode]:
-    async with open_journal(settings, create=False) as journal:
-        return await memory_of(journal.bus).episodes()
+    async with join(settings) as client:
+        return await memory_of(client.journal.bus).episodes()

@@ -6,7 +6,7 @@ from parley.console.cli import logs
 from parley.console.cli.options import Config, Nats, example
 from parley.console.runtime.notify import Notifier, check
 from parley.console.runtime.signals import serve
-from parley.console.runtime.system import open_journal, run_async
+from parley.console.runtime.system import join, run_async
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -26,5 +26,5 @@ def notify(nats: Nats = None, config: Config = None) -> None:
 
 
 async def _notify(settings: Settings, stop: anyio.Event) -> None:
-    async with open_journal(settings, create=True) as journal:
-        await Notifier(journal, settings).run(stop)
+    async with join(settings, create=True) as client:
+        await Notifier(client.journal, settings).run(stop)

@@ -4,12 +4,13 @@ from typing import Annotated
 import typer
 
 from parley.bus.errors import BadInput
-from parley.configs.panel_files import Wanted, panel_files_of
+from parley.configs.described import described
+from parley.configs.panel_files import Wanted
 from parley.configs.panels import PanelFile, panel_path, panel_paths, parse_sets, read_panel
 from parley.configs.settings import load
 from parley.console.cli.exits import warn
 from parley.console.cli.options import Config, Json, Panels, Thresholds, example, with_thresholds
-from parley.console.transcript.presentation import presentation_of
+from parley.console.terminal.writing import say
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -40,8 +41,9 @@ def panels(
     else:
         own = parse_sets(with_thresholds([], thresholds))
         wish = Wanted(overrides=own, folder=wanted[0].parent, thresholds=settings.thresholds)
-        lines = _described(contents[0], wish) if name and contents else _listed(contents)
-        print("\n".join(lines))
+        lines = described(contents[0], wish) if name and contents else _listed(contents)
+        for line in lines:
+            say(line)
     if mistakes:
         raise BadInput("\n".join(mistakes))
 
@@ -49,9 +51,3 @@ def panels(
 def _listed(contents: list[PanelFile]) -> list[str]:
     width = max((len(content.name) for content in contents), default=0)
     return [f"{content.name:<{width}}  {content.title}" for content in contents]
-
-
-def _described(content: PanelFile, wish: Wanted) -> list[str]:
-    lines = presentation_of(content.protocol).panel_file(content)
-    describe = panel_files_of(content.protocol).describe
-    return [*lines, "", *describe(content, wish)] if describe is not None else lines

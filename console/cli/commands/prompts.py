@@ -137,10 +137,10 @@ def show(
     asking = questions(wishes.language, settings.panels)
     raise_for_prompts([name], settings.panels)
     question = run_async(lambda: _question(task, abilities, asking))
-    manners = EndpointCapabilities(dialect)
-    messages = messages_of(question.prompt, question.form, manners)
+    capabilities = EndpointCapabilities(dialect)
+    messages = messages_of(question.prompt, question.form, capabilities)
     if as_json:
-        parameters = parameters_of(options, question.form, manners)
+        parameters = parameters_of(options, question.form, capabilities)
         body = {"model": options.name, "messages": messages, **parameters}
         print_line(json.dumps(body, ensure_ascii=False))
         return

@@ -1,12 +1,12 @@
 import typer
 
 from parley.configs.settings import load
-from parley.console.archive.logs import logs_of
 from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, IdOrFile, Json, Nats, example
 from parley.console.cli.output import model_line, print_line
-from parley.console.transcript.words import tell
+from parley.console.runtime.sources import logs_of
+from parley.console.terminal.views import Lines
 from parley.coordinator.core.reducer import walk
 from parley.coordinator.core.results import result_of
 
@@ -24,6 +24,7 @@ def replay(
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats})
+    view = Lines(named=False)
     for log in logs_of(settings, source):
         warn(log.broken)
         if not as_json:
@@ -32,7 +33,6 @@ def replay(
             if refused is not None:
                 warn([f"{fact.type} is left out: {refused}"])
             elif not as_json:
-                for line in tell(fact, before, after):
-                    print_line(line)
+                view.show(log.ref, fact, before, after)
         if as_json:
             print_line(model_line(result_of(log.ref, log.state)))

@@ -8,15 +8,13 @@ from parley.bus.errors import NotFound
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, load
 from parley.connection import new_id
-from parley.console.archive.logs import log_of
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, DebateId, Id, Json, Nats, example
 from parley.console.cli.output import print_line
-from parley.console.runtime.follow import find, follow_to_the_end
+from parley.console.runtime.follow import follow_to_the_end
 from parley.console.runtime.submit import check_id
-from parley.console.runtime.system import open_journal, run_async
+from parley.console.runtime.system import join, run_async
 from parley.console.terminal.views import view_for
-from parley.submission import submit
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -45,19 +43,16 @@ def rerun(
 
 
 async def _rerun(settings: Settings, debate: str, name: str, *, wait: bool) -> DebateRef:
-    async with open_journal(settings, create=False) as journal:
-        old = await find(journal, debate)
-        submitted = next(
-            (one for one in (await log_of(journal, old)).facts if isinstance(one, Submitted)), None
-        )
+    async with join(settings) as client:
+        old = await client.debate(debate)
+        submitted = next((one for one in await old.facts() if isinstance(one, Submitted)), None)
         if submitted is None:
             raise NotFound(f"the submission of {debate!r} is gone")
         labels = {**submitted.input.labels, "rerun_of": old.id}
         about = submitted.input.model_copy(update={"labels": labels})
-        ref = DebateRef(old.panel, name)
-        start = await journal.bus.last_sequence() + 1
-        await submit(journal, ref, submitted.panel, about)
+        after = await client.reading.position()
+        ref = (await client.submit(submitted.panel, about, id=name)).ref
         if wait:
             with view_for(several=False) as view:
-                await follow_to_the_end(journal, [ref], view, start=start)
+                await follow_to_the_end(client, [ref], view, after=after)
         return ref

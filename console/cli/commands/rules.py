@@ -9,7 +9,7 @@ from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import BadInput
 from parley.configs.names import name_unknown
 from parley.configs.panels import panel_path, read_panel, resolve
-from parley.configs.protocols.verdicts import VerdictPanelFile
+from parley.configs.protocols.verdicts import BRIEFS_PANEL, briefs_presets
 from parley.console.cli.exits import BAD_INPUT
 from parley.console.cli.filters import Answer, filter_lines, rule
 from parley.console.cli.options import example
@@ -18,18 +18,14 @@ from parley.coordinator.protocols.absa.output import integrity
 from parley.coordinator.protocols.deliberation import rules_io as regimes
 from parley.coordinator.protocols.verdicts import rules_io as verdicts
 
-PANEL = "forensic"
-
 
 @cache
 def ground() -> verdicts.Ground:
     """The rules' labels, trust and presets are those of the brief's own panel."""
-    content, _ = read_panel(panel_path(PANEL))
-    assert isinstance(content, VerdictPanelFile)
-    panel = resolve(PANEL, roster=content.roster).panel
+    content, _ = read_panel(panel_path(BRIEFS_PANEL))
+    panel = resolve(BRIEFS_PANEL, roster=content.roster).panel
     assert isinstance(panel, VerdictPanel)
-    presets = {name: content.params_of(name) for name in content.preset_names}
-    return verdicts.Ground(panel, presets)
+    return verdicts.Ground(panel, briefs_presets())
 
 
 RULES: dict[str, Answer] = {
@@ -55,7 +51,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command(
     epilog=example(
-        """echo '{"history": [[{"agent": "noise", "verdict": "authentic", "confidence": 0.8}]]}' \\""",
+        """echo '{"history": [[{"agent": "noise", "verdict": "uncertain", "confidence": 0.8}]]}' \\""",
         "  | parley rules terminate-verdicts",
     )
 )

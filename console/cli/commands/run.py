@@ -8,8 +8,8 @@ import typer
 
 from parley.bus.contracts.facts import Status
 from parley.bus.errors import BadInput
-from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
+from parley.client import Client
 from parley.configs.settings import Settings, load
 from parley.connection import new_id
 from parley.console.cli.exits import DONE, FAILED, warn
@@ -145,6 +145,7 @@ def run(
         language_of(lang),
         experiment=experiment_of(experiment, panel, settings.panels),
         thresholds=settings.thresholds,
+        usual_language=settings.model.language,
     )
     if choice.follows_rules:
         chosen = wished_panel(panel, wishes)
@@ -174,31 +175,30 @@ async def run_here(
     if not as_json and not several:
         settings = heard_while_speaking(settings)
     async with host_with_agents(settings, choice, wanted.panels) as host:
-        journal = host.journal
         if host.is_ours:
             check_answerable(wanted)
             check_rules(choice, wanted.panel, settings.panels)
         else:
-            wanted = await for_those_seated(journal, wanted)
-        return await submit_and_follow(journal, wanted, as_json=as_json, here=host.is_ours)
+            wanted = await for_those_seated(host.client, wanted)
+        return await submit_and_follow(host.client, wanted, as_json=as_json, here=host.is_ours)
 
 
 async def submit_and_follow(
-    journal: Journal, wanted: Plan, *, as_json: bool, here: bool = False
+    client: Client, wanted: Plan, *, as_json: bool, here: bool = False
 ) -> dict[DebateRef, DebateState]:
     """
     The final states; what happens on the way is shown unless JSON is wanted. Where the agents are
     `here`, so are the people: they are asked at this terminal.
     """
-    start = await journal.bus.last_sequence() + 1
-    await submit_all(journal, wanted)
+    after = await client.reading.position()
+    await submit_all(client, wanted)
     asks_people = here and any(one.people for one in wanted.panels)
     several = len(wanted.refs) > 1
     async with AsyncExitStack() as stack:
         view = stack.enter_context(_view(several=several, as_json=as_json, lines=asks_people))
         if asks_people:
-            view = await stack.enter_async_context(people_here(journal, wanted.refs, view))
-        return await follow_to_the_end(journal, wanted.refs, view, start=start)
+            view = await stack.enter_async_context(people_here(client, wanted.refs, view))
+        return await follow_to_the_end(client, wanted.refs, view, after=after)
 
 
 def _view(*, several: bool, as_json: bool, lines: bool) -> AbstractContextManager[View]:

@@ -11,7 +11,7 @@ from parley.console.cli.options import Config, Nats, Panels, example
 from parley.console.cli.output import print_line
 from parley.console.operations.health import probed
 from parley.console.runtime.signals import serve as serve_until_stopped
-from parley.console.runtime.system import open_journal, run_async
+from parley.console.runtime.system import join, run_async
 from parley.console.runtime.web_part import DEFAULT_PORT, server_of_the_web
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -72,9 +72,9 @@ async def _serve(settings: Settings, stop: anyio.Event) -> None:
     web_server = server_of_the_web(settings)
     port = settings.web.port if settings.web.port is not None else DEFAULT_PORT
     async with (
-        open_journal(settings, create=True) as journal,
-        web_server(journal, settings, port) as page,
-        probed(settings.health, journal.bus, [page.hub], stop),
+        join(settings, create=True) as client,
+        web_server(client, settings, port) as page,
+        probed(settings.health, client.journal.bus, [page.hub], stop),
     ):
         print_line(f"The web page is at {page.url}")
         await stop.wait()

@@ -1,14 +1,16 @@
 import typer
 
 from parley.configs.settings import load
-from parley.console.archive.logs import read_log
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, DebateId, Json, Nats, example
 from parley.console.cli.output import model_line, print_line
+from parley.console.runtime.sources import read_log
 from parley.console.runtime.system import run_async
 from parley.console.terminal.live import print_board
+from parley.console.terminal.writing import say
 from parley.console.transcript.costs import tell_costs
 from parley.console.transcript.words import tell_course
+from parley.console.transcript.worth import tell_worth
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.results import result_of
 
@@ -30,5 +32,5 @@ def show(debate: DebateId, nats: Nats = None, config: Config = None, as_json: Js
         print_line(model_line(result_of(log.ref, state)))
         return
     print_board(log.ref, state)
-    for line in (*tell_course(log.facts), *tell_costs(state)):
-        print_line(line)
+    for line in (*tell_course(log.facts), *tell_worth(state), *tell_costs(state)):
+        say(line)

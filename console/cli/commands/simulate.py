@@ -13,7 +13,7 @@ from parley.console.cli.output import model_line, print_line
 from parley.console.runtime.plan import Wishes, read_script, scripted_panel
 from parley.console.runtime.rehearsal import play
 from parley.console.runtime.submit import panel_for
-from parley.console.transcript.words import tell
+from parley.console.terminal.views import Lines
 from parley.coordinator.core.results import result_of
 from parley.coordinator.core.state import DebateState
 
@@ -47,12 +47,11 @@ def simulate(
     resolution = scripted_panel(script, Wishes(preset, sets or (), names(roster), panels, regime))
     warn(resolution.warnings)
     ref = DebateRef(resolution.panel.name, re.sub(r"[^A-Za-z0-9_-]", "-", file.stem)[:64])
-    state = DebateState()
+    state, view = DebateState(), Lines(named=False)
     panel = panel_for(resolution.panel, text, None)
     for fact, after in play(panel, script.content, DebateInput(text=text)):
         if not as_json:
-            for line in tell(fact, state, after):
-                print_line(line)
+            view.show(ref, fact, state, after)
         state = after
     if as_json:
         print_line(model_line(result_of(ref, state)))

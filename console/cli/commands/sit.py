@@ -7,19 +7,20 @@ import typer
 from pydantic import JsonValue
 
 from parley.bus.errors import BadInput, NotFound
-from parley.bus.journal import Journal
+from parley.client import Client
 from parley.configs.settings import Settings, load
 from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Json, Nats, example
 from parley.console.cli.output import print_line
 from parley.console.runtime.links import address_of, key_for_signing, link_to, sign
-from parley.console.runtime.system import open_journal, run_async
+from parley.console.runtime.system import join, run_async
 from parley.console.terminal.asking import ask_in_terminal
+from parley.console.terminal.writing import say
 from parley.console.transcript.asked import content_for, show_ask, tell_briefly
 from parley.console.transcript.form import JSON_FIELD, content_from_json
 from parley.console.transcript.text import is_token
-from parley.seat import OpenAsk, Seats
+from parley.seat import OpenAsk
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -121,8 +122,8 @@ async def _sit(
     list_only: bool,
     as_json: bool,
 ) -> None:
-    async with open_journal(settings, create=False) as journal:
-        found = await waiting(journal, seat)
+    async with join(settings) as client:
+        found = await waiting(client, seat)
         if list_only:
             _list(found, as_json=as_json)
             return
@@ -132,7 +133,7 @@ async def _sit(
             _done(ask, as_json=as_json)
             return
         if not found:
-            print_line(f"nothing waits for {seat.panel}/{seat.persona}")
+            say(f"nothing waits for {_named(seat)}")
         for ask in found:
             await ask_in_terminal(ask, by)
             _done(ask, as_json=False)
@@ -140,17 +141,17 @@ async def _sit(
 
 async def _links(settings: Settings, seat: Seat, hours: float | None, name: str) -> None:
     key = key_for_signing(settings, lambda said: warn([said]))
-    async with open_journal(settings, create=False) as journal:
-        found = await waiting(journal, seat)
+    async with join(settings) as client:
+        found = await waiting(client, seat)
     if not found:
-        raise NotFound(f"nothing waits for {seat.panel}/{seat.persona}")
+        raise NotFound(f"nothing waits for {_named(seat)}")
     for ask in found:
         token = sign(link_to(ask, hours=hours, name=name), key)
         print_line(address_of(settings, token))
 
 
-async def waiting(journal: Journal, seat: Seat) -> list[OpenAsk]:
-    found = await Seats(journal).asks(seat.panel, seat.persona)
+async def waiting(client: Client, seat: Seat) -> list[OpenAsk]:
+    found = await client.asks(seat.panel, seat.persona)
     return [one for one in found if seat.debate in {None, one.ref.id, str(one.ref)}]
 
 
@@ -162,18 +163,25 @@ async def answer_with(ask: OpenAsk, values: dict[str, JsonValue], by: str) -> No
 
 
 def _only(found: Sequence[OpenAsk], seat: Seat) -> OpenAsk:
-    where = f"{seat.panel}/{seat.persona}" + (f" in {seat.debate}" if seat.debate else "")
     if not found:
-        raise NotFound(f"nothing waits for {where}")
+        raise NotFound(f"nothing waits for {_named(seat)}")
     if len(found) > 1:
         lines = "\n".join(map(tell_briefly, found))
-        raise BadInput(f"several asks wait for {where}: say which with --debate ID\n{lines}")
+        raise BadInput(f"several asks wait for {_named(seat)}: say which with --debate ID\n{lines}")
     return found[0]
+
+
+def _named(seat: Seat) -> str:
+    who = f"{seat.panel}/{seat.persona}" if seat.persona else seat.panel
+    return f"{who} in {seat.debate}" if seat.debate else who
 
 
 def _list(found: Sequence[OpenAsk], *, as_json: bool) -> None:
     for ask in found:
-        print_line(show_ask(ask).model_dump_json() if as_json else tell_briefly(ask))
+        if as_json:
+            print_line(show_ask(ask).model_dump_json())
+        else:
+            say(tell_briefly(ask))
     if not found and not as_json:
         print_line("nothing waits")
 

@@ -43,7 +43,7 @@ from parley.console.runtime.budgets import limits_of
 from parley.console.runtime.plan import Wishes, experiment_of, wished_panel
 from parley.console.runtime.retention import refuse_long_debates
 from parley.console.runtime.submit import Plan, for_those_seated, plan, submit_all
-from parley.console.runtime.system import open_journal, run_async
+from parley.console.runtime.system import join, run_async
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -98,6 +98,7 @@ def submit(
         language_of(lang),
         experiment=experiment_of(experiment, panel, settings.panels),
         thresholds=settings.thresholds,
+        usual_language=settings.model.language,
     )
     choice = parse_brain(brain, settings.panels)
     if choice.kind == OWN:
@@ -121,12 +122,12 @@ def submit(
 
 
 async def _submit(settings: Settings, wanted: Plan) -> None:
-    async with open_journal(settings, create=False) as journal:
-        await submit_all(journal, await for_those_seated(journal, wanted))
+    async with join(settings) as client:
+        await submit_all(client, await for_those_seated(client, wanted))
 
 
 async def _submit_and_wait(settings: Settings, wanted: Plan, *, as_json: bool) -> int:
-    async with open_journal(settings, create=False) as journal:
-        suiting = await for_those_seated(journal, wanted)
-        states = await submit_and_follow(journal, suiting, as_json=as_json)
+    async with join(settings) as client:
+        suiting = await for_those_seated(client, wanted)
+        states = await submit_and_follow(client, suiting, as_json=as_json)
     return tell_results(suiting, states, as_json=as_json)

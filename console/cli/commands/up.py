@@ -5,9 +5,9 @@ from typing import Annotated
 import anyio
 import typer
 
+from parley.client import host
 from parley.configs.panels import panel_paths, read_panel
 from parley.configs.settings import Settings, load
-from parley.connection import open_host
 from parley.console.cli import logs
 from parley.console.cli.commands.agent import seats_of
 from parley.console.cli.exits import warn
@@ -54,7 +54,7 @@ def up(
     config: Config = None,
 ) -> None:
     """
-    Run everything on this machine: server, coordinator, agents, web page.
+    Run everything here: server, coordinator, agents, web page.
 
     Debates stay in the store and go on where they were at the next start.
     """
@@ -89,15 +89,14 @@ async def _up(
 ) -> None:
     store = settings.embedded.store or DEFAULT_STORE
     async with AsyncExitStack() as stack:
-        host = await stack.enter_async_context(
-            open_host(settings, warn=warn, port=port, store=store)
-        )
-        journal, settings, own_server, _ = host
+        own_server = not settings.names_a_server
+        client = await stack.enter_async_context(host(settings, warn=warn, port=port, store=store))
+        settings = client.settings
         panels = panels_of(seats, settings.panels)
-        staff = await stack.enter_async_context(at_work(host, choice, panels, seats))
-        await stack.enter_async_context(probed(settings.health, journal.bus, staff, stop))
-        await stack.enter_async_context(notifying(journal, settings))
-        page = await stack.enter_async_context(served(journal, settings)) if web else None
+        staff = await stack.enter_async_context(at_work(client, choice, panels, seats))
+        await stack.enter_async_context(probed(settings.health, client.journal.bus, staff, stop))
+        await stack.enter_async_context(notifying(client.journal, settings))
+        page = await stack.enter_async_context(served(client, settings)) if web else None
         _explain(settings, port, page, own_server=own_server)
         await stop.wait()
 

@@ -3,14 +3,15 @@ import json
 import typer
 
 from parley.configs.settings import load
-from parley.console.archive.logs import Log, logs_of
 from parley.console.cli.exits import FAILED
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, IdOrFile, Json, Nats, example
 from parley.console.cli.output import print_line
+from parley.console.runtime.sources import logs_of
 from parley.console.transcript.text import one_line
-from parley.console.transcript.words import name_of
 from parley.coordinator.core.audit import Audit, audit
+from parley.files.lines import name_of
+from parley.logs import Log
 
 PROBLEM_WIDTH = 400
 # Somebody else's rules decided: nothing is wrong, and nothing is proved.

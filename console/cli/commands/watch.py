@@ -1,23 +1,24 @@
 import json
-from datetime import UTC, datetime
+from contextlib import AsyncExitStack, aclosing, nullcontext
 from typing import Annotated, NamedTuple
 
 import typer
 
-from parley.bus.contracts.facts import Closed
+from parley.bus.contracts.facts import Closed, declarations_in
 from parley.bus.contracts.partial import Partial
-from parley.bus.errors import BadInput, DecodeError, Denied
-from parley.bus.journal import Journal, Logged
-from parley.bus.port import Record
+from parley.bus.errors import BadInput, Denied
+from parley.bus.position import Position
 from parley.bus.subjects import DebateRef
+from parley.client import Client
 from parley.configs.settings import Settings, load
 from parley.console.cli.exits import complain
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Json, Nats, example
 from parley.console.cli.output import print_line
-from parley.console.runtime.follow import Audience, find, named, overhearing
-from parley.console.runtime.system import follow, open_journal, run_async
+from parley.console.runtime.system import join, run_async
 from parley.console.terminal.views import view_for
+from parley.debate import Event
+from parley.logs import named
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -28,6 +29,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
         "parley watch 01jd7w2k9xqz",
         "parley watch --from-start --json",
         "parley watch --json --partials",
+        "parley watch --declarations",
     )
 )
 def watch(
@@ -44,6 +46,10 @@ def watch(
     partials: Annotated[
         bool, typer.Option("--partials", help="With --json: words while they are spoken, too.")
     ] = False,
+    declarations: Annotated[
+        bool,
+        typer.Option("--declarations", help="Only what each step declares, as one JSON line each."),
+    ] = False,
     nats: Nats = None,
     config: Config = None,
     as_json: Json = False,
@@ -55,84 +61,63 @@ def watch(
     one line. A terminal also shows the words of a model that streams (model.stream).
     """
     keep_quiet()
+    if partials and declarations:
+        raise BadInput("--partials and --declarations are two different things: take one")
     if partials and not as_json:
         raise BadInput("--partials goes with --json; a terminal shows them anyway")
     settings = load(config, {"nats.url": nats})
     early = from_start if from_start is not None else debate is not None
-    run_async(lambda: _watch(settings, debate, _Wanted(early, as_json, partials)))
+    run_async(
+        lambda: _watch(
+            settings, debate, _Wanted(early, as_json or declarations, partials, declarations)
+        )
+    )
 
 
 class _Wanted(NamedTuple):
     early: bool
     as_json: bool
     partials: bool
+    declarations: bool
 
 
 async def _watch(settings: Settings, debate: str | None, wanted: _Wanted) -> None:
-    async with open_journal(settings, create=False) as journal:
+    async with join(settings) as client:
         try:
-            last = await journal.bus.last_sequence()
+            now = await client.reading.position()
         except Denied:
             heard = "facts" if wanted.as_json else "debates that begin"
             complain(f"this login cannot read the log: it hears {heard} from now on")
             ref = named(debate) if debate is not None else None
-            await _watch_from(journal, ref, None, wanted)
+            await _follow(client, ref, None, wanted)
             return
-        ref = await find(journal, debate) if debate is not None else None
-        if ref is not None and not wanted.early and await _is_closed(journal, ref):
-            return
-        await _watch_from(journal, ref, 1 if wanted.early else last + 1, wanted)
+        ref = (await client.debate(debate)).ref if debate is not None else None
+        if ref is not None and not wanted.early:
+            log = await client.at(ref).log()
+            if log.state.closed is not None:
+                return
+        await _follow(client, ref, 0 if wanted.early else now, wanted)
 
 
-async def _watch_from(
-    journal: Journal, ref: DebateRef | None, start: int | None, wanted: _Wanted
+async def _follow(
+    client: Client, ref: DebateRef | None, after: Position | int | None, wanted: _Wanted
 ) -> None:
-    if not wanted.as_json:
-        await _watch_story(journal, ref, start)
-    elif wanted.partials:
-        async with overhearing(journal, ref, _print_partial):
-            await _watch_facts(journal, ref, start)
-    else:
-        await _watch_facts(journal, ref, start)
-
-
-async def _watch_facts(journal: Journal, ref: DebateRef | None, start: int | None) -> None:
-    seen = 0
-
-    async def see(record: Record) -> bool:
-        nonlocal seen
-        if record.sequence <= seen:
-            return False
-        seen = record.sequence
-        try:
-            logged = journal.decode(record)
-        except DecodeError as error:
-            complain(f"warning: record {record.sequence} is left out: {error}")
-            return False
-        print_line(_line(logged))
-        return ref is not None and isinstance(logged.fact, Closed)
-
-    await follow(journal, _filters(journal, ref), start=start, see=see, refs=[ref] if ref else ())
-
-
-async def _watch_story(journal: Journal, ref: DebateRef | None, start: int | None) -> None:
-    with view_for(several=ref is None) as view:
-        audience = Audience(journal, view)
-
-        seen = 0
-
-        async def see(record: Record) -> bool:
-            nonlocal seen
-            if record.sequence <= seen:
-                return False
-            seen = record.sequence
-            logged = await audience.see(record)
-            return ref is not None and logged is not None and isinstance(logged.fact, Closed)
-
-        async with overhearing(journal, ref, view.overhear):
-            await follow(
-                journal, _filters(journal, ref), start=start, see=see, refs=[ref] if ref else ()
-            )
+    with nullcontext(None) if wanted.as_json else view_for(several=ref is None) as view:
+        async with AsyncExitStack() as stack:
+            if view is not None:
+                await stack.enter_async_context(client.overhearing(view.overhear, ref))
+            elif wanted.partials:
+                await stack.enter_async_context(client.overhearing(_print_partial, ref))
+            debates = frozenset([ref]) if ref is not None else None
+            events = client.watch(after=after, debates=debates)
+            async for event in await stack.enter_async_context(aclosing(events)):
+                if view is None:
+                    for line in _declarations(event) if wanted.declarations else _facts(event):
+                        print_line(line)
+                elif event.state.panel is not None:
+                    view.show(event.ref, event.fact, event.before, event.state)
+                if ref is not None and isinstance(event.fact, Closed):
+                    return
 
 
 def _print_partial(ref: DebateRef, partial: Partial) -> None:
@@ -141,23 +126,25 @@ def _print_partial(ref: DebateRef, partial: Partial) -> None:
     print_line(json.dumps(line, ensure_ascii=False))
 
 
-def _filters(journal: Journal, ref: DebateRef | None) -> tuple[str, ...]:
-    return journal.subjects.facts(ref.panel, ref.id) if ref else journal.subjects.facts()
+def _facts(event: Event) -> list[str]:
+    return [_line(event, fact=event.fact.model_dump(mode="json", exclude_none=True))]
 
 
-async def _is_closed(journal: Journal, ref: DebateRef) -> bool:
-    return any(isinstance(one.fact, Closed) for one in (await journal.read(ref))[0])
+def _declarations(event: Event) -> list[str]:
+    return [
+        _line(event, declaration=one.model_dump(mode="json", by_alias=True))
+        for one in declarations_in(event.fact)
+    ]
 
 
-def _line(logged: Logged) -> str:
-    moment = datetime.fromtimestamp(logged.time_ns / 1e9, UTC)
+def _line(event: Event, **said: object) -> str:
     return json.dumps(
         {
-            "sequence": logged.sequence,
-            "time": moment.isoformat(timespec="milliseconds"),
-            "panel": logged.ref.panel,
-            "debate_id": logged.ref.id,
-            "fact": logged.fact.model_dump(mode="json", exclude_none=True),
+            "sequence": event.sequence,
+            "time": event.time.isoformat(timespec="milliseconds"),
+            "panel": event.panel,
+            "debate_id": event.debate,
+            **said,
         },
         ensure_ascii=False,
     )

@@ -77,7 +77,7 @@ function Gate({ view }) {
           ${Object.entries(view.adoption.components).map(([name, value]) => ` ${spoken(name)} ${share(value)}`).join(',')}</span></p>`}
       ${view.corrections.length > 0 && html`
         <details><summary>What the reviews corrected</summary><ul class="small">
-          ${view.corrections.map((one, at) => html`<li key=${at}>${spoken(one.proposal_type)} ${one.target_aspect}: <b>${one.applied ? 'applied' : 'not applied'}</b> <span class="muted">${one.reason}</span></li>`)}</ul></details>`}
+          ${view.corrections.map((one, at) => html`<li key=${at}>${one}</li>`)}</ul></details>`}
     </${Card}>`;
 }
 

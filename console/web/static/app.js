@@ -54,7 +54,7 @@ function App() {
   }, [at.view, at.id]);
   return html`
     <header class="bar">
-      <a class="brand" href="#/debates"><img src="/static/icon.svg" alt="" />Parley</a>
+      <a class="brand" href="#/debates" aria-label="Parley"><img src="/static/icon.svg" alt="" /><span>Parley</span></a>
       <nav aria-label="Views">
         <a href="#/debates" aria-current=${at.view in TITLES ? undefined : 'page'}>Debates</a>
         <a href="#/waiting" aria-current=${at.view === 'waiting' ? 'page' : undefined}>Waiting</a>

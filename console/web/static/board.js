@@ -1,7 +1,7 @@
 // Where everybody stands, what was declared, what it cost.
 import { html } from './vendor/htm-preact.js';
 import { Avatar, Card, Chip, Meter, Share } from './parts.js';
-import { count, many, money, share, span, spoken, tone } from './words.js';
+import { capital, count, many, money, share, span, spoken, tone } from './words.js';
 
 const LONG_LABEL = 40;
 const WIDE_COLUMNS = 4;
@@ -14,7 +14,8 @@ export function Outcome({ view }) {
     const waits = view.waiting.length ? `waiting for ${view.waiting.join(', ')}` : '';
     return html`
       <section class=${`card outcome tone-${view.status ? tone(view.status) : 'accent'}`} aria-label="Where it stands">
-        <div class="row"><span class=${`label ${view.moment.length > LONG_LABEL ? 'long' : ''}`}>${capital(spoken(view.moment))}</span><span class="muted">${waits}</span></div>
+        <div class="row"><span class=${`label ${view.moment.length > LONG_LABEL ? 'long' : ''}`}>${capital(spoken(view.moment))}</span><span class="muted">${waits}</span>
+          ${view.personas.some((one) => one.mark === 'awaited') && html`<a class="button main end" href="#/waiting">Answer</a>`}</div>
         ${view.reason && html`<p class="muted">Over by ${because(view)}.</p>`}
         ${view.errors.length > 0 && html`<${Missed} errors=${view.errors} />`}
       </section>`;
@@ -82,7 +83,7 @@ function lettered({ columns, rows }) {
 }
 const brief = (column) => html`${column.replace(/^(round|iteration) /, '')}<span class="unseen"> ${column}</span>`;
 
-const MARKS = { thinking: '… thinking', missed: '✗ missed', failed: '✗ failed', 'not asked': 'not asked' };
+const MARKS = { thinking: '… thinking', awaited: '… awaited', missed: '✗ missed', failed: '✗ failed', 'not asked': 'not asked' };
 
 function Cell({ cell, read, keys }) {
   const mark = MARKS[cell.mark];
@@ -160,4 +161,3 @@ export function Costs({ view, voice }) {
     </${Card}>`;
 }
 
-const capital = (text) => text.replace(/^./, (first) => first.toUpperCase());

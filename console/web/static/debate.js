@@ -39,7 +39,11 @@ export function Debate({ id, query, wire }) {
 
   const moments = store.current;
   const view = moments?.view;
-  if (!view) return moments?.error ? html`<${Problem} error=${moments.error} />` : html`<p class="muted">Loading…</p>`;
+  if (!view) {
+    return moments?.error
+      ? html`<div class="stack"><${Problem} error=${moments.error} /><p><a class="button" href="#/debates">All debates</a></p></div>`
+      : html`<p class="muted">Loading…</p>`;
+  }
 
   const look = (at) => {
     moments.look(at);

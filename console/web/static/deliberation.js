@@ -27,7 +27,7 @@ function Question({ path }) {
         <dd><ul>${about(option).map((one) => html`
           <li><${Chip} label=${one.for == null ? 'against' : 'for'} as=${one.for == null ? 'bad' : 'good'} />
             <b>${one.criterion}</b> ${share(one.for ?? one.against)} <span class="muted">${one.text}</span></li>`)}</ul></dd>`)}</dl>
-      <p class="facts-line small">${asked.criteria.map((one) => html`<span key=${one.name}>${one.name} <b>${share(one.weight)}</b></span>`)}</p>
+      <p class="facts-line small">weights ${asked.criteria.map((one) => html`<span key=${one.name}>${one.name} <b>${share(one.weight)}</b></span>`)}</p>
     </${Card}>`;
 }
 

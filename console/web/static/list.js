@@ -156,7 +156,7 @@ function Row({ row, at, top }) {
       <span class="c-panel muted" role="cell">${row.panel}</span>
       <span class="c-round muted" role="cell">${moment(row)}</span>
       <span class="verdict" role="cell">
-        ${row.verdict && html`<${Chip} label=${row.verdict} as=${row.tone ?? undefined} />`}
+        ${row.verdict && html`<${Chip} label=${row.verdict} as=${row.tone ?? 'calm'} />`}
         ${row.reason && html`<span class="small muted">${spoken(row.reason)}</span>`}
       </span>
       <span class="c-tokens number muted" role="cell" title=${`${count(row.tokens)} tokens, ${row.calls} model calls`}>${row.tokens ? short(row.tokens) : '–'}</span>

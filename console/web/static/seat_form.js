@@ -1,9 +1,7 @@
 // The form of one ask: what is debated, what others said, and a field for each thing asked for.
 import { html, useEffect, useState } from './vendor/htm-preact.js';
 import { Chip, Problem } from './parts.js';
-import { share } from './words.js';
-
-const moment = (text) => new Date(text).toLocaleString();
+import { date, share, spoken } from './words.js';
 
 // `send(values, by)` writes the turn; `image()` gives the address of what is debated.
 export function SeatForm({ ask, send, image, named }) {
@@ -27,7 +25,7 @@ export function SeatForm({ ask, send, image, named }) {
   return html`
     <section class="card start" aria-label=${`${ask.persona} in ${ask.step} of ${ask.debate}`}>
       <header><h2>${ask.title || ask.panel}</h2>
-        <span class="muted">${ask.role || ask.persona} · ${ask.step} · until ${moment(ask.deadline)}${ask.waits ? '' : ' · the others go on'}</span></header>
+        <span class="muted">${ask.role || ask.persona} · ${spoken(ask.step)} · until ${date(ask.deadline)}${ask.waits ? '' : ' · the others go on'}</span></header>
       <p class="asked">${ask.text}</p>
       ${ask.has_image && html`<${Picture} image=${image} />`}
       ${ask.voices.map((one) => html`

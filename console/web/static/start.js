@@ -3,35 +3,6 @@ import { html, useEffect, useState } from './vendor/htm-preact.js';
 import { post, postForm } from './api.js';
 import { Problem } from './parts.js';
 
-const EXAMPLES = {
-  text: 'The food was excellent but the service was painfully slow.',
-  question: `question: Should the library open at night?
-options:
-  - {id: staffed, text: Open until midnight with staff}
-  - {id: card, text: "Open at night by card, without staff"}
-  - {id: keep, text: Keep the present hours}
-criteria:
-  - {name: operating cost, weight: 0.8}
-  - {name: student demand, weight: 0.9, people: true}
-  - {name: safety at night, weight: 0.7, people: true}
-  - {name: energy use, weight: 0.3}
-  - {name: staff wellbeing, weight: 0.5, people: true}
-  - {name: damage to the collection, weight: 0.4}
-  - {name: reputation, weight: 0.3}
-evidence:
-  - {option: staffed, criterion: operating cost, against: 0.7, text: Two more salaries a year.}
-  - {option: staffed, criterion: student demand, for: 0.8, text: 900 students signed a petition.}
-  - {option: staffed, criterion: staff wellbeing, against: 0.5, text: Night shifts are unpopular.}
-  - {option: card, criterion: operating cost, for: 0.6, text: Card readers cost little to run.}
-  - {option: card, criterion: student demand, for: 0.6, text: Most only want a place to sit.}
-  - {option: card, criterion: safety at night, against: 0.6, text: Nobody is there if something happens.}
-  - {option: card, criterion: damage to the collection, against: 0.4, text: Losses rose elsewhere.}
-  - {option: keep, criterion: energy use, for: 0.5, text: The heating is off at night.}
-  - {option: keep, criterion: student demand, against: 0.7, text: The reading rooms are full by noon.}
-  - {option: staffed, criterion: reputation, for: 0.4, text: The university advertises with it.}
-`,
-};
-
 const LANGUAGES = new Intl.DisplayNames(['en'], { type: 'language' });
 const withImage = (panel) => panel.input === 'image' || panel.input === 'both';
 
@@ -82,9 +53,9 @@ function Material({ panel }) {
   return html`
     <label class="field"><span>${question ? 'The question' : 'The text'}</span>
       <textarea name=${question ? 'question' : 'text'} rows=${question ? 8 : 3} required value=${text}
-        placeholder=${question ? 'Free words where a model answers; or YAML with question, options, criteria and evidence.' : 'One sentence or a short review.'}
+        placeholder=${question ? 'YAML with question, options, criteria and evidence; plain words are enough where a model answers.' : panel.title}
         onInput=${(event) => setText(event.target.value)}></textarea></label>
-    <div><button class="button tiny" type="button" onClick=${() => setText(EXAMPLES[panel.input] ?? '')}>Fill in an example</button></div>`;
+    ${panel.example && html`<div><button class="button tiny" type="button" onClick=${() => setText(panel.example)}>Fill in an example</button></div>`}`;
 }
 
 function Picture({ needed }) {
@@ -115,7 +86,7 @@ function Settings({ panel }) {
       <label class="field"><span>Language</span><select name="lang"><option value="">recognise it</option>
         ${panel.languages.map((one) => html`<option value=${one}>${LANGUAGES.of(one)}</option>`)}</select></label>`}
     <label class="field"><span>Parameters (name=value, separated by spaces)</span>
-      <input type="text" name="set" placeholder="max_rounds=5" /></label>`;
+      <input type="text" name="set" placeholder=${panel.parameter} /></label>`;
 }
 
 function send(panel, form) {

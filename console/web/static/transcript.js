@@ -1,7 +1,7 @@
 // What was said, in the order of the log; whoever speaks at this moment comes last.
 import { html, useEffect, useRef, useState } from './vendor/htm-preact.js';
 import { Avatar, Card, Chip, Share } from './parts.js';
-import { clock, many, share, span, spoken, tone } from './words.js';
+import { capital, clock, many, share, span, spoken, tone } from './words.js';
 
 const SPEECH = new Set(['turn', 'failed', 'late', 'missed']);
 const NEAR_END_PX = 220;
@@ -86,7 +86,7 @@ function Speech({ entry, voice, open }) {
           ${KIND_WORDS[entry.kind] && html`<span class="small">${KIND_WORDS[entry.kind]}</span>`}
           <span class="end">
             ${entry.tokens > 0 && html`<span class="muted small nowrap">${many(entry.tokens, 'token')}</span>`}
-            ${entry.seconds > 0 && html`<span class="muted small nowrap">${span(entry.seconds * 1000)}</span>`}
+            ${entry.seconds > 0 && html`<span class="muted small nowrap took">${span(entry.seconds * 1000)}</span>`}
             <${Ordinal} entry=${entry} open=${open} />
           </span>
         </div>
@@ -130,4 +130,4 @@ const Ordinal = ({ entry, open }) => html`
   <button class="ordinal" type="button" onClick=${() => open(entry.ordinal)}
     aria-label=${`Fact ${entry.ordinal} as JSON`} title=${`${entry.time}: open as JSON`}>#${entry.ordinal}</button>`;
 
-const sentence = (text) => spoken(text).replace(/^./, (first) => first.toUpperCase());
+const sentence = (text) => capital(spoken(text));

@@ -35,7 +35,7 @@ function Evidence({ view, path }) {
           ${boxes && !alone && size && view.regions.length > 0 && html`<${Boxes} regions=${view.regions} size=${size} />`}
         </div></div>
         <div class="row">
-          <div class="segments" role="radiogroup" aria-label="Evidence map">
+          <div class="segments tight" role="radiogroup" aria-label="Evidence map">
             <label><input type="radio" name="map" checked=${name === ''} onChange=${() => choose('')} />Image</label>
             ${view.maps.map((one) => html`<label key=${one.name}><input type="radio" name="map" checked=${name === one.name} onChange=${() => choose(one.name)} />${short(one.title)}</label>`)}
           </div>

@@ -3,7 +3,7 @@ import { html, useEffect, useState } from './vendor/htm-preact.js';
 import { call, post } from './api.js';
 import { Problem } from './parts.js';
 import { SeatForm } from './seat_form.js';
-import { many } from './words.js';
+import { date, many, spoken } from './words.js';
 
 const AGAIN_MS = 5000;
 const keyOf = (ask) => `${ask.panel}/${ask.debate}/${ask.step}/${ask.persona}`;
@@ -46,9 +46,11 @@ export function Waiting({ wire }) {
     ${asks?.length === 0 && !open && html`<div class="listing nothing">Nobody waits for a person at this moment.</div>`}
     <ul class="waiting">
       ${(asks ?? []).map((ask) => html`
-        <li key=${keyOf(ask)}>
-          <button class="button" type="button" onClick=${() => setOpen(ask)}>${ask.persona}: ${ask.title || ask.panel}</button>
-          ${' '}<span class="muted">${ask.step} of <a href=${`#/debates/${ask.debate}`}>${ask.debate}</a> · ${ask.text.slice(0, 80)} · until ${new Date(ask.deadline).toLocaleString()}</span>
+        <li key=${keyOf(ask)} class="card">
+          <div class="what"><b>${ask.title || ask.panel}</b>
+            <span>${ask.text.slice(0, 120)}${ask.text.length > 120 ? '…' : ''}</span>
+            <span class="muted small">for ${ask.role || ask.persona} · ${spoken(ask.step)} of <a href=${`#/debates/${ask.debate}`}>${ask.debate}</a> · until ${date(ask.deadline)}</span></div>
+          <button class="button main" type="button" aria-label=${`Answer for ${ask.persona} in ${ask.debate}`} onClick=${() => setOpen(ask)}>Answer</button>
         </li>`)}
     </ul>
     ${open && html`<${SeatForm} key=${keyOf(open)} ask=${open} send=${send(open)} image=${() => image(open)} named=${true} />`}`;

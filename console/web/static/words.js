@@ -28,6 +28,7 @@ export function glyph(label) {
   return known ? known.sign || SIGNS[known.tone] : GLYPHS[label] ?? '';
 }
 export const spoken = (name) => String(name ?? '').replaceAll('_', ' ');
+export const capital = (text) => String(text ?? '').replace(/^./, (first) => first.toUpperCase());
 export const share = (value) => (value == null ? '–' : value.toFixed(2));
 
 const NUMBERS = new Intl.NumberFormat('en');

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from parley.bus.errors import NotFound
-from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
 from parley.console.transcript.presentation import presentation_of
 from parley.console.transcript.transcript import item_of
 from parley.console.web.views.common import Scene
 from parley.console.web.views.parts import ViewBase
 from parley.coordinator.core.reducer import walk
+from parley.reading import Logged
 
 
 def view_of(ref: DebateRef, logged: Sequence[Logged], at: int | None = None) -> ViewBase:
@@ -21,7 +21,7 @@ def view_of(ref: DebateRef, logged: Sequence[Logged], at: int | None = None) -> 
     steps = zip(walk(one.fact for one in logged), logged, strict=True)
     placed = [(step, one.time_ns) for step, one in steps if step.has_place]
     if not placed:
-        raise NotFound(f"no debate {ref.id!r}")
+        raise NotFound(f"there is no debate {ref.id} on this server")
     shown = placed if at is None else placed[: max(1, at)]
     state = shown[-1][0].after
     items = tuple(item_of(step, time_ns) for step, time_ns in shown)

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Iterator
 from parley.bus.contracts.absa import findings
 from parley.bus.contracts.absa.findings import Overridden
 from parley.bus.contracts.absa.params import OverrideEffective
-from parley.bus.contracts.absa.review import CorrectionLogEntry
-from parley.console.transcript.absa import TONES, stage1_of
+from parley.console.transcript.absa import TONES, correction_words, stage1_of
 from parley.console.transcript.absa_marks import SIGNS
 from parley.console.transcript.marks import mark_of
 from parley.console.transcript.text import clean, one_line
-from parley.console.web.views.common import Scene, cleaned, seat_of
+from parley.console.web.views.common import Scene, seat_of
 from parley.console.web.views.marked_text import MarkedText, marked_text
 from parley.console.web.views.parts import (
     Cell,
@@ -45,7 +44,7 @@ class AbsaView(ViewBase):
     before: MarkedText | None
     after: MarkedText | None
     edits: tuple[Edit, ...]
-    corrections: tuple[CorrectionLogEntry, ...]
+    corrections: tuple[str, ...]
     gate: tuple[Gated, ...]
     thresholds: OverrideEffective
     adoption: Adoption | None
@@ -70,7 +69,7 @@ def view(scene: Scene) -> AbsaView:
         before=marked_text(text, *first) if first else None,
         after=marked_text(text, outcome.adoption.final_sentiments) if outcome else None,
         edits=tuple(edits_of(reading.heard)),
-        corrections=tuple(map(cleaned, outcome.log)) if outcome else (),
+        corrections=tuple(map(correction_words, outcome.log)) if outcome else (),
         gate=tuple(map(gated, outcome.decisions)) if outcome else (),
         thresholds=reading.panel.override,
         adoption=adoption(outcome.adoption) if outcome else None,

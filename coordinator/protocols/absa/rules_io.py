@@ -4,11 +4,9 @@ The rules as filters: one typed line in, one typed line out (`parley rules NAME`
 Patterns and profiles are looked up by name, so this module, unlike the rules, reads files.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from parley.bus.contracts.absa.debate import (
     DebateSummary,
@@ -38,26 +36,12 @@ from parley.bus.contracts.absa.sentiment import (
 from parley.bus.contracts.base import Contract, Share
 from parley.configs.absa_thresholds import override_thresholds
 from parley.configs.languages import language_patterns
-from parley.coordinator.protocols.absa.output.integrity import RecordView, check_record
 from parley.coordinator.protocols.absa.rules.adopt import AdoptInput, adopt, adopt_ungated
 from parley.coordinator.protocols.absa.rules.final import build_final_aspects
 from parley.coordinator.protocols.absa.rules.gate import GateInput, disabled_gate, run_gate
 from parley.coordinator.protocols.absa.rules.hints import review_context
 from parley.coordinator.protocols.absa.rules.mapping import aspect_index
 from parley.coordinator.protocols.absa.rules.moderator import moderate
-
-Line = TypeVar("Line", bound=BaseModel)
-Answer = TypeVar("Answer", bound=BaseModel)
-
-
-@dataclass(frozen=True, slots=True)
-class Filter(Generic[Line, Answer]):
-    reads: type[Line]
-    answer: Callable[[Line], Answer]
-
-    def __call__(self, json_line: str | bytes) -> str:
-        """Raises pydantic's `ValidationError` on a line that is not what the rule reads."""
-        return self.answer(self.reads.model_validate_json(json_line)).model_dump_json()
 
 
 class ModeratorAnswer(ModeratorOutput):
@@ -227,12 +211,3 @@ def answer_hints(line: HintsLine) -> ReviewContext:
         line.protocol,
         drop_mode=line.drop_tuple_hint_mode,
     )
-
-
-FILTERS: Mapping[str, Callable[[str | bytes], str]] = {
-    "moderator": Filter(ModeratorInput, answer_moderator),
-    "override": Filter(OverrideLine, answer_override),
-    "adopt": Filter(AdoptLine, answer_adopt),
-    "hints": Filter(HintsLine, answer_hints),
-    "integrity": Filter(RecordView, check_record),
-}

@@ -22,7 +22,6 @@ from parley.bus.contracts.absa.sentiment import (
     ValidatorOutput,
 )
 from parley.bus.contracts.facts import Abstained, Failure, TurnTaken
-from parley.bus.contracts.panel import PanelBase
 from parley.coordinator.core.state import DebateState, Heard, Step
 from parley.coordinator.protocols.absa.history import HeardTurn, completed
 from parley.coordinator.protocols.absa.pipeline import Said, Stage2
@@ -48,8 +47,9 @@ def is_turn(step: Step) -> bool:
     return step.ask.step.startswith("d")
 
 
-def refusal(panel: PanelBase, turn: TurnTaken) -> str | None:
+def refusal(state: DebateState, turn: TurnTaken) -> str | None:
     """What the second generation has to say and did not; the first names neither in its form."""
+    panel = state.running_panel
     assert isinstance(panel, AbsaPanel)
     if panel.params.debate.protocol != "v2":
         return None
@@ -59,7 +59,15 @@ def refusal(panel: PanelBase, turn: TurnTaken) -> str | None:
         return f"{unnamed[0]} names no target.aspect_ref" if unnamed else None
     if isinstance(content, DebateSummary) and content.lacks_evidence:
         return "sentence_evidence_spans: a polarity other than neutral needs a quotation"
+    if isinstance(content, DebateSummary) and not _quotes(content, state.input.text):
+        return "sentence_evidence_spans: none of them stands in the text, letter by letter"
     return None
+
+
+def _quotes(summary: DebateSummary, text: str) -> bool:
+    """Whether one of its spans is exact; a summary without any is another matter."""
+    spans = [one.strip() for one in summary.sentence_evidence_spans]
+    return not spans or any(one and one in text for one in spans)
 
 
 class Answers:
@@ -67,7 +75,7 @@ class Answers:
 
     def __init__(self, state: DebateState) -> None:
         self._steps = {step.ask.step: step for step in state.steps}
-        self._panel = state.running_panel
+        self._state = state
         self._strict = state.rules >= STRICT_RULES
 
     def asked(self, step: str) -> bool:
@@ -83,7 +91,7 @@ class Answers:
         return turn.content if isinstance(turn.content, kind) else None
 
     def _refused(self, turn: TurnTaken) -> str | None:
-        return refusal(self._panel, turn) if self._strict else None
+        return refusal(self._state, turn) if self._strict else None
 
     def given(self, step: str, persona: str, kind: type[Said_]) -> Said_:
         """Of a step that the flow let pass."""
@@ -162,7 +170,7 @@ def _heard_turns(state: DebateState, panel: AbsaPanel) -> Iterator[HeardTurn]:
         for heard in step.heard:
             said = heard.said
             if isinstance(said, TurnTaken) and isinstance(said.content, DebateTurn):
-                if state.rules >= STRICT_RULES and refusal(panel, said) is not None:
+                if state.rules >= STRICT_RULES and refusal(state, said) is not None:
                     continue
                 persona = panel.debaters[said.persona]
                 turn = completed(said.content, persona, panel.params.debate.protocol)

@@ -86,6 +86,7 @@ def decision_of(
     found = summary or _without_judge(progress)
     return DeliberationDecision(
         conclusion=found.conclusion,
+        answer=found.answer,
         confidence=found.confidence,
         termination_reason=terminated.reason,
         rationale=found.rationale,

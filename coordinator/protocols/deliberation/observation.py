@@ -4,7 +4,10 @@ What a run remembers between iterations, and what it sees in the current one.
 `observe` settles every figure (given, computed or unknown) before any rule looks at it.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+
+from pydantic import JsonValue
 
 from parley.bus.contracts.declaration import Sensitivity
 from parley.bus.contracts.deliberation.regimes import (
@@ -16,11 +19,9 @@ from parley.bus.contracts.deliberation.regimes import (
     Iteration,
     RegimeParams,
 )
-from parley.coordinator.core.novelty import coverage_change, keywords
-from parley.coordinator.core.tolerance import below
-from parley.coordinator.protocols.deliberation.axes import is_new, judge_axes, orthogonality_of
-from parley.coordinator.protocols.deliberation.proxies import conclusion_change
-from parley.coordinator.protocols.deliberation.similarity import Similarity
+from parley.coordinator.core.novelty import coverage_change, keywords, words
+from parley.coordinator.core.tolerance import at_least, below
+from parley.coordinator.protocols.deliberation.similarity import Similarity, jaccard
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +151,75 @@ def _merge(known: tuple[Candidate, ...], latest: tuple[Candidate, ...]) -> tuple
     """Candidates accumulate by id in the order first seen; the latest score stands."""
     by_id = {candidate.id: candidate for candidate in (*known, *latest)}
     return tuple(by_id.values())
+
+
+def conclusion_change(before: Conclusion, now: Conclusion) -> float:
+    """
+    Structural difference of two conclusions.
+
+    Words of one letter count here, unlike in coverage: "option A" and "option B" differ.
+    A conclusion that changes its form, from fields to text or back, changes wholly.
+    """
+    if now == STABLE:
+        return 0.0
+    if isinstance(before, str) and isinstance(now, str):
+        return 1.0 - jaccard(words(before), words(now))
+    if isinstance(before, dict) and isinstance(now, dict):
+        return _field_change(before, now)
+    return 1.0
+
+
+def _field_change(before: Mapping[str, JsonValue], now: Mapping[str, JsonValue]) -> float:
+    keys = before.keys() | now.keys()
+    kept = [key for key in before.keys() & now.keys() if before[key] == now[key]]
+    return (len(keys) - len(kept)) / max(1, len(keys))
+
+
+@dataclass(frozen=True, slots=True)
+class Novelty:
+    """`joined` are the axes that add a dimension, in the order they were named."""
+
+    orthogonality: float
+    joined: tuple[str, ...]
+
+
+def own_score(axis: str, known: Sequence[str], similarity: Similarity) -> float:
+    """1 for an axis like no other, 0 for a known one."""
+    return 0.0 if axis in known else max(0.0, 1.0 - similarity(axis, known))
+
+
+def is_new(axis: str, known: Sequence[str], epsilon: float, similarity: Similarity) -> bool:
+    """Similarity 1 is never new, even where an epsilon of 0 would let it pass."""
+    score = own_score(axis, known, similarity)
+    return score > 0.0 and at_least(score, epsilon)
+
+
+def judge_axes(
+    axes: Sequence[str], known: Sequence[str], epsilon: float, similarity: Similarity
+) -> Novelty:
+    """
+    Score the axes against what was known before the iteration.
+
+    Joining also looks at the axes that joined before in the same iteration: an axis and its
+    second value, named together, are one dimension.
+    """
+    orthogonality = max((own_score(axis, known, similarity) for axis in axes), default=0.0)
+    joined: list[str] = []
+    for axis in axes:
+        if is_new(axis, (*known, *joined), epsilon, similarity):
+            joined.append(axis)
+    return Novelty(orthogonality, tuple(joined))
+
+
+def orthogonality_of(
+    given: float | None, axes: Sequence[str] | None, lexical: float
+) -> float | None:
+    """
+    Combine an assessment given by the iteration's author with the lexical one.
+
+    With axes to look at, the author's figure counts only as far as the names bear it out. Without
+    any, it stands alone. None when neither is there: nobody judged this iteration.
+    """
+    if given is not None:
+        return min(given, lexical) if axes else given
+    return None if axes is None else lexical

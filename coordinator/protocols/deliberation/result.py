@@ -59,6 +59,8 @@ class DeliberationResult(Contract):
     total_iterations: int
     termination_reason: TerminationReason | RegimeReason | None
     conclusion: str
+    # Of a question with two options: whether the first of them, or yes, holds.
+    answer: bool | None
     confidence: float | None
     rationale: str
     dissent: tuple[Dissent, ...]
@@ -102,6 +104,7 @@ def result_of(ref: DebateRef, state: DebateState) -> DeliberationResult:
         conclusion=(
             decision.conclusion if decision else conclusion_text(progress.state.conclusion)
         ),
+        answer=decision.answer if decision else None,
         confidence=decision.confidence if decision else None,
         rationale=decision.rationale if decision else "",
         dissent=decision.dissent if decision else (),

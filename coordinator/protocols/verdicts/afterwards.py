@@ -25,7 +25,7 @@ from parley.coordinator.protocols.verdicts.board import (
     stand_after,
 )
 from parley.coordinator.protocols.verdicts.brief import brief_of
-from parley.coordinator.protocols.verdicts.decide import Case, Word
+from parley.coordinator.protocols.verdicts.decide import Case
 from parley.coordinator.protocols.verdicts.manager import (
     UNDECIDED,
     decide_verdict,
@@ -33,6 +33,7 @@ from parley.coordinator.protocols.verdicts.manager import (
     judge_for,
     stopped_by,
 )
+from parley.coordinator.protocols.verdicts.rationale import Word
 
 
 def decide_afterwards(state: DebateState, reason: TerminationReason) -> Asked | Decided:
@@ -128,17 +129,15 @@ def _word(state: DebateState, board: Board) -> Word:
     """What the judge said when it was asked to decide."""
     step = state.step(RULING)
     if step is None or not step.heard:
-        return Word(None, why="was not asked")
+        return Word(None)
     heard = step.heard[0]
     if isinstance(heard.said, Abstained):
-        return Word(None, why=f"did not answer ({heard.said.reason})")
+        return Word(None, lack="no_answer", detail=heard.said.reason)
     verdicts = panel_of(state).verdicts
     foreign = foreign_verdict(heard.said.content, verdicts)
     after = stand_after(board.latest.get(heard.said.persona), heard, verdicts)
     if after is None:
-        return Word(
-            None, why=f"said {foreign!r}, which is no label" if foreign else "gave no verdict"
-        )
+        return Word(None, lack="no_label" if foreign else "no_verdict", detail=foreign or "")
     return Word(after.verdict, after.confidence)
 
 

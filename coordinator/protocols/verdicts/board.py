@@ -193,7 +193,7 @@ def stand_after(before: Stand | None, heard: Heard, verdicts: Collection[str] = 
             return Stand(ordinal, before.position, before.said)
         standing = _replied(before and before.said, said.persona, content)
     elif isinstance(content, Statement):
-        standing = Standing(
+        standing = Standing.of_ours(
             agent=said.persona,
             verdict=content.verdict,
             confidence=content.confidence,
@@ -227,7 +227,7 @@ def _replied(before: Standing | None, agent: str, said: Reply) -> Standing | Non
         if verdict is None or confidence is None:
             return None
         before = Standing(agent=agent, verdict=verdict, confidence=confidence)
-    return Standing(
+    return Standing.of_ours(
         agent=agent,
         verdict=verdict or before.verdict,
         confidence=before.confidence if confidence is None else confidence,

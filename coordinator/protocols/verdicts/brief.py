@@ -18,4 +18,5 @@ def _brief(panel: VerdictPanel) -> str:
         labels=panel.labels,
         undecided=panel.undecided,
         personas=panel.personas,
+        language=panel.language or "",
     ).text()

@@ -25,13 +25,15 @@ from parley.bus.contracts.verdicts.rules import (
     Supermajority,
     Trajectory,
     TrustWeighted,
+    Words,
+    in_language,
 )
 from parley.coordinator.core.tolerance import at_least
-from parley.coordinator.protocols.verdicts import rationale
 from parley.coordinator.protocols.verdicts.cobra import CobraAlgorithm, CobraResponse, cobra
 from parley.coordinator.protocols.verdicts.figures import History
 from parley.coordinator.protocols.verdicts.groups import mean_confidence
 from parley.coordinator.protocols.verdicts.position import Position
+from parley.coordinator.protocols.verdicts.rationale import English, Word
 from parley.coordinator.protocols.verdicts.votes import (
     best_of,
     confidence_scores,
@@ -41,17 +43,10 @@ from parley.coordinator.protocols.verdicts.votes import (
     trust_scores,
     trusted_mean,
 )
+from parley.coordinator.protocols.verdicts.wording import wording
 
 # Of a vote that nobody won.
 NO_WINNER_CONFIDENCE = 0.30
-
-
-class Word(NamedTuple):
-    """What the judge said, or why it said nothing usable."""
-
-    verdict: str | None
-    confidence: float = 0.0
-    why: str = ""
 
 
 class Case(NamedTuple):
@@ -60,7 +55,7 @@ class Case(NamedTuple):
     panel: VerdictPanel
     history: History
     evidence: Mapping[str, Mapping[str, JsonValue]] = {}
-    word: Word = Word(None, why="was not asked")
+    word: Word = Word(None)
 
     @property
     def positions(self) -> Sequence[Position]:
@@ -70,6 +65,13 @@ class Case(NamedTuple):
     def verdicts(self) -> tuple[str, ...]:
         """Gravest first, the undecided one last."""
         return self.panel.verdicts or (self.panel.undecided,)
+
+    @property
+    def words(self) -> English:
+        return wording(self.panel.language)
+
+    def told(self, words: Words) -> str:
+        return in_language(words, self.panel.language)
 
     def holders(self, verdict: str) -> list[Position]:
         return [one for one in self.positions if one.verdict == verdict]
@@ -91,26 +93,28 @@ def _ruling(rule: DecideRule, case: Case) -> Ruling:  # noqa: C901, PLR0911  one
     trust = case.panel.trust
     match rule:
         case Majority():
-            return _held_by(case, holds_share(case.positions, MAJORITY, more=True), "half")
+            return _held_by(case, holds_share(case.positions, MAJORITY, more=True), None)
         case Supermajority():
             winner = holds_share(case.positions, rule.share, more=False)
-            return _held_by(case, winner, f"{rule.share:.0%}")
+            return _held_by(case, winner, rule.share)
         case Plurality():
             verdict = plurality(case.positions, trust, case.verdicts)
-            ground = rationale.votes(case.positions, verdict)
+            ground = case.words.votes(case.positions, verdict)
             return Ruling(verdict, trusted_mean(case.holders(verdict), trust), ground)
         case TrustWeighted():
-            return _weighed(case, trust_scores(case.positions, trust), "trust and confidence")
+            return _weighed(case, trust_scores(case.positions, trust), "trust")
         case ConfidenceWeighted():
             found = _weighed(case, confidence_scores(case.positions), "confidence")
             return found._replace(confidence=mean_confidence(case.holders(found.verdict)))
         case Trajectory():
             scores = trajectory_scores(case.history, trust, rule.decay)
-            return _weighed(case, scores, "trust and confidence in all rounds, later ones more")
+            return _weighed(case, scores, "trajectory")
         case MixedContent():
             return _mixed(rule, case)
         case Fixed():
-            return Ruling(rule.label, rule.confidence, rationale.fixed(rule.label, rule.because))
+            return Ruling(
+                rule.label, rule.confidence, case.words.fixed(rule.label, case.told(rule.because))
+            )
         case Judge():
             return _judged(rule, case)
         case Cobra():
@@ -121,11 +125,11 @@ def _ruling(rule: DecideRule, case: Case) -> Ruling:  # noqa: C901, PLR0911  one
             assert_never(rule)
 
 
-def _held_by(case: Case, winner: str | None, share: str) -> Ruling:
+def _held_by(case: Case, winner: str | None, share: float | None) -> Ruling:
     if winner is None:
-        ground = rationale.no_winner(case.positions, share)
+        ground = case.words.no_winner(case.positions, share)
         return Ruling(case.panel.undecided, NO_WINNER_CONFIDENCE, ground)
-    ground = rationale.votes(case.positions, winner)
+    ground = case.words.votes(case.positions, winner)
     return Ruling(winner, trusted_mean(case.holders(winner), case.panel.trust), ground)
 
 
@@ -136,7 +140,7 @@ def _weighed(case: Case, scores: Mapping[str, float], by: str) -> Ruling:
     total = sum(scores.values())
     share = scores[verdict] / total if total else 0.0
     confidence = trusted_mean(holders, case.panel.trust) if holders else share
-    return Ruling(verdict, confidence, rationale.weighted(scores, verdict, by, tied=tied))
+    return Ruling(verdict, confidence, case.words.weighted(scores, verdict, by, tied=tied))
 
 
 def _mixed(rule: MixedContent, case: Case) -> Ruling:
@@ -149,7 +153,7 @@ def _mixed(rule: MixedContent, case: Case) -> Ruling:
         if one.verdict in rule.labels and at_least(one.confidence, least)
     ]
     if set(rule.labels) <= {one.verdict for one in sure}:
-        ground = rationale.mixed(sure, rule.labels, rule.means, rule.because)
+        ground = case.words.mixed(sure, rule.labels, rule.means, case.told(rule.because))
         return Ruling(rule.means, trusted_mean(sure, case.panel.trust), ground)
     return _ruling(TrustWeighted(), case)
 
@@ -157,10 +161,10 @@ def _mixed(rule: MixedContent, case: Case) -> Ruling:
 def _judged(rule: Judge, case: Case) -> Ruling:
     word = case.word
     if word.verdict is not None:
-        ground = rationale.judged(rule.persona, word.verdict)
+        ground = case.words.judged(rule.persona, word.verdict)
         return Ruling(word.verdict, word.confidence, ground)
     found = _ruling(TrustWeighted(), case)
-    return found._replace(ground=rationale.not_judged(rule.persona, word.why, found.ground))
+    return found._replace(ground=case.words.not_judged(rule.persona, word, found.ground))
 
 
 def _merged(rule: Cobra, case: Case) -> Ruling:
@@ -175,7 +179,7 @@ def _merged(rule: Cobra, case: Case) -> Ruling:
         for one in case.positions
     ]
     merged = cobra(responses, case.panel.trust, case.verdicts, algorithm)
-    ground = rationale.merged(merged.algorithm, merged.verdict_scores, merged.final_verdict)
+    ground = case.words.merged(merged.algorithm, merged.verdict_scores, merged.final_verdict)
     return Ruling(merged.final_verdict, merged.confidence, ground)
 
 
@@ -196,4 +200,4 @@ def _own(rule: OwnDecide, case: Case) -> Ruling:
     holders = case.holders(verdict)
     if confidence is None:
         confidence = trusted_mean(holders, case.panel.trust) if holders else 0.0
-    return Ruling(verdict, min(max(confidence, 0.0), 1.0), rationale.own(rule.name, verdict))
+    return Ruling(verdict, min(max(confidence, 0.0), 1.0), case.words.own(rule.name, verdict))

@@ -37,7 +37,7 @@ def declare(
 ) -> TerminationDeclaration:
     reason = evaluation.reason
     consensual = reason is None or reason in AGREED
-    return TerminationDeclaration(
+    return TerminationDeclaration.of_ours(
         termination_status=(
             TerminationStatus.TERMINATE if evaluation.terminate else TerminationStatus.CONTINUE
         ),
@@ -48,7 +48,7 @@ def declare(
         ),
         termination_rationale=_rationale(heard, sensitivity),
         justification=_justification(evaluation),
-        details=DeclarationDetails(
+        details=DeclarationDetails.of_ours(
             rule=evaluation.rule,
             thresholds=evaluation.thresholds,
             values=evaluation.values,
@@ -75,7 +75,7 @@ def declare_operational(  # noqa: PLR0913  one argument for each thing it states
     checks: tuple[Check, ...] = (),
 ) -> TerminationDeclaration:
     """For an end that no rule of the debate brought about: budget, cancellation, lost quorum."""
-    return TerminationDeclaration(
+    return TerminationDeclaration.of_ours(
         termination_status=TerminationStatus.TERMINATE,
         termination_type=TerminationType.OPERATIONAL,
         # Who stops a debate from outside does not say what would have come of it.
@@ -84,7 +84,7 @@ def declare_operational(  # noqa: PLR0913  one argument for each thing it states
             f"Stopped from outside by {reason.value} after {_moment(iteration)}; "
             f"disagreement then was {shown(disagreement)}."
         ),
-        details=DeclarationDetails(
+        details=DeclarationDetails.of_ours(
             rule=reason.value,
             thresholds=dict(thresholds),
             values={"disagreement": disagreement, **values},
@@ -99,7 +99,7 @@ def declare_operational(  # noqa: PLR0913  one argument for each thing it states
 
 
 def _rationale(heard: Heard, sensitivity: Sensitivity) -> TerminationRationale:
-    return TerminationRationale(
+    return TerminationRationale.of_ours(
         orthogonality_score=heard.novelty.orthogonality,
         semantic_expansion_delta=heard.novelty.expansion,
         decision_sensitivity=sensitivity,

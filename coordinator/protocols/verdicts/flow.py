@@ -28,7 +28,7 @@ from parley.coordinator.protocols.verdicts.board import (
     round_step,
 )
 from parley.coordinator.protocols.verdicts.brief import brief_of
-from parley.coordinator.protocols.verdicts.challenges import challenges
+from parley.coordinator.protocols.verdicts.challenges import challenges, with_points
 from parley.coordinator.protocols.verdicts.declare import Heard, declare, declare_operational
 from parley.coordinator.protocols.verdicts.disagreement import disagreement
 from parley.coordinator.protocols.verdicts.sensitivity import sensitivity_of
@@ -122,7 +122,7 @@ def _ask_round(
         brief=brief_of(panel),
         round=number,
         standing=board.statements(),
-        challenges=challenged,
+        challenges=with_points(challenged, board.statements()),
         history=board.past(panel.params.history_rounds),
         visibility=panel.visibility,
         peers=peers,

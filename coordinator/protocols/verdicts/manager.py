@@ -15,10 +15,11 @@ from parley.bus.contracts.verdicts.rules import (
     Judge,
     Plurality,
     TrustWeighted,
+    in_language,
 )
-from parley.coordinator.protocols.verdicts import rationale
 from parley.coordinator.protocols.verdicts.decide import Case, ruling_of
 from parley.coordinator.protocols.verdicts.position import Position
+from parley.coordinator.protocols.verdicts.rationale import Said, Task
 from parley.coordinator.protocols.verdicts.votes import plurality
 
 INSUFFICIENT_EVIDENCE_CONFIDENCE = 0.30
@@ -46,12 +47,12 @@ def decide_verdict(
     `rule` names the rule that ended the debate where the reason alone does not; `quotes`, by agent,
     the findings worth quoting in the rationale.
     """
+    words, name = case.words, stopped_by(reason, rule)
     if not case.positions:
-        return _no_verdict(case.panel, reason, rationale.nobody_spoke(reason))
-    spoken = f" Statements: {rationale.statements(case.positions, quotes)}"
+        return _no_verdict(case.panel, reason, words.nobody_spoke(reason))
+    said = Said(reason, name, case.positions, quotes)
     if reason in UNDECIDED:
-        return _no_verdict(case.panel, reason, rationale.undecided(reason) + spoken)
-    name = stopped_by(reason, rule)
+        return _no_verdict(case.panel, reason, words.undecided(said))
     verdict, confidence, ground = ruling_of(decide_rule_for(case.panel, name), case)
     out_of_budget = reason is TerminationReason.BUDGET_EXHAUSTED
     nobody_knows = not out_of_budget and all(
@@ -59,14 +60,16 @@ def decide_verdict(
     )
     if nobody_knows:
         confidence = min(confidence, INSUFFICIENT_EVIDENCE_CONFIDENCE)
-        ground = rationale.insufficient_evidence(case.positions)
+        ground = words.insufficient_evidence(case.positions)
     follow_ups = follow_ups_for(case.panel, name)
-    told = (rationale.stopped(reason, name, case.positions), ground, rationale.tasks(follow_ups))
+    said = said._replace(
+        ground=ground, follow_ups=follow_ups, verdict=verdict, confidence=confidence
+    )
     return ManagerDecision(
         final_verdict=verdict,
         confidence=confidence,
         termination_reason=reason,
-        rationale=" ".join(filter(None, told)) + spoken,
+        rationale=words.told(said),
         follow_ups=tuple(
             FollowUp(
                 agent=task.persona,
@@ -109,10 +112,13 @@ def judge_for(panel: VerdictPanel, reason: TerminationReason, rule: str) -> str 
     return found.persona if isinstance(found, Judge) else None
 
 
-def follow_ups_for(panel: VerdictPanel, stopped_by: str) -> tuple[rationale.Task, ...]:
+def follow_ups_for(panel: VerdictPanel, stopped_by: str) -> tuple[Task, ...]:
     """The tasks after this stop, and whether somebody is there to do each."""
     return tuple(
-        rationale.Task(task, task.persona in panel.roster)
+        Task(
+            task.model_copy(update={"task": in_language(task.task, panel.language)}),
+            task.persona in panel.roster,
+        )
         for task in panel.follow_ups
         if task.after == stopped_by
     )

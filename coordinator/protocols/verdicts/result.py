@@ -126,7 +126,7 @@ def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
 
 
 def _savings(state: DebateState, rounds: int, most: int) -> float | None:
-    if state.terminated is None:
+    if state.terminated is None or most == 0:
         return None
     return 1.0 - min(rounds, most) / most if ended_by_rule(state) else 0.0
 

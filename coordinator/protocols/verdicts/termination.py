@@ -2,7 +2,8 @@
 When a debate of verdicts ends, and why.
 
 After every round the panel's stop rules are asked in order and the first that holds ends the debate.
-Before the first round only agreement can end it: the opening statements answer nobody.
+Before the first round only agreement can end it, as the opening statements answer nobody, or a
+panel that wants no round at all.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +16,7 @@ from parley.bus.contracts.declaration import Check
 from parley.bus.contracts.verdicts.content import TerminationReason
 from parley.bus.contracts.verdicts.own_rules import OWN_STOP_RULES
 from parley.bus.contracts.verdicts.panel import (
+    NO_ROUNDS,
     PARAMETERS,
     VerdictPanel,
     VerdictParams,
@@ -170,7 +172,7 @@ def _compiled(rule: StopRule, rounds: int) -> _Compiled:
 def _may_end_before_a_round(rule: StopRule) -> bool:
     if isinstance(rule, AllOf):
         return all(isinstance(one, BEFORE_THE_FIRST_ROUND) for one in rule.rules)
-    return isinstance(rule, BEFORE_THE_FIRST_ROUND)
+    return isinstance(rule, BEFORE_THE_FIRST_ROUND) or rule == NO_ROUNDS
 
 
 def _asked(rule: StopRule, rounds: int) -> Asked:  # noqa: C901, PLR0911  one case a rule

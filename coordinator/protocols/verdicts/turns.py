@@ -22,6 +22,8 @@ class DebateTurn(Contract):
     round: int
     agent: str
     challengers: tuple[str, ...]
+    # Those of them whose points the turn takes up.
+    answers: tuple[str, ...] = ()
     response_type: ResponseType | None
     response: str
     verdict_before: str | None
@@ -64,6 +66,7 @@ def _turn(
         challengers=tuple(
             one.challenger for one in challenged if one.challenged == heard.said.persona
         ),
+        answers=reply.answers if reply else (),
         response_type=reply.response_type if reply else None,
         response=reply.content if reply else "",
         verdict_before=before.verdict if before else None,

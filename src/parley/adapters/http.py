@@ -63,6 +63,7 @@ def endpoint(url: str) -> Speak:
             "labels": ask.labels,
             "standing": [one.model_dump(mode="json", exclude_none=True) for one in ask.standing],
             "challengers": ask.challengers,
+            "points": dict(ask.points),
             "request": task.request.model_dump(mode="json", exclude_none=True),
         }
         post = partial(_post, url, json.dumps(body).encode(), task.deadline_s)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from parley.console.archive.reader import read_archive
 from parley.coordinator.core.audit import audit
 from parley.coordinator.core.results import result_of
+from parley.files.reader import read_archive
 
 RECORDED = sorted(Path(__file__).parent.glob("*.jsonl"))
 

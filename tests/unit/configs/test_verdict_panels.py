@@ -119,7 +119,7 @@ def test_a_rule_of_the_brief_is_set_where_the_file_lists_none() -> None:
 @pytest.mark.parametrize(
     ("sets", "problem"),
     [
-        ("stop.rounds.at=0", "should be greater than or equal to 1"),
+        ("stop.rounds.at=101", "should be less than or equal to 100"),
         ("stop.ronds.at=2", "unknown key 'stop.ronds.at': did you mean 'stop.rounds.at'?"),
         ("stop=[unanimity]", "no rule ends the debate for certain"),
         ("decide.any=plurarity", "unknown decide rule 'plurarity': did you mean 'plurality'?"),

@@ -1,30 +1,22 @@
-import io
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import structlog
 
-from parley.console.cli.main import call
 from tests.bus.worlds import NatsServer
-from tests.unit.console.calling import Call, Called
+from tests.unit.console import calling
+from tests.unit.console.calling import Call
+
+
+@pytest.fixture(autouse=True)
+def nobodys_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    calling.without_settings(monkeypatch)
 
 
 @pytest.fixture
-def parley(
-    capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Call]:
-    """The command in this process; only for commands that need no server."""
-
-    def run(*arguments: object, stdin: bytes = b"") -> Called:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        code = call([str(argument) for argument in arguments])
-        out, err = capfdbinary.readouterr()
-        return Called(code, out.decode(), err.decode())
-
-    yield run
-    structlog.reset_defaults()
+def parley() -> Call:
+    return calling.parley
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Sentences from the command line and from files, as processes of their own."""
+"""Sentences from the command line and from files."""
 
 import json
 import os
@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from parley.console.archive.lines import DEBATES
-from parley.console.archive.reader import read_archive
 from parley.coordinator.core.audit import audit
 from parley.coordinator.protocols.absa.output.integrity import RecordView, check_record
-from tests.unit.console.calling import Called
+from parley.files.lines import DEBATES
+from parley.files.reader import read_archive
+from tests.unit.console.calling import Called, parley
 
 SCRIPT = """
 panel: absa
@@ -35,20 +35,6 @@ steps:
 """
 TEXT = "피부톤은 맑아졌는데 가격은 비싸요"
 LINES = ("outputs.jsonl", "scorecards.jsonl", "traces.jsonl", "override_gate_debug.jsonl")
-
-
-def parley(*arguments: object, cwd: Path, stdin: bytes = b"") -> Called:
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PARLEY_")}  # noqa: TID251 - a child's environment
-    done = subprocess.run(
-        [sys.executable, "-m", "parley", *map(str, arguments)],
-        capture_output=True,
-        cwd=cwd,
-        timeout=90,
-        check=False,
-        env=environment,
-        input=stdin,
-    )
-    return Called(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @pytest.fixture
@@ -123,9 +109,9 @@ def test_the_lines_of_a_run_show_edits_gate_and_moderator(home: Path) -> None:
     called = parley("run", "absa", TEXT, "--brain", "script:script.yaml", cwd=home)
     assert called.code == 0, called.err
     for part in (
-        "epm: set_polarity 피부톤 -> positive",
-        "gate 피부톤: APPLY, debate_override_flip to positive (total 1.80, margin 1.80)",
-        "adopted: debate_action",
+        "epm: set polarity 피부톤 -> positive",
+        "override gate: 피부톤: set to positive (total 1.80, margin 1.80)",
+        "adopted: debate action",
         "[피부톤 +]은 맑아졌는데 [가격 -]은 비싸요",
         "RuleB: Stage2 preferred.",
     ):
@@ -293,6 +279,6 @@ def test_integrity_reads_what_run_prints(home: Path) -> None:
 
 
 def test_eval_is_skipped_without_data(home: Path) -> None:
-    called = parley("eval", "absa", "--data", home / "nowhere", cwd=home)
-    assert called.code == 0
-    assert called.out.startswith("skipped: no test.xml")
+    command = ["-m", "parley.console.batch.eval_absa", "absa", "--data", str(home / "nowhere")]
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("skipped: no test.xml")

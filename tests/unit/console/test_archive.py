@@ -9,8 +9,9 @@ from parley.bus.contracts.facts import Fact, Submitted
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import BadInput, DecodeError
 from parley.bus.subjects import DebateRef
-from parley.console.archive.reader import Recorded, blob_line, blobs_in, fact_lines, read_archive
 from parley.coordinator.protocols.verdicts.result import result_of
+from parley.files.lines import Recorded, blob_line, blobs_in, fact_lines
+from parley.files.reader import read_archive
 from tests.debates import DEADLOCK, panel, play
 from tests.unit.console.calling import Call
 

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from parley.bus.subjects import DebateRef
-from parley.console.archive.reader import Recorded, fact_lines
 from parley.console.reports.changes import read_sweep
 from parley.console.reports.intervals import paired_difference, wilson
+from parley.files.lines import Recorded, fact_lines
 from tests import absa_debates, deliberations
 from tests.absa_debates import FLIP
 from tests.debates import DEADLOCK, STALEMATE, panel, play
@@ -223,13 +223,13 @@ def test_a_deliberation_that_stops_sooner_has_no_summary(parley: Call, tmp_path:
 
 
 def test_cobra_in_place_of_the_manager(parley: Call, file: Path) -> None:
-    found = json.loads(parley("backtest", file, "--cobra", "auto", "--json").out)
+    found = json.loads(parley("backtest", file, "--set", "decide=cobra", "--json").out)
     still, stuck = found["debates"]
-    assert found["changes"] == "COBRA auto"
     assert (still["redecided"]["reason"], still["redecided"]["rounds"]) == ("stalemate", 2)
     assert (still["redecided"]["answer"], stuck["redecided"]["answer"]) == ("ai_generated",) * 2
     assert found["summary"]["answers_changed"] == 2
-    assert "unknown algorithm 'x'" in parley("backtest", file, "--cobra", "x").err
+    wrong = parley("backtest", file, "--set", "decide={rule: cobra, algorithm: x}")
+    assert "'auto', 'RoT', 'DRWA' or 'AVGA'" in wrong.err
 
 
 def test_recordings_come_with_their_truth(parley: Call, tmp_path: Path) -> None:
@@ -261,3 +261,20 @@ def test_intervals() -> None:
     assert once is not None
     assert once.mean == 0.5
     assert (once.interval.low, once.interval.high) == (0.0, 1.0)
+
+
+def test_every_rule_of_the_lab_is_tried_on_recordings(parley: Call, file: Path, gold: Path) -> None:
+    found = json.loads(parley("backtest", file, "--rules", "--gold", gold, "--json").out)
+    rules = {one["name"]: one["summary"] for one in found["rules"]}
+    assert rules["stop: no debate"]["calls"] == 0
+    # Nobody recorded what would have been said in six rounds.
+    assert rules["stop: 6 rounds"]["unknowable"] == 2
+    assert rules["decide: plurality"]["accuracy"]["of"] == 2
+
+
+def test_a_sweep_goes_over_names_too(parley: Call, file: Path) -> None:
+    called = parley("backtest", file, "--sweep", "decide=plurality,majority", "--json")
+    found = json.loads(called.out)
+    assert [one["name"] for one in found["curve"]] == ["plurality", "majority"]
+    called = parley("backtest", file, "--sweep", "decide=plurality,,", "--json")
+    assert called.code == 2

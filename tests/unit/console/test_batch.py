@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from parley.configs.panels import BUILT_IN
-from tests.unit.console.test_absa import parley
+from tests.unit.console.calling import parley
 
 QUESTIONS = BUILT_IN.with_name("questions")
 

@@ -11,12 +11,12 @@ from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
 from parley.configs.panels import panel_path, resolve
-from parley.console.archive.reader import read_archive
 from parley.console.runtime.budgets import limits_of
 from parley.console.transcript.costs import tell_costs
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.result import result_of
+from parley.files.reader import read_archive
 from tests.debates import STALEMATE, panel, play, play_out_of_budget
 from tests.unit.console.calling import Call
 

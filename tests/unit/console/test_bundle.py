@@ -14,9 +14,10 @@ from parley.bus.contracts.facts import Fact, Submitted
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import BadInput, DecodeError, ParleyError
 from parley.bus.subjects import DebateRef
-from parley.console.archive import bundle as bundles
-from parley.console.archive.bundle import BundleWriter
-from parley.console.archive.reader import Recorded, read_archive, written_whole
+from parley.files import bundle as bundles
+from parley.files.bundle import BundleWriter
+from parley.files.lines import Recorded
+from parley.files.reader import read_archive, written_whole
 from tests.debates import DEADLOCK, panel, play, play_on
 from tests.unit.console.calling import Call
 
@@ -308,9 +309,10 @@ def test_a_bundle_that_swells_is_refused_before_it_fills_the_memory(tmp_path: Pa
 
 
 def test_a_bundle_of_many_small_values_is_refused_before_it_fills_the_memory(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Empty lists in what an agent measured: each takes sixteen times its bytes in memory."""
+    monkeypatch.setattr(bundles, "MOST_VALUES", 1_200_000)
     file = tmp_path / "bomb.zip"
     writer = BundleWriter(file)
     writer.debate(REF, recorded(play(panel(), DEADLOCK)[0]))
@@ -319,12 +321,12 @@ def test_a_bundle_of_many_small_values_is_refused_before_it_fills_the_memory(
     def swell(entries: Entries) -> None:
         lines = map(json.loads, entries["debates.jsonl"].splitlines())
         turn = next(line for line in lines if line["fact"]["type"] == "turn")
-        turn["fact"]["content"]["evidence"] = {"x": [[]] * 400_000}
+        turn["fact"]["content"]["evidence"] = {"x": [[]] * 40_000}
         entries["debates.jsonl"] = (json.dumps(turn, separators=(",", ":")) + "\n").encode() * 40
 
     rewrite(file, swell)
     assert file.stat().st_size < 1 << 20
-    with pytest.raises(DecodeError, match=r"debates.jsonl: line 15: more than 12000000 values"):
+    with pytest.raises(DecodeError, match=r"debates.jsonl: line 15: more than 1200000 values"):
         read_archive(file)
 
 

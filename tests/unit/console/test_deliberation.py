@@ -97,7 +97,7 @@ def test_the_story_in_words(parley: Call, tmp_path: Path) -> None:
         line.startswith("  => D 2 of 2; orthogonality 0.00; continue by sensitivity")
         for line in lines
     )
-    assert "over: decision_sufficiency, there are grounds enough to decide" in lines
+    assert "over: decision sufficiency, there are grounds enough to decide" in lines
     end = lines[lines.index("conclusion: lease") :]
     assert end == [
         "conclusion: lease",
@@ -105,7 +105,7 @@ def test_the_story_in_words(parley: Call, tmp_path: Path) -> None:
         "  axes of iteration 1: cost (analyst)",
         "  axes of iteration 2: ethics (forced by facilitator)",
         "  dissent of critic: buy",
-        "closed: completed (decision_sufficiency)",
+        "closed: completed (decision sufficiency)",
     ]
 
 

@@ -70,7 +70,7 @@ def test_help_loads_nothing_heavy_and_is_quick() -> None:
 
 def test_the_overview_is_the_help_and_needs_next_to_nothing(parley: Call) -> None:
     assert parley("--help").out.strip() == parley().out.strip() == overview()
-    assert all(len(line) <= 90 for line in overview().splitlines())
+    assert all(len(line) <= 80 for line in overview().splitlines())
     code = (
         "import sys; sys.argv[1:] = ['--help']; from parley.console.cli.start import main; main();"
         "print(*(one for one in sys.modules if one in ('typer', 'pydantic', 'parley.bus')),"

@@ -1,7 +1,6 @@
 """Single records that somebody published by hand, and the commands of an operator."""
 
 import json
-import os
 from pathlib import Path
 
 import anyio
@@ -14,7 +13,7 @@ from parley.bus.contracts.verdicts.content import OpeningRequest
 from parley.bus.port import Entry
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import load
-from parley.console.runtime.system import open_journal
+from parley.connection import open_journal
 from tests.bus.worlds import NatsServer
 from tests.debates import panel
 from tests.hostile.intruder import intruder
@@ -22,13 +21,6 @@ from tests.unit.console.calling import Call, Called
 
 SUBMITTED = Submitted(panel=panel(), input=DebateInput(text="a photograph"))
 CLOSED = Closed(decided_at=1, status=Status.COMPLETED, reason="forged", detail="")
-
-
-@pytest.fixture(autouse=True)
-def nobodys_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in [name for name in os.environ if name.startswith("PARLEY_")]:  # noqa: TID251 - to be rid of it
-        monkeypatch.delenv(name)
 
 
 async def _bury_an_ask(url: str) -> None:

@@ -9,7 +9,6 @@ from parley.agents.script import parse_script
 from parley.bus.contracts.facts import Fact
 from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
-from parley.console.archive.lines import Recorded, fact_lines
 from parley.console.reports.page import markup
 from parley.console.reports.verdicts import in_words
 from parley.console.transcript.words import tell
@@ -18,6 +17,7 @@ from parley.console.web.views.verdicts import VerdictView
 from parley.coordinator.core.reducer import apply, fold
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.result import result_of
+from parley.files.lines import Recorded, fact_lines
 from tests.debates import panel, play
 from tests.unit.console.calling import Call
 

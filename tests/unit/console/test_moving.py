@@ -19,8 +19,9 @@ from parley.bus.contracts.panel import DebateInput
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import load
-from parley.console.archive.reader import Recorded, blob_line, blobs_in, fact_lines, read_archive
-from parley.console.runtime.system import open_journal
+from parley.connection import open_journal
+from parley.files.lines import Recorded, blob_line, blobs_in, fact_lines
+from parley.files.reader import read_archive
 from tests.bus.worlds import NatsServer
 from tests.debates import DEADLOCK, panel, play_on
 from tests.unit.console.calling import Call

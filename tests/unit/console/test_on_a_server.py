@@ -26,23 +26,42 @@ rounds:
 """
 
 
+# A port that was free a moment ago may be taken on a busy machine.
+ATTEMPTS = 5
+
+
 class Up:
     """`parley up` on a port of its own."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, archived_after_s: float = 60.0) -> None:
+        self._archived_after_s = archived_after_s
+        self.store = directory / ".parley"
+        self.log = directory / "log"
+        for _ in range(ATTEMPTS):
+            self._start(directory)
+            if "Ctrl-C" in self.greeting or "is taken" not in self.log.read_text():
+                break
+            self.process.wait(60)
+            assert self.process.stdout is not None
+            self.process.stdout.close()
+        assert "Ctrl-C" in self.greeting, self.log.read_text()
+
+    def _start(self, directory: Path) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.url = f"nats://127.0.0.1:{self.port}"
-        self.store = directory / ".parley"
-        self.log = directory / "log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [*PARLEY, "up", "--port", str(self.port)],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 cwd=directory,
-                env={**os.environ, "PARLEY_LOG__LEVEL": "info"},  # noqa: TID251 - for the process
+                env={
+                    **os.environ,  # noqa: TID251 - for the process
+                    "PARLEY_LOG__LEVEL": "info",
+                    "PARLEY_ARCHIVE__AFTER": str(self._archived_after_s),
+                },
             )
         self.greeting = ""
         assert self.process.stdout is not None
@@ -50,7 +69,6 @@ class Up:
             self.greeting += line.decode()
             if line.startswith(b"Ctrl-C"):
                 break
-        assert "Ctrl-C" in self.greeting, self.log.read_text()
 
     def stop(self, number: signal.Signals) -> int:
         self.process.send_signal(number)
@@ -60,16 +78,10 @@ class Up:
         return code
 
 
-@pytest.fixture(autouse=True)
-def nobodys_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in [name for name in os.environ if name.startswith("PARLEY_")]:  # noqa: TID251 - to be rid of it
-        monkeypatch.delenv(name)
-
-
-@pytest.fixture(scope="module")
-def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
-    system = Up(tmp_path_factory.mktemp("up"))
+@pytest.fixture(scope="module", params=[0.0, 0.1], ids=["in the log", "archived"])
+def up(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Up]:
+    """What a command shows is the same wherever the debate stands by then."""
+    system = Up(tmp_path_factory.mktemp("up"), request.param)
     yield system
     if system.process.poll() is None:
         system.stop(signal.SIGTERM)
@@ -107,7 +119,7 @@ def test_a_debate_from_submission_to_export(ask: Call, parley: Call, script: str
     assert ask("submit", "forensic", "--brain", script, "--id", "one").out == "one\n"
     watched = ask("watch", "one")
     assert (watched.code, watched.err) == (0, "")
-    assert watched.out.splitlines()[-1] == "closed: completed (high_confidence_deadlock)"
+    assert watched.out.splitlines()[-1] == "closed: completed (high confidence deadlock)"
     result = json.loads(ask("show", "one", "--json").out)
     assert result["final_verdict"] == "manipulated"
     assert result["debate_id"] == "one"
@@ -330,6 +342,86 @@ def test_a_debate_is_run_again(up: Up, parley: Call, script: str) -> None:
     assert parley("rerun", "nobody-here", "--nats", up.url).code == 2
 
 
+def test_a_deleted_debate_says_so_wherever_it_is_asked_for(
+    ask: Call, script: str, silent: str, tmp_path: Path
+) -> None:
+    ask("submit", "forensic", "a secret", "--brain", script, "--id", "goes")
+    ask("watch", "goes")
+    ask("export", "goes", "-o", tmp_path / "goes.jsonl")
+    deleted = ask("delete", "goes", "--why", "a name")
+    assert (deleted.code, deleted.out) == (0, "goes: deleted\n"), deleted.err
+    assert ask("delete", "goes").code == 0
+    for command in ("show", "watch", "verify", "replay", "export", "report"):
+        said = ask(command, "goes")
+        assert said.code != 0, command
+        assert "goes was deleted at " in said.err, (command, said.err)
+        assert "a name" in said.err
+        assert "secret" not in said.out
+    listed = [json.loads(line) for line in ask("list", "--json").out.splitlines()]
+    [one] = [line for line in listed if line["debate_id"] == "goes"]
+    assert (one["status"], one["topic"], one["outcome"]) == ("deleted", "", None)
+    assert "deleted" in ask("list", "--status", "deleted").out
+    again = ask("submit", "forensic", "another", "--brain", script, "--id", "goes")
+    assert (again.code, "taken" in again.err) == (2, True)
+    assert "was deleted" in ask("import", tmp_path / "goes.jsonl").err
+    ask("submit", "forensic", "--brain", silent, "--id", "runs")
+    assert "cancel it first" in ask("delete", "runs").err
+    ask("cancel", "runs")
+
+
+COMPLETE = r"""
+eval "$("$PARLEY" --show-completion bash)"
+COMP_WORDS=($LINE)
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+_parley_completion "$PARLEY"
+printf '%s\n' "${COMPREPLY[@]}"
+"""
+
+
+def complete(line: str, up: Up) -> list[str]:
+    """As bash would, in the shell itself."""
+    shell = subprocess.run(
+        ["bash", "-c", COMPLETE],
+        env={
+            "PATH": os.environ["PATH"],  # noqa: TID251 - for the shell
+            "PARLEY": str(Path(sys.executable).with_name("parley")),
+            "LINE": line,
+            "PARLEY_NATS__URL": up.url,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert shell.stderr == ""
+    return shell.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("parley sub", ["submit"]),
+        ("parley submit fo", ["forensic"]),
+        ("parley run forensic fo", []),
+        ("parley list --panel del", ["deliberation"]),
+        ("parley agent forensic/no", ["forensic/noise"]),
+        ("parley agent forensic/noise forensic/spa", ["forensic/spatial"]),
+        ("parley up --without review/sec", ["review/security"]),
+        ("parley submit --top", ["--topic"]),
+        ("parley dlq re", ["redrive"]),
+    ],
+)
+def test_a_shell_completes(line: str, words: list[str], up: Up) -> None:
+    assert complete(line, up) == words
+
+
+def test_a_shell_completes_ids(ask: Call, script: str, up: Up) -> None:
+    ask("submit", "forensic", "--brain", script, "--id", "zebra-1")
+    assert complete("parley show zeb", up) == ["zebra-1"]
+    assert complete("parley export one zebra-1 zeb", up) == ["zebra-1"]
+    assert complete("parley show --nats nats://127.0.0.1:1 zeb", up) == []
+
+
 def test_logs_are_json_lines_and_it_stops_in_order(parley: Call, up: Up) -> None:
     taken = parley("up", "--port", up.port)
     assert taken.code == 2
@@ -354,7 +446,7 @@ def test_a_debate_goes_on_after_a_kill(parley: Call, silent: str, tmp_path: Path
     second = Up(tmp_path)
     try:
         watched = parley("watch", "survivor", "--nats", second.url)
-        assert "closed: failed (quorum_lost)" in watched.out
+        assert "closed: failed (quorum lost)" in watched.out
         assert parley("verify", "survivor", "--nats", second.url).code == 0
     finally:
         second.stop(signal.SIGTERM)

@@ -1,7 +1,6 @@
 """infra, dlq, doctor and the probes, against a server."""
 
 import json
-import os
 import shutil
 import stat
 import sys
@@ -22,7 +21,7 @@ from parley.bus.journal import Journal
 from parley.bus.port import Delivery, Presence
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import load
-from parley.console.runtime.system import open_journal
+from parley.connection import open_journal
 from parley.coordinator.service.coordinator import Coordinator
 from tests.bus.worlds import NatsServer, entry
 from tests.debates import panel
@@ -31,13 +30,6 @@ from tests.unit.console.calling import Call, Called
 PARLEY = [sys.executable, "-m", "parley"]
 PERSONAS = ("frequency", "noise", "watermark", "spatial", "fatformer", "manager")
 REF = DebateRef("forensic", "d1")
-
-
-@pytest.fixture(autouse=True)
-def nobodys_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in [name for name in os.environ if name.startswith("PARLEY_")]:  # noqa: TID251 - to be rid of it
-        monkeypatch.delenv(name)
 
 
 @pytest.fixture
@@ -135,6 +127,28 @@ def test_unknown_panels_are_named(ask: Call, tmp_path: Path, parley: Call) -> No
     assert "forensic" in called.err
     assert parley("infra", "accounts", "--panel", "nix", "-o", tmp_path / "s").code == 2
     assert not (tmp_path / "s").exists()
+
+
+def test_a_panel_made_in_python_gets_its_logins_and_its_people_the_pages(
+    parley: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    Path("vetting_panels.py").write_text(
+        "import parley\n"
+        "vet = parley.Panel('vet', labels=['no', 'yes'], stop=parley.until.rounds(1))\n"
+        "vet.human('author')\n"
+        "vet.seat('security', lambda ask: parley.Turn('no', 0.5))\n"
+        "other = 7\n"
+    )
+    made = parley("infra", "accounts", "--panel", "vetting_panels:vet", "-o", "s")
+    assert made.code == 0, made.err
+    told = Path("s/accounts.conf").read_text()
+    assert "vet.*.turn.*.author" in told
+    assert Path("s/vet-security.nk").exists()
+    assert not Path("s/vet-author.nk").exists()
+    wrong = parley("infra", "accounts", "--panel", "vetting_panels:other", "-o", "t")
+    assert (wrong.code, "is no parley.Panel" in wrong.err) == (2, True)
 
 
 def test_accounts_are_written_and_kept(parley: Call, tmp_path: Path) -> None:
@@ -276,10 +290,10 @@ def test_the_doctor_writes_to_the_log_itself_and_believes_no_presence(
         ):
             fake = Presence("parley-coordinator", "fake", "1", {"role": "coordinator"}, {})
             tasks.start_soon(journal.bus.announce, lambda: fake)
-            before = await journal.bus.last_sequence()
+            (before,) = (await journal.bus.position()).reached
             told.append(await anyio.to_thread.run_sync(ask, "doctor", "--json"))
             assert await journal.bus.read(journal.subjects.redrives()) == []
-            assert await journal.bus.last_sequence() == before + 1
+            assert (await journal.bus.position()).reached == (before + 1,)
             tasks.cancel_scope.cancel()
 
     anyio.run(pose)

@@ -142,3 +142,32 @@ def test_blobs_are_kept_for_as_long_as_what_refers_to_them(
     assert f"set it to {least}, or less archive_days" in called.err
     (tmp_path / "parley.yaml").write_text(f"retention: {{{given}}}\narchive: {{after: 0}}")
     assert parley("config", "check").code == 0
+
+
+def test_everything_that_is_wrong_with_a_panel_and_its_prompts_is_said_at_once(
+    parley: Call, tmp_path: Path
+) -> None:
+    prompts = tmp_path / "panels" / "prompts" / "mine" / "en"
+    prompts.mkdir(parents=True)
+    (prompts / "a.md").write_text("You are {persona}, {rolle}")
+    (tmp_path / "panels" / "mine.yaml").write_text(
+        """
+title: Mine
+protocol: verdicts
+labels: [{name: "no"}, {name: "no"}, {name: unsure}]
+undecided: unsure
+personas: [{name: a, role: A}]
+stop: [consensus]
+decide: {deadlock: {rule: judge, persona: nobody}}
+"""
+    )
+    called = parley("config", "check", "--panels", "panels")
+    assert called.code == 2
+    for part in (
+        "labels: no stands twice",
+        "undecided: unsure is also one of the labels",
+        "stop: no rule ends the debate for certain",
+        "decide.deadlock.persona: unknown persona 'nobody'",
+        "a.md: unknown placeholder {rolle}",
+    ):
+        assert sum(part in line for line in called.err.splitlines()) == 1, (part, called.err)

@@ -9,9 +9,8 @@ from statistics import fmean
 import pytest
 
 from parley.console.reports.intervals import Interval
-from parley.console.reports.paper import Against, PaperRow, Spread, table
-from parley.console.reports.significance import bootstrap_p, mcnemar
-from tests.fidelity.commands import parley
+from parley.console.reports.paper import Against, PaperRow, Spread, bootstrap_p, mcnemar, table
+from tests.unit.console.calling import parley
 
 
 @pytest.mark.parametrize(

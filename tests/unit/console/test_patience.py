@@ -14,7 +14,7 @@ from PIL import Image
 from parley.agents.registry import AutoBrain
 from parley.configs.panels import resolve
 from parley.configs.settings import load
-from parley.console.runtime.system import open_journal
+from parley.connection import open_journal
 from parley.staff import staffed
 from tests.bus.worlds import NatsServer
 from tests.unit.console.calling import Call

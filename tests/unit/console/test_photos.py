@@ -9,14 +9,14 @@ from parley.agents.forensic.image import ImageLimits, decoding
 from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import BadInput
 from parley.bus.subjects import DebateRef
-from parley.console.archive.lines import Recorded
-from parley.console.archive.logs import Log
 from parley.console.images.check import Photo, check
 from parley.console.images.files import photos_in
 from parley.console.images.report import Reports
 from parley.console.images.words import explain
 from parley.console.runtime.plan import Wishes, wished_panel
 from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
+from parley.files.lines import Recorded
+from parley.logs import Log
 from tests.bad_images import saved, textured
 from tests.debates import DEADLOCK, STALEMATE, play
 from tests.unit.console.calling import Call

@@ -2,9 +2,11 @@
 
 import re
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
+from parley import console
 from parley.bus.contracts.facts import Asked, Fact, Terminated, TurnTaken
 from parley.bus.contracts.registry import CONTRACTS
 from parley.bus.errors import BadInput
@@ -18,8 +20,7 @@ from tests.vectors_c import VECTORS
 
 CONSOLE = Path(__file__).parents[3] / "console"
 PLACES = ("transcript", "terminal", "reports", "web")
-# `console/reports/changes.py` reads the parameters of a backtest, which are a protocol's own.
-OWN = re.compile(r"(absa|deliberation|verdict|evidence|settlement|marked_text|changes)")
+OWN = re.compile(r"(absa|deliberation|verdict|evidence|settlement|marked_text)")
 NAMES = re.compile(
     r"[\"'](absa|deliberation|verdicts)[\"']|isinstance\([^)]*(Absa|Deliberation|Verdict)Panel"
     r"|\b(authentic|manipulated|ai_generated|spatial)\b"
@@ -86,3 +87,12 @@ def test_labels_that_share_a_tone_are_told_apart():
     assert told_apart(["bad", "bad", "neutral", ""]) == ("bad", "accent", "violet", "warn")
     assert len(set(told_apart(["neutral"] * 5))) == 5
     assert len(told_apart(["neutral"] * 9)) == 9
+
+
+def test_what_is_imported_later_is_there() -> None:
+    root = Path(console.__path__[0])
+    sources = [path.read_text(encoding="utf-8") for path in sorted(root.rglob("*.py"))]
+    named = {name for text in sources for name in re.findall(r'later\("([^"]+)"\)', text)}
+    assert len(named) > 20
+    for name in named:
+        assert callable(resolve_name(name)), name

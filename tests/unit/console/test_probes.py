@@ -21,13 +21,6 @@ PARLEY = [sys.executable, "-m", "parley"]
 PERSONAS = ("frequency", "noise", "watermark", "spatial", "fatformer", "manager")
 
 
-@pytest.fixture(autouse=True)
-def nobodys_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in [name for name in os.environ if name.startswith("PARLEY_")]:  # noqa: TID251 - to be rid of it
-        monkeypatch.delenv(name)
-
-
 @pytest.fixture
 def ask(parley: Call, server: NatsServer) -> Call:
     def run(*arguments: object) -> Called:

@@ -86,9 +86,9 @@ def test_the_story_in_words(parley: Call, tmp_path: Path) -> None:
     assert lines[0] == "panel forensic, preset default: frequency, noise, watermark, spatial"
     assert "  frequency: ai_generated 0.85" in lines
     assert "  watermark: uncertain 0.50 -> ai_generated 0.70" in lines
-    assert "over: consensus_reached, the agents agree" in lines
+    assert "over: consensus reached, the agents agree" in lines
     assert "verdict: ai_generated, confidence 0.77" in lines
-    assert lines[-1] == "closed: completed (consensus_reached)"
+    assert lines[-1] == "closed: completed (consensus reached)"
 
 
 SILENT = """

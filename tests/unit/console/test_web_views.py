@@ -37,7 +37,6 @@ from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import NotFound
 from parley.bus.journal import Logged
 from parley.bus.subjects import DebateRef
-from parley.console.archive.reader import read_archive
 from parley.console.transcript.items import Declared, Held
 from parley.console.web.views import view_of
 from parley.console.web.views.absa import AbsaView
@@ -49,6 +48,7 @@ from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.results import result_of
 from parley.coordinator.protocols.absa.result import AbsaResult, AbsaUnfinished
 from parley.coordinator.protocols.deliberation.result import result_of as deliberation_result
+from parley.files.reader import read_archive
 from tests import absa_debates, debates, deliberations
 from tests.vectors_c import VECTORS
 

@@ -11,6 +11,7 @@ from parley.bus.contracts.absa.gate import (
     EvDebugRecord,
     GateDebugRecord,
     GateDebugSummary,
+    GateDecision,
     GateOutcome,
     LowSignalBreakdown,
     SampleAdoption,
@@ -23,6 +24,9 @@ from parley.coordinator.core.tolerance import at_least, below
 DECIMALS = 4
 NEAR = 0.2
 P90, P95, MEDIAN = 0.9, 0.95, 0.5
+_ROUNDED = {"pos_score", "neg_score", "total", "margin"}
+# What a line of the debug file takes over as the gate decided it.
+_SHARED = (set(GateDecision.model_fields) & set(GateDebugRecord.model_fields)) - _ROUNDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,30 +43,16 @@ class SampleGate:
 def debug_records(sample: SampleGate) -> tuple[GateDebugRecord | EvDebugRecord, ...]:
     aspects = tuple(
         GateDebugRecord(
+            **{name: getattr(item, name) for name in _SHARED},
+            **{name: round(getattr(item, name), DECIMALS) for name in _ROUNDED},
             text_id=sample.text_id,
             sample_idx=sample.sample_idx,
             aspect_term=item.aspect,
-            valid_hint_count=item.valid_hint_count,
-            invalid_hint_count=item.invalid_hint_count,
-            hint_repair_count=item.hint_repair_count,
-            hint_polarity_sample=item.hint_polarity_sample,
             profile_id=sample.thresholds.profile_id,
-            pos_score=round(item.pos_score, DECIMALS),
-            neg_score=round(item.neg_score, DECIMALS),
-            total=round(item.total, DECIMALS),
-            margin=round(item.margin, DECIMALS),
-            target_pol=item.target_pol,
-            current_pol=item.current_pol,
-            current_conf=item.current_conf,
-            is_implicit=item.is_implicit,
             l3_flag=bool(sample.gate.l3_types),
             l3_types=sample.gate.l3_types,
             thresholds=sample.thresholds,
-            decision=item.decision,
-            skip_reason=item.skip_reason,
             override_action=item.action,
-            evidence_ok=item.evidence_ok,
-            evidence_reason=item.evidence_reason,
         )
         for item in sample.gate.decisions
     )

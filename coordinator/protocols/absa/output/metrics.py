@@ -1,7 +1,7 @@
 """Figures of a run about mapping and overrides, and when they deserve a warning."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -15,6 +15,7 @@ from parley.coordinator.core.tolerance import above, below
 from parley.coordinator.protocols.absa.rules.adopt import EV_BELOW_THRESHOLD, validator_resolved
 
 RARE_OVERRIDES = 0.5
+Level = Literal["[WARN/LOW]", "[WARN/HIGH]", "[NOTE]"]
 
 
 class DebateScorecard(Contract):
@@ -57,7 +58,7 @@ class AdoptionMetrics(Contract):
 
 
 class Warned(Contract):
-    level: Literal["[WARN/LOW]", "[WARN/HIGH]", "[NOTE]"]
+    level: Level
     metric: str
     value: float
     tip: str
@@ -126,21 +127,24 @@ def adoption_metrics(records: Sequence[FinalOutput]) -> AdoptionMetrics:
 
 def warnings(metrics: DebateMetrics, limits: WarningThresholds) -> tuple[Warned, ...]:
     found = [
-        _warn_below(
+        _warned(
             "debate_mapping_coverage",
             metrics.debate_mapping_coverage,
+            below,
             (limits.coverage_warn, limits.coverage_high),
             "Name aspects in the prompts, widen the synonyms, check the aspect token regex.",
         ),
-        _warn_above(
+        _warned(
             "debate_fail_no_match_rate",
             metrics.debate_fail_no_match_rate,
+            above,
             (limits.no_match_warn, limits.no_match_high),
             "Add synonyms and ask the speakers to name the aspects they mean.",
         ),
-        _warn_above(
+        _warned(
             "debate_fail_neutral_stance_rate",
             metrics.debate_fail_neutral_stance_rate,
+            above,
             (limits.neutral_warn, limits.neutral_high),
             "Give the personas sharper stances.",
         ),
@@ -158,27 +162,17 @@ def warnings(metrics: DebateMetrics, limits: WarningThresholds) -> tuple[Warned,
     return tuple(warned for warned in found if warned is not None)
 
 
-def _warn_below(
-    metric: str, value: float | None, limits: tuple[float, float], tip: str
+def _warned(
+    metric: str,
+    value: float | None,
+    beyond: Callable[[float, float], bool],
+    limits: tuple[float, float],
+    tip: str,
 ) -> Warned | None:
     warn, high = limits
-    if value is None or not below(value, warn):
+    if value is None or not beyond(value, warn):
         return None
-    level: Literal["[WARN/LOW]", "[WARN/HIGH]"] = (
-        "[WARN/HIGH]" if below(value, high) else "[WARN/LOW]"
-    )
-    return Warned(level=level, metric=metric, value=value, tip=tip)
-
-
-def _warn_above(
-    metric: str, value: float | None, limits: tuple[float, float], tip: str
-) -> Warned | None:
-    warn, high = limits
-    if value is None or not above(value, warn):
-        return None
-    level: Literal["[WARN/LOW]", "[WARN/HIGH]"] = (
-        "[WARN/HIGH]" if above(value, high) else "[WARN/LOW]"
-    )
+    level: Level = "[WARN/HIGH]" if beyond(value, high) else "[WARN/LOW]"
     return Warned(level=level, metric=metric, value=value, tip=tip)
 
 

@@ -52,7 +52,7 @@ params = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(st.sampled_from(["L0", "L1", "L2", "L3", "L4"]), iterations, params)
 def test_flow_and_plain_run_agree(theta, entries, overrides):
     vector = Vector("any", "", theta, tuple(entries), (GO,), params=overrides)

@@ -254,3 +254,19 @@ def test_every_mistake_in_a_question_is_named(old: str, new: str, problem: str) 
 
 def test_the_shipped_questions_are_documented_where_they_are_needed():
     assert {path.name for path in Path(QUESTIONS).glob("*.yaml")} == {"library.yaml", "lunch.yaml"}
+
+
+@pytest.mark.parametrize("question", [LIBRARY, LUNCH], ids=["library", "lunch"])
+def test_whoever_quotes_evidence_names_the_option_that_it_is_about(question: Question):
+    result = deliberate(question, "L3")
+    raising = [turn for turn in result.turns if turn.axes]
+    assert {turn.agent for turn in raising} >= {"analyst", "critic"}
+    for turn in raising:
+        (quoted,) = (
+            one
+            for one in question.evidence
+            if one.criterion == turn.axes[0] and f": {one.text}" in turn.message
+        )
+        option = question.option(quoted.option)
+        assert option is not None
+        assert f"“{option.label}”: {quoted.text}" in turn.message

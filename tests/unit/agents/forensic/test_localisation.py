@@ -13,7 +13,6 @@ from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.noise import analyse_noise, match_camera
 from parley.agents.forensic.pictures import (
     error_level_png,
-    mask_png,
     noise_png,
     overlay_png,
     spectrum_png,
@@ -96,9 +95,6 @@ def test_the_evidence_is_drawn(decoder: Decoder) -> None:
     )
     sizes = [decoder.decode(png).rgb.shape for png in drawn]
     assert sizes == [(512, 512, 3), (540, 720, 3), (540, 720, 3), (540, 720, 3)]
-    mask = decoder.decode(mask_png(picture, result.maps))
-    assert (mask.width, mask.height) == (picture.width, picture.height)
-    assert set(np.unique(mask.rgb)) == {0, 255}
 
 
 def test_a_camera_is_known_by_its_fingerprint_and_no_other(decoder: Decoder) -> None:

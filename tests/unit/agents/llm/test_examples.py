@@ -37,7 +37,7 @@ FORMS = {
     ("deliberation", "judge"): deliberation_forms.SummaryForm,
     ("verdicts", "opening"): verdict_forms.OpeningForm,
     ("verdicts", "round"): verdict_forms.RoundForm,
-    ("verdicts", "ruling"): verdict_forms.RoundForm,
+    ("verdicts", "ruling"): verdict_forms.RulingForm,
     ("forensic", "opening"): verdict_forms.OpeningForm,
     ("forensic", "round"): verdict_forms.RoundForm,
     ("forensic", "localize"): verdict_forms.LocalizeForm,

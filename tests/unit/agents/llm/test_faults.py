@@ -191,10 +191,10 @@ async def test_an_endpoint_that_asks_for_too_long_a_pause_is_left_alone_for_so_l
 async def test_an_endpoint_that_never_answers_is_left_at_the_timeout():
     async with model_server(plan=[None, *["slow"] * 9]) as server:
         began = time.monotonic()
-        said = await answer(server.url, timeout_s=0.2, retries=1)
-        assert time.monotonic() - began < 2
+        said = await answer(server.url, timeout_s=1.0, retries=1)
+        assert time.monotonic() - began < 30
     assert isinstance(said.content, Failure)
-    assert "did not answer within 0.2 s" in said.content.detail
+    assert "did not answer within 1 s" in said.content.detail
 
 
 async def test_before_the_deadline_there_is_a_reason_and_a_bill():

@@ -57,7 +57,8 @@ async def test_words_are_heard_while_they_are_spoken():
         answer, heard = await said(server.url)
     assert isinstance(answer.content, Statement)
     assert answer.content.reasoning == REASONING.strip()
-    assert 2 <= len(heard) <= 8
+    # Not every word by itself; how many at once depends on how busy the machine is.
+    assert 2 <= len(heard) < len(REASONING.split())
     texts = [one.text for one in heard]
     assert all(REASONING.startswith(text) for text in texts[:-1])
     assert texts == sorted(texts, key=len)

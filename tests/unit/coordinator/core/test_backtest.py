@@ -30,7 +30,6 @@ from parley.bus.contracts.panel import DebateInput, Panel
 from parley.bus.contracts.verdicts.content import Statement, TerminationReason
 from parley.bus.contracts.verdicts.panel import VerdictPanel, VerdictParams
 from parley.configs.panels import parse_sets
-from parley.console.archive.reader import read_archive
 from parley.console.reports.changes import Changes
 from parley.console.runtime.rehearsal import play as rehearse
 from parley.coordinator.core.audit import audit
@@ -38,6 +37,7 @@ from parley.coordinator.core.backtest import Change, Redecided, Unknown, record
 from parley.coordinator.core.backtest import redecide as redecide_recording
 from parley.coordinator.core.endings import ending_of
 from parley.coordinator.core.reducer import fold
+from parley.files.reader import read_archive
 from tests import absa_debates, deliberations
 from tests.absa_scenarios import SCENARIOS, Scenario
 from tests.debates import DEADLOCK, PRESETS, STALEMATE, panel, play, play_on

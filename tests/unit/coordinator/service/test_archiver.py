@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from parley.agents.forensic.labels import Verdict
 from parley.bus.archive import Archived
+from parley.bus.contracts.budget import Budget
 from parley.bus.contracts.facts import (
     Ask,
     Asked,
@@ -19,11 +20,13 @@ from parley.bus.contracts.facts import (
     TurnTaken,
 )
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.contracts.verdicts.content import Statement
+from parley.bus.contracts.verdicts.content import PanelLabel, Statement
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import Unavailable
 from parley.bus.journal import Journal
 from parley.bus.memory import MemoryBus, MemoryServer, open_memory_server
-from parley.bus.subjects import DebateRef, Subjects
+from parley.bus.port import Guard
+from parley.bus.subjects import PURSE, DebateRef, Subjects, debate_purse
 from parley.bus.virtual import VirtualTimeLoop
 from parley.coordinator.core.audit import audit
 from parley.coordinator.core.reducer import fold
@@ -31,7 +34,7 @@ from parley.coordinator.service.archiver import ARCHIVED, Archiving
 from parley.coordinator.service.coordinator import Coordinator
 from tests.debates import panel
 
-REF = DebateRef("forensic", "d1")
+REF, OTHER = DebateRef("forensic", "d1"), DebateRef("forensic", "d2")
 SUBMITTED = Submitted(panel=panel(deadline_s=5.0), input=DebateInput(text="a  photograph"))
 TURN = TurnTaken(
     step="opening",
@@ -225,6 +228,67 @@ def test_a_debate_under_redrive_stays_until_its_time_is_over() -> None:
                 await hot(journal)
             )
             assert (await journal.bus.archive.extent()).records == 1
+
+    simulate(main)
+
+
+# What looks like a reference to a blob, and is none.
+NO_BLOB = {"sha256": 5, "size": "large", "media_type": []}
+
+
+@pytest.mark.parametrize("trick", ["account", "evidence", "labels"])
+def test_nothing_that_others_may_write_keeps_a_debate_out_of_the_archive(trick: str) -> None:
+    many = [{"name": f"label{n:05d}" + "x" * 20, "means": "x"} for n in range(10_000)]
+    seated = SUBMITTED.panel.model_copy(update={"budget": Budget(calls=5)})
+    if trick == "labels":
+        assert isinstance(seated, VerdictPanel)
+        labels = (*seated.labels, *map(PanelLabel.model_validate, many))
+        seated = seated.model_copy(update={"labels": labels})
+    said = TURN.content.model_copy(update={"evidence": {"photo": NO_BLOB}})
+    turn = TURN.model_copy(update={"content": said})
+
+    async def main() -> None:
+        async with open_memory_server() as server:
+            journal = journal_of(server)
+            async with coordinated(server):
+                if trick == "account":
+                    key = f"{debate_purse(REF)}.noise"
+                    await journal.bus.register(PURSE).replace(key, b"\xff\xfe", Guard(key, 0))
+                await journal.submit(REF, SUBMITTED.model_copy(update={"panel": seated}))
+                await anyio.sleep(1)
+                await journal.speak(REF, turn)
+                await anyio.sleep(100)
+            assert await hot(journal) == []
+            assert turn in await facts_of(journal)
+            assert "5" not in {one.sha256 for one in (await archived(journal)).blobs}
+
+    simulate(main)
+
+
+@pytest.mark.parametrize("running", [True, False], ids=["at-once", "found-at-the-start"])
+@pytest.mark.parametrize("fact", LATE.values(), ids=LATE)
+def test_a_record_of_the_archive_that_cannot_be_read_stops_nobody(
+    fact: Fact, *, running: bool
+) -> None:
+    """Another version's, say; its debate is left alone, the others go on."""
+
+    async def main() -> None:
+        async with open_memory_server() as server:
+            journal = journal_of(server)
+            await journal.bus.archive.put(
+                journal.subjects.archive(REF), b"", ('Parley-Summary: {"version":9}',)
+            )
+            if not running:
+                await write(journal, fact)
+            async with coordinated(server) as (one,):
+                if running:
+                    await write(journal, fact)
+                await journal.submit(OTHER, SUBMITTED)
+                await anyio.sleep(100)
+                assert one.open_debates == 0
+            assert fold(await facts_of(journal, OTHER)).closed is not None
+            if not isinstance(fact, TurnTaken):
+                assert journal.subjects.of(REF, fact) in await hot(journal)
 
     simulate(main)
 

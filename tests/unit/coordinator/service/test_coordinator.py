@@ -30,6 +30,7 @@ from parley.bus.errors import BadInput, NotFound, Unavailable
 from parley.bus.journal import LARGEST_FACT_BYTES, Journal
 from parley.bus.memory import MemoryBus, MemoryServer, open_memory_server
 from parley.bus.port import Delivery, Entry, Record, Trace
+from parley.bus.position import Start
 from parley.bus.subjects import DebateRef, Subjects, partition_of, tail_of
 from parley.bus.virtual import VirtualTimeLoop
 from parley.coordinator.core.audit import audit
@@ -76,7 +77,7 @@ class InBatches(MemoryBus):
 
     @override
     async def tail(
-        self, filters: Sequence[str], *, start: int, on: Callable[[Sequence[Record]], None]
+        self, filters: Sequence[str], *, start: Start, on: Callable[[Sequence[Record]], None]
     ) -> None:
         arrived: list[Record] = []
         async with anyio.create_task_group() as tasks:
@@ -143,9 +144,11 @@ class Hiccups(MemoryBus):
         return await super().append(*entries)
 
     @override
-    async def read(self, filter_subject: str, *, start: int = 1) -> list[Record]:
+    async def read(
+        self, filter_subject: str, *, start: Start = 1, most: int | None = None
+    ) -> list[Record]:
         self._fail_once(f"read {filter_subject}")
-        return await super().read(filter_subject, start=start)
+        return await super().read(filter_subject, start=start, most=most)
 
     @override
     async def signal(self, subject: str, data: bytes) -> None:

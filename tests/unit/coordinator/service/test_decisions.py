@@ -7,18 +7,22 @@ import anyio
 import pytest
 from typing_extensions import override
 
+from parley.bus.contracts.facts import Closed, Finding
 from parley.bus.journal import Journal
 from parley.bus.memory import MemoryBus, MemoryServer, open_memory_server
-from parley.bus.port import Entry, Link
-from parley.bus.subjects import CLOSED, Subjects
+from parley.bus.port import Bus, Entry, Link
+from parley.bus.subjects import CLOSED, DebateRef, Subjects
 from parley.coordinator.core.protocol import PROTOCOLS
 from parley.coordinator.core.reducer import fold
+from parley.coordinator.core.state import DebateState
+from parley.coordinator.effects.effect import Effect
 from parley.coordinator.service.coordinator import Coordinator
 from parley.coordinator.service.deadlines import TICK_S
 from parley.coordinator.service.decisions import DOUBT_S, Decisions
 from parley.coordinator.service.metrics import CONTROL_FACTS
 from parley.coordinator.service.tracked import TrackedDebate
 from tests.unit.coordinator.service.test_coordinator import REF, SUBMITTED, simulate, tails
+from tests.web.site import recorded, write
 
 
 class Forgetful(MemoryBus):
@@ -171,5 +175,42 @@ def test_what_somebody_else_overtook_is_not_insisted_on() -> None:
             decisions.look_after({REF: tracked}, 2 * DOUBT_S)
             await anyio.sleep(1)
             assert bus.appended == bus.lost
+
+    simulate(main)
+
+
+class Raising:
+    """An effect of somebody's package, with a mistake."""
+
+    def __init__(self, _bus: Bus) -> None:
+        pass
+
+    async def __call__(self, ref: DebateRef, _state: DebateState, _fact: Finding) -> Finding:
+        raise RuntimeError(ref)
+
+
+@pytest.mark.parametrize("effect", [Effect(open=Raising), None], ids=["raises", "is-missing"])
+def test_an_effect_that_fails_closes_its_debate_and_stops_nobody(
+    monkeypatch: pytest.MonkeyPatch, effect: Effect | None
+) -> None:
+    effects = {} if effect is None else {"recalled": effect}
+    monkeypatch.setattr("parley.coordinator.effects.effect.EFFECTS", effects)
+    other = DebateRef("absa", "d2")
+    facts = recorded("absa/reminded.jsonl")
+    due = [isinstance(one, Finding) and bool(one.observed) for one in facts].index(True)
+
+    async def main() -> None:
+        async with open_memory_server() as server, anyio.create_task_group() as tasks:
+            journal = Journal(server.client(), Subjects())
+            await write(journal, other, facts[:due])
+            one = Coordinator(Journal(server.client(), Subjects()), "c0")
+            tasks.start_soon(one.run)
+            await one.ready.wait()
+            await journal.submit(REF, SUBMITTED)
+            await anyio.sleep(100)
+            last = [(await journal.read(ref))[0][-1].fact for ref in (other, REF)]
+            reasons = [one.reason for one in last if isinstance(one, Closed)]
+            assert reasons == ["undecidable", "quorum_lost"]
+            tasks.cancel_scope.cancel()
 
     simulate(main)

@@ -4,8 +4,8 @@ import pytest
 from pydantic import JsonValue
 
 from parley.bus.contracts.deliberation.regimes import AxesRecord, Iteration, RegimeOverrides, Theta
-from parley.coordinator.protocols.deliberation.axes import judge_axes
-from parley.coordinator.protocols.deliberation.run import run_regime
+from parley.coordinator.protocols.deliberation.observation import judge_axes
+from parley.coordinator.protocols.deliberation.rules_io import run_regime
 from parley.coordinator.protocols.deliberation.similarity import lexical_similarity, words_of
 
 EPSILON = 0.15

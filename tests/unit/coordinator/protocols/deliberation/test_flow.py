@@ -12,7 +12,7 @@ from parley.bus.contracts.deliberation.regimes import (
 from parley.coordinator.protocols.deliberation.decision import Need
 from parley.coordinator.protocols.deliberation.observation import RegimeState
 from parley.coordinator.protocols.deliberation.regime import Step, step
-from parley.coordinator.protocols.deliberation.run import RegimeRun, run_regime
+from parley.coordinator.protocols.deliberation.rules_io import RegimeRun, run_regime
 
 L3 = params_for(Theta.L3)
 SATURATED_BELOW = Iteration(d_current=5, orthogonality=0.1)

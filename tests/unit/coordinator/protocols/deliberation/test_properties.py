@@ -15,9 +15,9 @@ from parley.bus.contracts.deliberation.regimes import (
     params_for,
 )
 from parley.coordinator.core.tolerance import below
-from parley.coordinator.protocols.deliberation.run import RegimeRun, run_regime
+from parley.coordinator.protocols.deliberation.rules_io import RegimeRun, run_regime
 
-modest = settings(deadline=None, max_examples=150)
+modest = settings(deadline=None, max_examples=80)
 
 # Few distinct values, so that equality with a threshold and repetition are common.
 shares = st.sampled_from([0.0, 0.05, 0.1, 0.15, 0.3, 0.7, 0.8, 0.81, 1.0])

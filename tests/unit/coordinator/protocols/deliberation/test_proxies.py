@@ -3,8 +3,8 @@ from pydantic import JsonValue
 
 from parley.bus.contracts.deliberation.regimes import Iteration, RegimeOverrides, Theta
 from parley.coordinator.core.novelty import coverage_change, keywords
-from parley.coordinator.protocols.deliberation.proxies import conclusion_change
-from parley.coordinator.protocols.deliberation.run import run_regime
+from parley.coordinator.protocols.deliberation.observation import conclusion_change
+from parley.coordinator.protocols.deliberation.rules_io import run_regime
 
 
 def test_coverage_is_the_share_of_new_keywords() -> None:

@@ -19,7 +19,7 @@ from tests.vectors_a import FOUR
 
 ROSTER = (*FOUR, "fatformer")
 Room = tuple[Position, ...]
-modest = settings(deadline=None, max_examples=150)
+modest = settings(deadline=None, max_examples=80)
 
 shares = st.floats(0, 1)
 verdicts = st.sampled_from(Verdict)

@@ -43,7 +43,8 @@ from parley.coordinator.core.policy import decide
 from parley.coordinator.core.reducer import apply, fold
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.board import board_of
-from parley.coordinator.protocols.verdicts.decide import Case, Word, ruling_of
+from parley.coordinator.protocols.verdicts.decide import Case, ruling_of
+from parley.coordinator.protocols.verdicts.rationale import Word
 from parley.coordinator.protocols.verdicts.termination import evaluate, stops_of
 from tests.debates import play
 from tests.vectors_rules import (
@@ -95,7 +96,7 @@ def _redone(value: Any, op: str, threshold: Any) -> bool:
 @pytest.mark.parametrize("vector", DECIDE_VECTORS, ids=lambda vector: vector.title)
 def test_decide_rules(vector: DecideVector) -> None:
     panel = review_panel(decide={"any": vector.rule})
-    word = Word(*vector.word) if vector.word else Word(None, why="was not asked")
+    word = Word(*vector.word) if vector.word else Word(None)
     case = Case(panel, history_of(*vector.rounds), {**vector.evidence}, word)
     found = ruling_of(panel.decide["any"], case)
     assert found.verdict == vector.verdict

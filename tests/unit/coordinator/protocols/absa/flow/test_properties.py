@@ -166,7 +166,7 @@ def scripts(draw: st.DrawFn) -> AbsaScript:
     return AbsaScript(steps=steps)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(
     lines=scripts(),
     sets=st.lists(

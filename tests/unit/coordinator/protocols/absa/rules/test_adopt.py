@@ -22,8 +22,13 @@ from parley.bus.contracts.absa.params import AbsaParams, DebateParams
 from parley.bus.contracts.absa.review import CorrectionLogEntry
 from parley.bus.contracts.absa.sentiment import AspectSentiment, Polarity, StructuralRisk, Term
 from parley.coordinator.core.tolerance import EPS
-from parley.coordinator.protocols.absa.rules.adopt import AdoptInput, adopt, adopt_ungated
-from parley.coordinator.protocols.absa.rules.ev import ev_components, ev_score
+from parley.coordinator.protocols.absa.rules.adopt import (
+    AdoptInput,
+    adopt,
+    adopt_ungated,
+    ev_components,
+    ev_score,
+)
 from parley.coordinator.protocols.absa.rules.final import (
     PolarityContractViolation,
     build_final_aspects,

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from parley.agents.llm.absa.prompts import history_text
 from parley.bus.contracts.absa.debate import (
     DebatePersona,
     DebateSummary,
@@ -22,7 +23,6 @@ from parley.bus.contracts.absa.params import AbsaParams, DebateParams, OverrideT
 from parley.bus.contracts.absa.requests import DebateTurnRequest, JudgeRequest
 from parley.bus.contracts.absa.review import ReviewContext
 from parley.bus.contracts.absa.sentiment import AspectSentiment, Polarity, Term
-from parley.bus.contracts.absa.transcript import history_text
 from parley.bus.contracts.base import Contract
 from parley.bus.errors import BadInput
 from parley.configs.absa_thresholds import override_thresholds, warning_thresholds

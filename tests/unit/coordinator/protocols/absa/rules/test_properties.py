@@ -122,7 +122,7 @@ def gate_inputs(draw: st.DrawFn) -> GateInput:
     )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(case=gate_inputs(), protocol=protocols)
 def test_the_gate(case: GateInput, protocol: str) -> None:
     outcome = run_gate(case, "v1" if protocol == "v1" else "v2")
@@ -179,7 +179,7 @@ moderator_inputs = st.builds(
 ORDER = ("RuleZ", "RuleB", "RuleM", "RuleC", "RuleA", "RuleD", "RuleE")
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(case=moderator_inputs)
 def test_the_moderator_is_total(case: ModeratorInput) -> None:
     output = moderate(case)
@@ -268,7 +268,7 @@ def samples(draw: st.DrawFn) -> Sample:
     )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(sample=samples())
 def test_our_own_record_never_fails_s3(sample: Sample) -> None:
     record = final_output(sample, settle(sample))

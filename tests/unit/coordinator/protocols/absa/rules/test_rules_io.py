@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
-from parley.coordinator.protocols.absa.rules_io import FILTERS
+from parley.bus.errors import BadInput
+from parley.console.cli.commands.rules import RULES
 
 TEXT = "피부톤은 맑아졌는데 가격은 비싸요"
 P3 = [{"polarity_hint": "positive", "weight": weight} for weight in (0.5, 0.5, 0.8)]
@@ -20,7 +20,7 @@ OVERRIDE = {
 
 
 def ask(rule: str, line: dict[str, Any]) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(FILTERS[rule](json.dumps(line, ensure_ascii=False)))
+    answer: dict[str, Any] = json.loads(RULES[rule](json.dumps(line).encode()))
     return answer
 
 
@@ -197,5 +197,5 @@ def test_integrity_reads_a_record_with_more_in_it() -> None:
     ids=["unknown-field", "out-of-range", "lone-surrogate", "unknown-label"],
 )
 def test_a_bad_line_is_refused(rule: str, line: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
-        FILTERS[rule](json.dumps(line))
+    with pytest.raises(BadInput):
+        RULES[rule](json.dumps(line).encode())
