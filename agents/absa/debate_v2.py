@@ -23,8 +23,8 @@ from parley.bus.contracts.absa.requests import DebateTurnRequest
 from parley.bus.contracts.absa.sentiment import Polarity
 
 # A polarity is changed when another is likelier by this much; more where memory warns.
-LEAST_GAIN = 0.01
-CAUTIOUS_GAIN = 0.25
+LEAST_GAIN = 0.2
+CAUTIOUS_GAIN = 0.4
 GAIN_TO_WITHDRAW = 0.8
 # What the second look says on its own has to be nearly as likely as everything else together.
 LEAST_CERTAINTY = 0.45
@@ -79,14 +79,17 @@ def is_overruled(reading: TextReading, holding: Holding, least_gain: float) -> b
 
 
 def _mended(reading: TextReading, context: SharedContext) -> Iterator[ProposedEdit]:
-    """TAN: nameless, unknown, duplicate and badly cut targets; terms that were overlooked."""
+    """
+    TAN: nameless, unknown, duplicate and badly cut targets; terms that were overlooked; and, from
+    what happened rather than from what is a term, whom an event is told of.
+    """
     held = holdings(reading, context)
     found = [item for item in reading.candidates if item.likelihood >= ACCEPTED]
     for holding in held:
         if holding.place is None:
             yield from _missing_target(reading, holding, held, found)
             continue
-        recut = list(_better_cut(reading, holding))
+        recut = list(_better_cut(reading, holding)) or list(_retargeted(reading, holding, held))
         yield from recut
         if not recut and holding.likelihood < JUNK:
             yield _drop(holding.key, holding.polarity, None)
@@ -133,6 +136,29 @@ def _better_cut(reading: TextReading, holding: Holding) -> Iterator[ProposedEdit
     )
 
 
+def _retargeted(
+    reading: TextReading, holding: Holding, held: Sequence[Holding]
+) -> Iterator[ProposedEdit]:
+    """A thing of the event itself (`smoke came out of the charger`) gives way to whom it befell."""
+    assert holding.place is not None
+    for target in reading.targets:
+        if not holding.place.within(target.event) or target.place.overlaps(target.event):
+            continue
+        if holding.polarity is not Polarity.NEUTRAL:
+            continue
+        value = reading.quote(target.place)
+        if any(spelling(other.key) == spelling(value) for other in held):
+            yield _drop(holding.key, holding.polarity, reading.quote(target.event))
+        else:
+            yield ProposedEdit(
+                op="set_aspect_ref",
+                target=_target(holding.key, holding.polarity),
+                value=value,
+                evidence=reading.quote(target.event),
+            )
+        return
+
+
 def _duplicates(held: Sequence[Holding]) -> Iterator[ProposedEdit]:
     for first, second in combinations(held, 2):
         if first.key == second.key or spelling(first.key) != spelling(second.key):
@@ -149,6 +175,8 @@ def _overlooked(
     """A clear term that Stage 1 does not have, for instance because a guess took its place."""
     known = [holding.place for holding in held if holding.place is not None]
     spelt = {spelling(holding.key) for holding in held}
+    if not held:
+        found = [*found, *(Candidate(one.place, "", ACCEPTED) for one in reading.targets[:1])]
     for item in found:
         term = reading.quote(item.place)
         if spelling(term) in spelt or any(place.overlaps(item.place) for place in known):

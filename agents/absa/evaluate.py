@@ -16,7 +16,7 @@ from pathlib import Path
 from parley.agents.absa.stage1 import classify_terms, extract_terms
 from parley.agents.absa.text_reading import Skill
 from parley.agents.absa.training.calibrate import calibration_error
-from parley.agents.absa.training.mams import GoldSentence, read_split
+from parley.agents.absa.training.corpora import GoldSentence, read_split
 from parley.bus.contracts.absa.requests import AteRequest, AtsaRequest
 from parley.bus.contracts.absa.sentiment import AspectSentiment, Polarity
 

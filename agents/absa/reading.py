@@ -74,6 +74,13 @@ class Cue(NamedTuple):
     words: str
 
 
+class Target(NamedTuple):
+    """What an event tells of, found without looking for terms; `event` may name other things."""
+
+    event: Place
+    place: Place
+
+
 class SentenceReader(Protocol):
     """One sentence, read. Every argument and answer is in characters of that sentence."""
 
@@ -81,6 +88,8 @@ class SentenceReader(Protocol):
     def candidates(self) -> tuple[Candidate, ...]: ...
     @property
     def cues(self) -> tuple[Cue, ...]: ...
+    @property
+    def targets(self) -> tuple[Target, ...]: ...
     def likelihood(self, place: Place) -> float:
         """The chance that exactly this stretch is a term."""
         ...

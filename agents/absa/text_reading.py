@@ -5,7 +5,15 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from parley.agents.absa.reading import Candidate, Cue, Evidence, Look, Place, SentenceReader
+from parley.agents.absa.reading import (
+    Candidate,
+    Cue,
+    Evidence,
+    Look,
+    Place,
+    SentenceReader,
+    Target,
+)
 from parley.agents.absa.text import Language, Segment, resolve_language, segments
 
 # `rules` leaves the trained models out.
@@ -35,6 +43,14 @@ class TextReading:
             Cue(cue.kind, cue.place.moved(segment.start), cue.words)
             for segment, reader in self.sentences
             for cue in reader.cues
+        )
+
+    @cached_property
+    def targets(self) -> tuple[Target, ...]:
+        return tuple(
+            Target(one.event.moved(segment.start), one.place.moved(segment.start))
+            for segment, reader in self.sentences
+            for one in reader.targets
         )
 
     def quote(self, place: Place) -> str:

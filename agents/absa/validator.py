@@ -115,6 +115,7 @@ def _is_contradicted(holding: Holding) -> bool:
         and holding.best is second.polarity
         and second.certainty >= SURE
         and second.evidence is not None
+        and (second.evidence.negated or second.evidence.doubly_negated)
     )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from parley.agents.absa.training.mams import GoldSentence, read_split
+from parley.agents.absa.training.corpora import GoldSentence, read_split
 from parley.bus.contracts.absa.findings import Overridden
 from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.panel import Panel

@@ -41,7 +41,7 @@ async def fill(bus: JetStreamBus, debates: int) -> None:
     client, subjects = bus._connection.client, Subjects()
     for number in range(debates):
         ref = DebateRef(PANELS[2 if number % 1000 == 0 else number % 2], f"n{number}")
-        line = _summary(number).model_dump_json(exclude_defaults=True)
+        line = summary_of_number(number).model_dump_json(exclude_defaults=True)
         header = f"NATS/1.0\r\n{SUMMARY}{line}\r\n\r\n".encode()
         client.post(subjects.archive(ref), b"", headers=header)
         if client.congested or number % AT_ONCE == 0:
@@ -51,7 +51,7 @@ async def fill(bus: JetStreamBus, debates: int) -> None:
             await anyio.sleep(0.2)
 
 
-def _summary(number: int) -> Summary:
+def summary_of_number(number: int) -> Summary:
     return Summary(
         protocol="verdicts",
         topic=f"Should change number {number} be merged as it is, or after another review?",

@@ -1,15 +1,18 @@
 """Parts that break an invariant each, to see whether the simulation notices."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from typing_extensions import override
 
 from parley.agents.worker import Worker
+from parley.bus.archive import DebateArchive, KeptBudget, Summary
 from parley.bus.codec import encode
+from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import Asked, ControlFact, DeadlineFired, Decided, Fact, TurnTaken
 from parley.bus.journal import Draft, Journal
-from parley.bus.port import Delivery, Entry, Record
-from parley.bus.subjects import CONTROL, DebateRef
+from parley.bus.port import Bus, Delivery, Entry, Record
+from parley.bus.subjects import CONTROL, DebateRef, Subjects
 from parley.coordinator.core.protocol import PROTOCOLS
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts import flow as verdicts
@@ -41,6 +44,29 @@ class ChattyJournal(Journal):
         subject = self.subjects.of(ref, fact)
         said = await self.bus.read(subject)
         await self.bus.append(Entry(subject, encode(fact), f"{subject}.{len(said)}"))
+
+
+class ForgetfulArchive(DebateArchive):
+    """Leaves out what people said."""
+
+    @override
+    async def put(
+        self,
+        ref: DebateRef,
+        records: Sequence[Record],
+        summary: Summary,
+        *,
+        budgets: Iterable[KeptBudget] = (),
+        blobs: Iterable[BlobRef] = (),
+    ) -> Summary:
+        kept = [one for one in records if ".turn." not in one.subject]
+        return await super().put(ref, kept, summary, budgets=budgets, blobs=blobs)
+
+
+class ForgetfulJournal(Journal):
+    def __init__(self, bus: Bus, subjects: Subjects) -> None:
+        super().__init__(bus, subjects)
+        self.archive = ForgetfulArchive(bus, subjects)
 
 
 class PatientJournal(Journal):
@@ -110,6 +136,10 @@ def blind() -> Build:
 
 def chatty() -> Build:
     return Build(journal=ChattyJournal)
+
+
+def forgetful() -> Build:
+    return Build(journal=ForgetfulJournal)
 
 
 def patient() -> Build:

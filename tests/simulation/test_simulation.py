@@ -40,6 +40,7 @@ def test_a_seed_takes_the_same_course_in_every_process(seed: int) -> None:
     [
         (broken.blind, "forks the control chain"),
         (broken.chatty, "stands in the log twice"),
+        (broken.forgetful, "not in the archive"),
         (broken.patient, "s of attention"),
         (broken.hasty, "fired after"),
         (broken.careless, "was there all the time"),

@@ -12,6 +12,7 @@ from parley.bus.jetstream.infra import Layout
 from parley.bus.journal import Journal
 from parley.bus.subjects import Subjects
 from tests.bus.worlds import NatsServer
+from tests.web.site import Emptied
 
 _number = count(1)
 
@@ -24,15 +25,19 @@ def nats_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def log(nats_url: str) -> Callable[[], AbstractAsyncContextManager[Journal]]:
-    """A log of the test's own."""
+def log(
+    nats_url: str, request: pytest.FixtureRequest
+) -> Callable[[], AbstractAsyncContextManager[Journal]]:
+    """A log of the test's own; from the archive, where a test asks for it with `where`."""
     layout = layout_of(next(_number))
+    archived = "where" in request.fixturenames and request.getfixturevalue("where") == "archived"
+    kind = Emptied if archived else Journal
 
     @asynccontextmanager
     async def open_log() -> AsyncIterator[Journal]:
         async with open_bus(Server((nats_url,)), layout) as bus:
             await bus.apply()
-            yield Journal(bus, Subjects(layout.prefix))
+            yield kind(bus, Subjects(layout.prefix))
 
     return open_log
 

@@ -13,6 +13,7 @@ from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings, WebSettings
 from parley.console.web.server import web_server
 from parley.files.reader import read_archive
+from tests.archiving import archive
 from tests.clients import client_of
 from tests.web.client import Client
 
@@ -24,6 +25,10 @@ NOTHING_SET: Mapping[str, str] = MappingProxyType({})
 OpenLog = Callable[[], AbstractAsyncContextManager[Journal]]
 
 
+class Emptied(Journal):
+    """Before the page opens, every closed debate leaves the log."""
+
+
 @asynccontextmanager
 async def site(
     journal: Journal,
@@ -31,6 +36,8 @@ async def site(
     headers: Mapping[str, str] = NOTHING_SET,
 ) -> AsyncIterator[Client]:
     settings = Settings(web=WebSettings.model_validate(web))
+    if isinstance(journal, Emptied):
+        await archive(journal)
     async with client_of(journal, settings) as client, web_server(client, settings, 0) as page:
         yield Client(page.url, headers)
 

@@ -27,6 +27,12 @@ ONE = DebateRef("forensic", "one")
 TWO = DebateRef("absa", "two")
 
 
+@pytest.fixture(params=["in the log", "archived"], autouse=True)
+def where(request: pytest.FixtureRequest) -> str:
+    """What the page shows of a closed debate is the same wherever it stands."""
+    return str(request.param)
+
+
 async def test_the_list_shows_what_the_log_holds(log: OpenLog):
     facts, _ = play(panel(), STALEMATE)
     async with log() as journal:

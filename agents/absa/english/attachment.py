@@ -155,6 +155,7 @@ def own_names(sentence: Sentence, aspect: TokenSpan, known: Iterable[str]) -> It
     c1, c2 = kinds[end + 2 : end + 4]
     yield from (
         "bias",
+        f"out={sentence.eats_out}",
         f"h={head.lemma}",
         f"hw={head.form}",
         f"d={head.domain or head.kind}",

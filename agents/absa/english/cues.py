@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from parley.agents.absa import lexicon
 from parley.agents.absa.english.opinions import BREAKS, Opinion, negates
 from parley.agents.absa.english.sentence import Sentence
 from parley.agents.absa.reading import Cue, CueKind, Place
@@ -20,17 +21,6 @@ _CONTRASTS = frozenset(
         "nonetheless",
         "except",
     ]
-)
-_IRONIC = (
-    ("exactly", "what", "i"),
-    ("just", "what", "i"),
-    ("thanks", "for", "nothing"),
-    ("yeah", "right"),
-    ("as", "if"),
-    ("so", "much", "for"),
-    ("good", "luck"),
-    ("nice", "try"),
-    ("what", "a", "joke"),
 )
 _UNITS = frozenset(
     ["minute", "minutes", "hour", "hours", "day", "days", "week", "weeks", "month", "months"]
@@ -63,19 +53,38 @@ def _contrasts(sentence: Sentence) -> Iterator[Cue]:
 
 
 def _ironies(sentence: Sentence) -> Iterator[Cue]:
-    """A possibility, never a verdict: praise beside a plain misfortune, or a set phrase."""
-    forms = sentence.forms
-    for phrase in _IRONIC:
-        if phrase[0] not in forms:
-            continue
-        for at in range(len(forms) - len(phrase) + 1):
-            if tuple(forms[at : at + len(phrase)]) == phrase:
-                yield _cue(sentence, "IRONY", at, at + len(phrase) - 1)
+    """A possibility, never a verdict: praise in a mocking turn, or beside a plain misfortune."""
+    for pattern, _ in lexicon.turns("turns_en.json", "mock"):
+        found = pattern.search(sentence.text)
+        if found:
+            yield Cue("IRONY", Place(found.start(), found.end()), found.group())
+            return
     praise = [o for o in sentence.opinions if o.score >= _PRAISE and not o.negated]
-    if praise and _CONTRASTS.isdisjoint(forms):
+    if praise and _CONTRASTS.isdisjoint(sentence.forms):
         misfortune = _misfortune(sentence, praise[0])
         if misfortune is not None:
             yield _cue(sentence, "IRONY", praise[0].first, misfortune)
+
+
+def find_events(text: str) -> list[tuple[Place, int]]:
+    """What happened, as told, and whether it speaks for or against what it happened with."""
+    return [
+        (Place(match.start(), match.end()), score)
+        for pattern, score in lexicon.turns("turns_en.json", "event")
+        for match in pattern.finditer(text)
+    ]
+
+
+def mocked(sentence: Sentence) -> Place | None:
+    """Where praise cannot be meant: it stands in a mocking turn and something bad is told."""
+    if not any(o.score > 0 for o in sentence.opinions):
+        return None
+    blamed = any(o.score <= -_PRAISE for o in sentence.opinions)
+    harmed = any(score < 0 for _, score in find_events(sentence.text))
+    if not (blamed or harmed) or not _CONTRASTS.isdisjoint(sentence.forms):
+        return None
+    turns = (pattern.search(sentence.text) for pattern, _ in lexicon.turns("turns_en.json", "mock"))
+    return next((Place(found.start(), found.end()) for found in turns if found), None)
 
 
 def _misfortune(sentence: Sentence, praise: Opinion) -> int | None:

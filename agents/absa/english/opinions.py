@@ -151,9 +151,18 @@ def _triggers(forms: list[str], kinds: list[str], at: int, free: int) -> list[in
         form = forms[place]
         if form in BREAKS or form == ",":
             break
+        if _exceeds(forms, place, at):
+            continue
         if negates(forms, kinds, place) or _reverses(forms, place):
             found.append(place)
     return found
+
+
+def _exceeds(forms: list[str], place: int, at: int) -> bool:
+    """`couldn't be more helpful`, `could not have been easier`: nothing is denied."""
+    if not place or forms[place - 1] not in ("could", "can") or forms[place] not in ("not", "n't"):
+        return False
+    return "more" in forms[place:at] or "better" in forms[place : at + 1] or forms[at][-2:] == "er"
 
 
 def _reverses(forms: list[str], place: int) -> bool:

@@ -50,6 +50,8 @@ def polarity_features(
         f"hrop={head.domain}{right}",
         f"hlop={head.domain}{left}",
         f"na={min(5, len(aspects))}",
+        f"out={sentence.eats_out}{min(3, len(aspects))}",
+        f"out={sentence.eats_out}{right}{left}",
         f"pos={min(4, aspects.index(aspect))}",
     )
     names += _sums(sentence, first)

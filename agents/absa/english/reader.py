@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from parley.agents.absa.english.attachment import AspectView, Said, WordValues, rank_name
-from parley.agents.absa.english.cues import find_cues
+from parley.agents.absa.english.cues import find_cues, find_events, mocked
 from parley.agents.absa.english.evidence import (
     CLEAR,
     DIRECT,
@@ -22,18 +22,34 @@ from parley.agents.absa.english.polarity_features import (
     polarity_features,
 )
 from parley.agents.absa.english.rule_terms import rule_spans
-from parley.agents.absa.english.sentence import Sentence, parse, restaurant_words
+from parley.agents.absa.english.sentence import Sentence, parse
 from parley.agents.absa.english.tagger import TaggedSpan, apart, likely_spans
-from parley.agents.absa.reading import Candidate, Chances, Cue, Evidence, Look, Place, pooled
+from parley.agents.absa.reading import (
+    Candidate,
+    Chances,
+    Cue,
+    Evidence,
+    Look,
+    Place,
+    Target,
+    pooled,
+)
+from parley.bus.contracts.absa.sentiment import Polarity
 
 # Spans less likely than this are not even considered.
 LEAST_LIKELIHOOD = 0.05
 # Off-domain a span the rules propose counts, unless the tagger is this sure that it is none.
 LEAST_OFF_DOMAIN = 0.05
-# How much the rules count beside the models: where the models are at home not at all, except that
-# blame denied (`no complaints`) is praise, which restaurant reviews hardly ever teach.
-RULES_OFF_DOMAIN = 1.0
+# How much the rules count beside the first model: blame denied (`no complaints`) is praise, which
+# reviews hardly ever teach.
+RULES_AT_TABLE, RULES_ELSEWHERE = 0.3, 0.5
 RULES_FOR_DENIED_BLAME = 3.0
+# How much it counts against praise and blame that no opinion word stands in the sentence; reviews
+# of products, which annotate judgements only, teach the second model too little of this.
+QUIET_AT_TABLE, QUIET_ELSEWHERE = 2.0, 2.5
+QUIET_AGAIN_ELSEWHERE = 1.2
+_MOCKED: Chances = (0.04, 0.92, 0.04)
+_TOLD: Chances = (0.8, 0.06, 0.14)
 _UNHEARD: Chances = (0.15, 0.15, 0.7)
 _HEARD = {1: (0.62, 0.16, 0.22), 2: (0.8, 0.08, 0.12), 3: (0.9, 0.04, 0.06)}
 _FAINT_PULL = 0.15
@@ -64,6 +80,17 @@ class EnglishReader:
     @cached_property
     def cues(self) -> tuple[Cue, ...]:
         return find_cues(self._sentence)
+
+    @cached_property
+    def targets(self) -> tuple[Target, ...]:
+        """The noun phrase nearest to each event, whether the tagger takes it for a term or not."""
+        phrases = [self._place(span.first, span.end) for span in rule_spans(self._sentence)]
+        found = []
+        for event, _ in self._events:
+            outside = [place for place in phrases if not place.overlaps(event)]
+            if outside:
+                found.append(Target(event, min(outside, key=lambda place: _gap(place, event))))
+        return tuple(found)
 
     def likelihood(self, place: Place) -> float:
         for candidate in self.candidates:
@@ -113,9 +140,24 @@ class EnglishReader:
         names = polarity_features(self._sentence, span, scene.spans, scene.mask)
         logits = self._model.polarity.logits(names)
         chances = tempered(logits, self._model.calibration.first_temperature)
-        return self._supported(self._guarded(chances, links), links, [])
+        at_table = self._sentence.eats_out
+        if any(self._sentence.scores):
+            weight = RULES_AT_TABLE if at_table else RULES_ELSEWHERE
+            chances = pooled(chances, _rule_chances(links), weight)
+        else:
+            chances = pooled(chances, _UNHEARD, QUIET_AT_TABLE if at_table else QUIET_ELSEWHERE)
+        return self._supported(self._unblamed(chances, links), links, [])
 
     def _second(self, scene: "_Scene", span: TokenSpan) -> Look:
+        links = scene.links[span]
+        mocked = self._mocked()
+        if mocked is not None:
+            return mocked
+        look = self._reread(scene, span)
+        unsaid = look.polarity is Polarity.NEUTRAL and not links
+        return (self._told(scene, span) if unsaid else None) or look
+
+    def _reread(self, scene: "_Scene", span: TokenSpan) -> Look:
         links = scene.links[span]
         if self._model is None:
             return _by_rules(self._sentence, links)
@@ -123,21 +165,33 @@ class EnglishReader:
         view = AspectView(self._sentence, span, scene.mask)
         logits, said = self._model.attachment.read(view, known, self._word_values)
         chances = tempered(logits, self._model.calibration.second_temperature)
-        return self._supported(self._guarded(chances, links), links, said)
+        if not self._sentence.eats_out and not any(self._sentence.scores):
+            chances = pooled(chances, _UNHEARD, QUIET_AGAIN_ELSEWHERE)
+        return self._supported(self._unblamed(chances, links), links, said)
 
-    def _guarded(self, chances: Chances, links: list[Link]) -> Chances:
-        if any(_is_denied_blame(link) for link in links):
-            return pooled(chances, _rule_chances(links), RULES_FOR_DENIED_BLAME)
-        if self._is_off_domain:
-            return pooled(chances, _rule_chances(links), RULES_OFF_DOMAIN)
-        return chances
+    def _mocked(self) -> Look | None:
+        place = mocked(self._sentence)
+        return None if place is None else Look(_MOCKED, Evidence(place, -2.0), implicit=True)
+
+    def _told(self, scene: "_Scene", span: TokenSpan) -> Look | None:
+        """What an event says of the aspect in whose reach it is told: the nearest one."""
+        for event, score in self._events:
+            nearest = min(scene.spans, key=lambda one: _gap(self._place(*one), event))
+            if nearest == span:
+                good, bad, neutral = _TOLD
+                chances = (good, bad, neutral) if score > 0 else (bad, good, neutral)
+                return Look(chances, Evidence(event, float(score)), implicit=True)
+        return None
 
     @cached_property
-    def _is_off_domain(self) -> bool:
-        """Nothing in the sentence belongs to a restaurant, which is all the models know."""
-        return not any(known.domain == "food" for known in self._sentence.words) and (
-            restaurant_words().isdisjoint(self._sentence.forms)
-        )
+    def _events(self) -> list[tuple[Place, int]]:
+        return find_events(self._sentence.text)
+
+    @staticmethod
+    def _unblamed(chances: Chances, links: list[Link]) -> Chances:
+        if any(_is_denied_blame(link) for link in links):
+            return pooled(chances, _rule_chances(links), RULES_FOR_DENIED_BLAME)
+        return chances
 
     def _supported(self, chances: Chances, links: list[Link], said: list[Said]) -> Look:
         """The chances with the words that speak for them, if there are any."""
@@ -169,7 +223,7 @@ class EnglishReader:
             TaggedSpan(span.first, span.end, calibration.term(span.probability))
             for span in likely_spans(chain, LEAST_LIKELIHOOD)
         ]
-        if not self._is_off_domain:
+        if self._sentence.eats_out:
             return spans
         return spans + [
             span
@@ -191,6 +245,11 @@ class EnglishReader:
     def _borders(self) -> tuple[list[int], list[int]]:
         tokens = self._sentence.tokens
         return [token.start for token in tokens], [token.end for token in tokens]
+
+
+def _gap(place: Place, event: Place) -> int:
+    """Characters between the two; none where they overlap."""
+    return max(place.start - event.end, event.start - place.end, 0)
 
 
 class _Scene:

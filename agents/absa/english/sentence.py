@@ -18,7 +18,10 @@ _JOINTS = frozenset(("and", "so", "or"))
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Parallel lists by token. `scores` holds each opinion at its last token, 0 elsewhere."""
+    """
+    Parallel lists by token. `scores` holds each opinion at its last token, 0 elsewhere; `eats_out`
+    tells restaurants, of which some data annotates every dish, from everything else.
+    """
 
     text: str
     tokens: list[Token]
@@ -29,6 +32,7 @@ class Sentence:
     scores: list[int]
     negated: list[bool]
     opinions: list[Opinion]
+    eats_out: bool
 
     def quote(self, first: int, last: int) -> str:
         return self.text[self.tokens[first].start : self.tokens[last].end]
@@ -55,6 +59,7 @@ def parse(text: str) -> Sentence:
         scores,
         negation_scope(forms, kinds),
         opinions,
+        any(known.domain == "food" for known in words) or not _restaurant_words().isdisjoint(forms),
     )
 
 
@@ -77,7 +82,7 @@ def _mark_compounds(forms: list[str], kinds: list[str]) -> None:
 
 
 @cache
-def restaurant_words() -> frozenset[str]:
+def _restaurant_words() -> frozenset[str]:
     return frozenset(lexicon.grammar("grammar_en.json")["restaurant"])
 
 

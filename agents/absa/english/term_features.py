@@ -74,6 +74,9 @@ def windows(sentence: Sentence) -> Iterator[tuple[Kinds, tuple[str, ...]]]:
                 f"K{_shape(token.text)}|{c}",
                 f"L{near[index]}|{c}",
                 f"M{lemma in seen}|{c}",
+                f"N{sentence.eats_out}|{c}",
+                f"O{sentence.eats_out}|{w}",
+                f"P{sentence.eats_out}|{c1}|{c}",
             ),
         )
         seen.add(lemma)

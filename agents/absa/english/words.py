@@ -116,6 +116,7 @@ def _guess(form: str) -> str:
 @cache
 def _tables() -> _Tables:
     grammar, opinions = lexicon.grammar("grammar_en.json"), lexicon.opinions("opinions_en.json")
+    public = lexicon.opinions("public_en.json")
     domains = {
         form: group.removeprefix("aspect.")
         for group, forms in reversed(list(grammar.items()))
@@ -123,6 +124,10 @@ def _tables() -> _Tables:
         for form in forms
     }
     scores = _scores(opinions)
+    for part, by_strength in public.items():
+        for strength, forms in by_strength.items():
+            for form in forms:
+                scores.setdefault(form, (strength, part))
     kinds: dict[str, str] = {}
     for form, kind in _claims(grammar, scores, domains):
         kinds.setdefault(form, kind)

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
+from parley.agents.absa import lexicon
 from parley.agents.absa.korean.knowledge import knowledge
 from parley.agents.absa.korean.opinions import KoreanOpinion, Scene
 from parley.agents.absa.reading import Cue, CueKind, Place
 
-_MOCKING = frozenset(("참", "얼마나", "역시", "잘도", "아주", "퍽이나", "어련히"))
 _PRAISE = 2
+# How many mocking turns of phrase make praise beside harm suspicious.
+_ENOUGH_MOCKERY = 2
 
 
 def find_cues(text: str, scene: Scene, opinions: list[KoreanOpinion]) -> tuple[Cue, ...]:
@@ -31,15 +33,27 @@ def _contrasts(text: str, scene: Scene) -> Iterator[Cue]:
 
 
 def _ironies(text: str, scene: Scene, opinions: list[KoreanOpinion]) -> Iterator[Cue]:
-    """A possibility, never a verdict: mocking praise, and a misfortune told in the same breath."""
-    mocking = {unit.start for unit in scene.units if unit.lemma in _MOCKING}
-    for praise in opinions:
-        if praise.score < _PRAISE or not any(start < praise.end for start in mocking):
-            continue
-        for blame in opinions:
-            if blame.score <= -_PRAISE and blame.start > praise.end:
-                yield _cue(text, "IRONY", praise.start, blame.end)
-                return
+    """A possibility, never a verdict: praise in a mocking turn, and a misfortune in the same breath."""
+    praise = [one for one in opinions if one.score >= _PRAISE and not one.doubly]
+    blame = [Place(one.start, one.end) for one in opinions if one.score <= -_PRAISE]
+    harm = [*blame, *(place for place, score in find_events(text) if score < 0)]
+    if not praise or not harm or any(clause.joint == "contrast" for clause in scene.clauses):
+        return
+    mocking = sum(
+        pattern.search(text) is not None for pattern, _ in lexicon.turns("turns_ko.json", "mock")
+    )
+    if mocking >= _ENOUGH_MOCKERY:
+        places = [Place(one.start, one.end) for one in praise] + harm
+        yield _cue(text, "IRONY", min(p.start for p in places), max(p.end for p in places))
+
+
+def find_events(text: str) -> list[tuple[Place, int]]:
+    """What happened, as told, and whether it speaks for or against what it happened with."""
+    return [
+        (Place(match.start(), match.end()), score)
+        for pattern, score in lexicon.turns("turns_ko.json", "event")
+        for match in pattern.finditer(text)
+    ]
 
 
 def _cue(text: str, kind: CueKind, start: int, end: int) -> Cue:

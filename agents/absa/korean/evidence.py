@@ -19,6 +19,8 @@ CARRIED = 0.5
 _COORDINATION_REACH = 3
 
 _WORD = re.compile(r"\S+")
+_POINTING = frozenset(("이", "그", "저", "여기", "우리"))
+_HOLDERS = ("subject", "topic", "bare", "oblique")
 _TOPICS = frozenset(("은", "는", "도", "만", "까지", "조차", "마저", "ᆫ"))
 
 
@@ -40,14 +42,14 @@ class NounPhrase:
     clause: int
 
 
-def noun_phrases(scene: Scene, opinions: list[KoreanOpinion], text: str) -> list[NounPhrase]:
+def noun_phrases(scene: Scene, opinions: list[KoreanOpinion]) -> list[NounPhrase]:
     consumed = {unit for opinion in opinions for unit in opinion.consumed}
     found = []
     for index, clause in enumerate(scene.clauses):
         for at in range(clause.first, clause.last + 1):
             unit = scene.units[at]
             if unit.kind == "noun" and at not in consumed:
-                phrase = _trimmed(unit, text, at, index)
+                phrase = _trimmed(scene, at, index)
                 if phrase is not None:
                     found.append(phrase)
     return found
@@ -55,9 +57,10 @@ def noun_phrases(scene: Scene, opinions: list[KoreanOpinion], text: str) -> list
 
 def link_opinions(
     scene: Scene, opinions: list[KoreanOpinion], phrases: list[NounPhrase]
-) -> dict[int, list[KoreanLink]]:
-    """By the unit of the noun phrase."""
+) -> tuple[dict[int, list[KoreanLink]], frozenset[int]]:
+    """By the unit of the noun phrase; and the units that only name what another one has or lacks."""
     links: dict[int, list[KoreanLink]] = {phrase.unit: [] for phrase in phrases}
+    qualities: set[int] = set()
     last: list[NounPhrase] = []
     last_clause = -1
     for index, clause in enumerate(scene.clauses):
@@ -67,6 +70,10 @@ def link_opinions(
             last, last_clause = [main], index
         for opinion in _of_clause(scene, opinions, clause):
             targets = _targets(scene, opinion, inside)
+            holder = _holder(scene, opinion, inside, targets)
+            if holder is not None:
+                qualities.add(targets[0].unit)
+                targets = [holder]
             weight = DIRECT
             if not targets and not inside and _leads_on(scene, last_clause, index):
                 targets, weight = last, CARRIED
@@ -74,7 +81,30 @@ def link_opinions(
                 links[phrase.unit].append(KoreanLink(opinion, weight))
             if targets and weight == DIRECT:
                 last, last_clause = _owner(inside, links, targets), index
-    return links
+    return links, frozenset(qualities)
+
+
+def _holder(
+    scene: Scene, opinion: KoreanOpinion, inside: list[NounPhrase], targets: list[NounPhrase]
+) -> NounPhrase | None:
+    """`연기에 감동이 없다`, `포장에 빈틈이 없다`: whose it is."""
+    known = knowledge()
+    if len(targets) != 1 or known.qualities.isdisjoint(targets[0].heads):
+        return None
+    thing = targets[0]
+    described = _described(scene, opinion, inside)
+    if described is not None and described is not thing and thing.unit < opinion.unit:
+        return described
+    before = [
+        phrase
+        for phrase in inside
+        if phrase.unit < thing.unit
+        and phrase.role in _HOLDERS
+        and known.soft_nouns.isdisjoint(phrase.heads[:1])
+        and known.experiencers.isdisjoint(phrase.heads[:1])
+        and (phrase.role != "bare" or phrase.unit + 1 < thing.unit)
+    ]
+    return min(before, key=lambda phrase: (_HOLDERS.index(phrase.role), -phrase.unit), default=None)
 
 
 def _owner(
@@ -95,13 +125,16 @@ def balance(links: list[KoreanLink]) -> float:
     return sum(link.weight * link.opinion.score for link in links)
 
 
-def _trimmed(unit: Unit, text: str, at: int, clause: int) -> NounPhrase | None:
-    """Without words that name no aspect at either end (`이번 배송`, `배송 하루`)."""
-    known = knowledge()
+def _trimmed(scene: Scene, at: int, clause: int) -> NounPhrase | None:
+    """Without words that name no aspect at either end (`이번 배송`, `이 집 냉면`, `배송 하루`)."""
+    known, unit, text = knowledge(), scene.units[at], scene.text
     stops = known.stop_nouns | known.experiencers
     words = [(match.start(), match.group()) for match in _WORD.finditer(text, unit.start, unit.end)]
     compared = [place for place, (_, word) in enumerate(words) if word == "대비"]
     words = words[compared[-1] + 1 :] if compared else words
+    pointed = at > 0 and scene.units[at - 1].lemma in _POINTING
+    if pointed and len(words) > 1 and words[0][1] in known.soft_nouns | {"영화", "앱", "책"}:
+        words.pop(0)
     while words and words[0][1] in stops:
         words.pop(0)
     tails = stops if len(words) == 1 or not unit.particles else known.tail_stops
@@ -176,7 +209,7 @@ def _has_own_subject(scene: Scene, opinion: KoreanOpinion, before: list[NounPhra
     if not before or before[-1].role not in ("subject", "topic"):
         return False
     between = scene.units[before[-1].unit + 1 : opinion.unit]
-    return all(unit.kind != "predicate" for unit in between)
+    return all(unit.kind != "predicate" or unit.end > opinion.start for unit in between)
 
 
 def _subject(before: list[NounPhrase]) -> NounPhrase | None:

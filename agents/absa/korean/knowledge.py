@@ -16,6 +16,7 @@ class Knowledge:
     lacks: frozenset[str]
     bad_things: frozenset[str]
     good_things: frozenset[str]
+    qualities: frozenset[str]
     stop_nouns: frozenset[str]
     aspects: frozenset[str]
     contrast_endings: frozenset[str]
@@ -49,6 +50,7 @@ def knowledge() -> Knowledge:
         lacks=lacks,
         bad_things=bad,
         good_things=good,
+        qualities=(lacks | good) - bad - aspects,
         stop_nouns=frozenset(grammar["stop_noun"]) - aspects,
         aspects=aspects,
         contrast_endings=frozenset(grammar["contrast_ending"]),

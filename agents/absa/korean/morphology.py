@@ -10,6 +10,7 @@ from parley.agents.absa import lexicon
 from parley.bus.extras import extra
 
 _DO_NOT = ("지", "말", "ᆫ")
+_NOUNS = frozenset(("NNG", "NNP", "NP", "XSN"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def _morph(form: str, tag: str, start: int, end: int) -> Morph:
 
 
 def _mended(morphs: list[Morph]) -> Iterator[Morph]:
-    """`-지만` (but) is sometimes taken for `-지 만` (do not)."""
+    """`-지만` (but) is sometimes taken for `-지 만` (do not), `직원분` for a member of staff's share."""
     at = 0
     while at < len(morphs):
         taken = morphs[at : at + 3]
@@ -58,8 +59,15 @@ def _mended(morphs: list[Morph]) -> Iterator[Morph]:
             yield Morph("지만", "EC", taken[0].start, taken[2].end)
             at += len(_DO_NOT)
         else:
-            yield morphs[at]
+            yield _honoured(morphs[at], morphs[at - 1] if at else None)
             at += 1
+
+
+def _honoured(morph: Morph, before: Morph | None) -> Morph:
+    person = morph.form in ("분", "님") and morph.tag == "NNB" and before is not None
+    if person and before is not None and before.tag in _NOUNS and before.end == morph.start:
+        return Morph(morph.form, "XSN", morph.start, morph.end)
+    return morph
 
 
 @cache

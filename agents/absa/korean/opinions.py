@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
+from parley.agents.absa import lexicon
 from parley.agents.absa.korean.clauses import Clause
 from parley.agents.absa.korean.knowledge import context_score, knowledge
 from parley.agents.absa.korean.units import Unit
@@ -12,6 +14,10 @@ _ADVERB_REACH = 2
 _NEGATORS = frozenset(("안", "못"))
 _PASSED_OVER = _NEGATORS | {"쏙", "정말", "너무", "아주", "꽤", "참", "진짜"}
 _DENIALS = frozenset(("않", "못하", "말"))
+_THOUGHT_REACH = 4
+_QUOTING = ("다고", "라고", "ᆫ다고", "는다고", "냐고")
+_UNSAYABLE = frozenset(("어렵", "힘들", "없", "아니", "못하", "않", "그렇"))
+_DOUBLING = frozenset(("여간", "이만저만"))
 _BOUND_NOUNS = frozenset(
     ("것", "거", "편", "줄", "수", "데", "정도", "건", "적", "구석", "점", "부분")
 )
@@ -41,17 +47,56 @@ class KoreanOpinion:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
+    text: str
     units: list[Unit]
     clauses: list[Clause]
 
 
 def find_opinions(scene: Scene) -> list[KoreanOpinion]:
-    return [
+    idioms = list(_idioms(scene))
+    spoken_for = {
+        at
+        for at, unit in enumerate(scene.units)
+        if any(unit.start < said.end and said.start < unit.end for said in idioms)
+    }
+    plain = [
         opinion
         for clause in scene.clauses
         for at in range(clause.first, clause.last + 1)
+        if at not in spoken_for
         for opinion in _at(scene, clause, at)
     ]
+    return sorted((*idioms, *_uncovered(scene, plain)), key=lambda said: said.unit)
+
+
+def _uncovered(scene: Scene, found: list[KoreanOpinion]) -> Iterator[KoreanOpinion]:
+    """Without the verb that only denies another: `불편하다는 생각은 안 들다`."""
+    last = -1
+    for opinion in found:
+        if scene.units[opinion.unit].end > last:
+            yield opinion
+        last = max(last, opinion.end)
+
+
+def _idioms(scene: Scene) -> Iterator[KoreanOpinion]:
+    """`더할 나위 없다`, `기대에 못 미치다`: what the words say on their own counts for nothing."""
+    ends = 0
+    found = [
+        (match.start(), -match.end(), score)
+        for pattern, score in lexicon.turns("turns_ko.json", "idiom")
+        for match in pattern.finditer(scene.text)
+    ]
+    for start, end, score in sorted(found):
+        inside = [at for at, unit in enumerate(scene.units) if start < unit.end <= -end]
+        predicates = [at for at in inside if scene.units[at].kind in ("predicate", "bound")]
+        if start < ends or not inside:
+            continue
+        ends = -end
+        nouns = frozenset(
+            at for at in inside if scene.units[at].kind == "noun" and scene.units[at].start >= start
+        )
+        at = predicates[-1] if predicates else inside[-1]
+        yield KoreanOpinion(at, start, -end, score, negated=True, consumed=nouns)
 
 
 def _at(scene: Scene, clause: Clause, at: int) -> Iterator[KoreanOpinion]:
@@ -84,11 +129,20 @@ def _is_helper(units: list[Unit], at: int) -> bool:
 
 def _wish(units: list[Unit], at: int) -> KoreanOpinion | None:
     """`더 저렴하면 좋겠다`: what is wished for is missing."""
+    if _is_sighed(units[at]):
+        return KoreanOpinion(at, units[at].start, units[at].end, -1, negated=True)
     if at + 1 >= len(units) or not _is_wished(units[at]) or not _is_wishing(units[at + 1]):
         return None
     if units[at + 1].lemma not in ("좋", "하", "싶"):
         return None
     return KoreanOpinion(at, units[at].start, units[at + 1].end, -1, negated=True)
+
+
+def _is_sighed(unit: Unit) -> bool:
+    """`가벼웠으면 합니다`, `다양했으면 하는 바람`."""
+    forms = [form for form, _ in unit.endings]
+    wished = any(a == "었" and b in ("으면", "면") for a, b in pairwise(forms))
+    return wished and not {"하", "싶"}.isdisjoint(unit.helpers)
 
 
 def _is_wished(unit: Unit) -> bool:
@@ -260,8 +314,49 @@ def _denials(scene: Scene, clause: Clause, at: int) -> list[int]:
     following = units[at + 1].lemma if at + 1 < len(units) else ""
     if units[at].last_ending[0] == "지" and following in ("못", "않"):
         found.append(min(at + 2, len(units) - 1) if following == "못" else at + 1)
-    denied = _denied_as_noun(units, at) if following else None
-    return found if denied is None else [*found, denied]
+    if _is_rather(units[at]):
+        found.append(at)
+    elif following:
+        denied = _denied_as_noun(units, at)
+        if denied is None and not found:
+            denied = _denied_as_thought(units, at)
+        found += [] if denied is None else [denied]
+    doubled = any(unit.lemma in _DOUBLING for unit in units[clause.first : at])
+    return found[1:] if doubled else found
+
+
+def _is_rather(unit: Unit) -> bool:
+    """`친절하기는커녕`, `맛있기는 무슨`."""
+    return any("커녕" in form for form, _ in unit.particles)
+
+
+def _denied_as_thought(units: list[Unit], at: int) -> int | None:
+    """`맛있다고는 못 하다`, `불편하다는 생각은 안 들다`, `좋은 줄 모르다`, `크지도 선명하지도 않다`."""
+    form, tag = units[at].last_ending
+    following = range(at + 1, min(len(units), at + 1 + _THOUGHT_REACH))
+    if form == "지" and units[at].particles:
+        both = next((i for i in following if units[i].kind == "predicate"), None)
+        return at if both is not None and _DENIALS.intersection(units[both].helpers) else None
+    if tag == "ETM" and units[at + 1].lemma == "줄":
+        return next((i for i in following if units[i].lemma in ("모르", "몰르")), None)
+    quoted = form in _QUOTING or (
+        form in ("다는", "라는", "ᆫ다는", "는다는") and at + 1 < len(units)
+    )
+    if not quoted:
+        return None
+    for i in following:
+        unit = units[i]
+        if unit.kind == "noun" and (tag != "ETM" or i > at + 1):
+            return None
+        negated = unit.kind == "adverb" and unit.lemma in _NEGATORS
+        said = unit.kind == "predicate" and (
+            unit.lemma in _UNSAYABLE or bool(_DENIALS.intersection(unit.helpers))
+        )
+        if negated or said:
+            return min(i + negated, len(units) - 1)
+        if unit.last_ending[1] == "EF":
+            return None
+    return None
 
 
 def _denied_as_noun(units: list[Unit], at: int) -> int | None:
@@ -274,8 +369,13 @@ def _denied_as_noun(units: list[Unit], at: int) -> int | None:
         return None
     if any(form.startswith("밖에") for form, _ in units[place].particles):
         return None
-    following = range(place + 1, min(len(units), place + 1 + _ADVERB_REACH))
-    return next((i for i in following if units[i].lemma in ("아니", "없")), None)
+    following = range(place + 1, min(len(units), place + 1 + _THOUGHT_REACH))
+    for i in following:
+        if units[i].lemma in ("아니", "없"):
+            return i
+        if units[i].kind == "predicate":
+            return None
+    return None
 
 
 def _noun_before(scene: Scene, clause: Clause, at: int) -> int | None:

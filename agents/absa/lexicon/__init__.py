@@ -1,6 +1,7 @@
-"""Word lists of the offline brain, all written for this project; read once, when first needed."""
+"""Word lists of the offline brain, all but `public_en.json` written for this project; read once."""
 
 import json
+import re
 from functools import cache
 from importlib.resources import files
 
@@ -46,6 +47,21 @@ def groups(name: str) -> dict[str, dict[str, tuple[str, ...]]]:
         group: {key: _entries(value) for key, value in classes.items()}
         for group, classes in raw.items()
     }
+
+
+@cache
+def turns(name: str, kind: str) -> tuple[tuple[re.Pattern[str], int], ...]:
+    """
+    Turns of phrase with what they say.
+
+    `idiom`: a judgement in other words; `event`: something that happened, from which one follows;
+    `mock`: what goes with praise that is not meant.
+    """
+    return tuple(
+        (re.compile(pattern, re.IGNORECASE), score)
+        for score, patterns in opinions(name)[kind].items()
+        for pattern in patterns
+    )
 
 
 @cache

@@ -15,7 +15,7 @@ from parley.agents.absa.english.term_features import (
     joint_features,
     own_features,
 )
-from parley.agents.absa.training.mams import GoldTerm
+from parley.agents.absa.training.corpora import GoldTerm
 from parley.agents.absa.training.sparse import SparseRows
 
 OUTSIDE, BEGIN, INSIDE = 0, 1, 2

@@ -15,7 +15,7 @@ from parley.agents.absa.english.model import Calibration, EnglishModel
 from parley.agents.absa.english.reader import EnglishReader
 from parley.agents.absa.reading import Look, Place
 from parley.agents.absa.training.calibrate import fit_scale, fit_temperature
-from parley.agents.absa.training.mams import GoldSentence
+from parley.agents.absa.training.corpora import GoldSentence
 
 # Candidates less likely than this are never named, so they teach nothing about confidence.
 CONSIDERED = 0.2

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from parley.agents.absa.training.bilinear import BilinearSettings
 from parley.agents.absa.training.chain import ChainSettings
+from parley.agents.absa.training.corpora import SOURCES
 from parley.agents.absa.training.loglinear import LoglinearSettings
 from parley.bus.contracts.base import Contract
 
 RECIPE_FILE = "english.recipe.json"
-TRAINED_ON = "train"
-CALIBRATED_ON = "val"
 
 
 class Recipe(Contract):
@@ -34,10 +33,7 @@ def settings() -> dict[str, dict[str, float]]:
 
 
 def recipe_of(folder: Path, packed: bytes) -> Recipe:
-    data = {
-        name: sha256((folder / name).read_bytes()).hexdigest()
-        for name in (f"{TRAINED_ON}.xml", f"{CALIBRATED_ON}.xml")
-    }
+    data = {name: sha256((folder / name).read_bytes()).hexdigest() for name in SOURCES}
     return Recipe(data=data, weights=fingerprint(packed), **settings())
 
 

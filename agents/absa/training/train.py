@@ -1,12 +1,13 @@
 """
-Trains the English models on MAMS-ATSA and writes the weights that are shipped.
+Trains the English models and writes the weights that are shipped.
 
     python -m parley.agents.absa.training.train --data DIR [--out FILE]
 
-DIR holds `train.xml` and `val.xml` (https://github.com/siat-nlp/MAMS-for-ABSA, Apache-2.0). The
-weights come from `train.xml`; `val.xml` only calibrates confidences. The result does not depend on
-the machine: no clock, a fixed seed, pure Python. Beside it stands its recipe: the settings, and the
-hashes of the data and of the weights.
+DIR holds `mams/{train,val}.xml` (MAMS-ATSA) and `text/en_{dmaste,tsa_md,product_reviews}.jsonl.gz`;
+the NOTICE names their authors and licences. The weights come from training splits; validation
+splits only calibrate confidences. The result does not depend on the machine: no clock, a fixed
+seed, pure Python. Beside it stands its recipe: the settings, and the hashes of the data and of the
+weights.
 """
 
 import argparse
@@ -38,14 +39,14 @@ from parley.agents.absa.training.bilinear import (
 )
 from parley.agents.absa.training.chain import ChainSettings, fit_tagger, tagged
 from parley.agents.absa.training.confidence import calibrated
-from parley.agents.absa.training.loglinear import Labelled, LoglinearSettings, fit_polarity
-from parley.agents.absa.training.mams import GoldSentence, GoldTerm, read_split
-from parley.agents.absa.training.recipe import (
-    CALIBRATED_ON,
-    RECIPE_FILE,
-    TRAINED_ON,
-    recipe_of,
+from parley.agents.absa.training.corpora import (
+    GoldSentence,
+    GoldTerm,
+    calibrating_sentences,
+    training_sentences,
 )
+from parley.agents.absa.training.loglinear import Labelled, LoglinearSettings, fit_polarity
+from parley.agents.absa.training.recipe import RECIPE_FILE, recipe_of
 
 _DEFAULT_OUT = Path(__file__).resolve().parent.parent / "weights" / WEIGHTS_FILE
 
@@ -102,11 +103,12 @@ def _tell(line: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train the English aspect-sentiment models.")
-    parser.add_argument("--data", type=Path, required=True, help="folder with train.xml, val.xml")
+    parser.add_argument("--data", type=Path, required=True, help="folder with mams and text")
     parser.add_argument("--out", type=Path, default=_DEFAULT_OUT)
     arguments = parser.parse_args()
-    held_out = read_split(arguments.data, CALIBRATED_ON)
-    model = train_model(read_split(arguments.data, TRAINED_ON), held_out)
+    model = train_model(
+        list(training_sentences(arguments.data)), list(calibrating_sentences(arguments.data))
+    )
     packed = pack(model)
     arguments.out.write_bytes(packed)
     recipe = recipe_of(arguments.data, packed).model_dump_json(indent=2)

@@ -33,7 +33,8 @@ ATTEMPTS = 5
 class Up:
     """`parley up` on a port of its own."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, archived_after_s: float = 60.0) -> None:
+        self._archived_after_s = archived_after_s
         self.store = directory / ".parley"
         self.log = directory / "log"
         for _ in range(ATTEMPTS):
@@ -56,7 +57,11 @@ class Up:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 cwd=directory,
-                env={**os.environ, "PARLEY_LOG__LEVEL": "info"},  # noqa: TID251 - for the process
+                env={
+                    **os.environ,  # noqa: TID251 - for the process
+                    "PARLEY_LOG__LEVEL": "info",
+                    "PARLEY_ARCHIVE__AFTER": str(self._archived_after_s),
+                },
             )
         self.greeting = ""
         assert self.process.stdout is not None
@@ -73,9 +78,10 @@ class Up:
         return code
 
 
-@pytest.fixture(scope="module")
-def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
-    system = Up(tmp_path_factory.mktemp("up"))
+@pytest.fixture(scope="module", params=[0.0, 0.1], ids=["in the log", "archived"])
+def up(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Up]:
+    """What a command shows is the same wherever the debate stands by then."""
+    system = Up(tmp_path_factory.mktemp("up"), request.param)
     yield system
     if system.process.poll() is None:
         system.stop(signal.SIGTERM)

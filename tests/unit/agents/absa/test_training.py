@@ -7,7 +7,7 @@ from importlib.resources import files
 from parley.agents.absa.english.model import EnglishModel, pack, shipped_model, unpack
 from parley.agents.absa.english.reader import EnglishReader
 from parley.agents.absa.training.calibrate import calibration_error, fit_scale, fit_temperature
-from parley.agents.absa.training.mams import GoldSentence, GoldTerm, read_split
+from parley.agents.absa.training.corpora import SOURCES, GoldSentence, GoldTerm, read_split
 from parley.agents.absa.training.recipe import (
     RECIPE_FILE,
     Recipe,
@@ -70,7 +70,7 @@ def test_the_shipped_weights_are_small_and_those_of_their_recipe() -> None:
     recipe = Recipe.model_validate_json((folder / RECIPE_FILE).read_text(encoding="utf-8"))
     assert recipe.weights == fingerprint(packed)
     assert recipe.model_dump(include=set(settings())) == settings()
-    assert set(recipe.data) == {"train.xml", "val.xml"}
+    assert set(recipe.data) == set(SOURCES)
 
 
 def test_the_shipped_weights_survive_packing() -> None:
@@ -84,13 +84,14 @@ def test_the_shipped_weights_survive_packing() -> None:
 
 def test_a_recipe_tells_other_data_apart(tmp_path) -> None:
     packed = gzip.compress(b"{}")
-    for name in ("train.xml", "val.xml"):
+    for name in SOURCES:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("<sentences/>", encoding="utf-8")
     before = recipe_of(tmp_path, packed)
-    (tmp_path / "val.xml").write_text("<sentences></sentences>", encoding="utf-8")
+    (tmp_path / "mams" / "val.xml").write_text("<sentences></sentences>", encoding="utf-8")
     after = recipe_of(tmp_path, packed)
-    assert before.data["train.xml"] == after.data["train.xml"]
-    assert before.data["val.xml"] != after.data["val.xml"]
+    assert before.data["mams/train.xml"] == after.data["mams/train.xml"]
+    assert before.data["mams/val.xml"] != after.data["mams/val.xml"]
     assert recipe_of(tmp_path, gzip.compress(b"{ }")).weights != before.weights
 
 
