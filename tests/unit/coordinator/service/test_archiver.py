@@ -181,6 +181,23 @@ def test_a_finding_of_another_protocol_keeps_no_debate_out_of_the_archive() -> N
     simulate(main)
 
 
+def test_what_nobody_can_read_leaves_the_log_of_an_archived_debate() -> None:
+    async def main() -> None:
+        async with open_memory_server() as server:
+            journal = journal_of(server)
+            await archive_one(server, journal)
+            async with coordinated(server):
+                subject = journal.subjects.at(REF, "ctl.ask.round-1.all")
+                await journal.bus.append(Entry(subject, b"{}", "strange"))
+                await anyio.sleep(5)
+            assert await hot(journal) == []
+            (letter,) = await journal.bus.dead_letters()
+            assert letter.trace is not None
+            assert letter.trace.subject == subject
+
+    simulate(main)
+
+
 @pytest.mark.parametrize("running", [True, False], ids=["at-once", "found-at-the-start"])
 @pytest.mark.parametrize("fact", LATE.values(), ids=LATE)
 def test_what_comes_after_the_purge_opens_nothing(fact: Fact, *, running: bool) -> None:
