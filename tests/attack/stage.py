@@ -235,14 +235,14 @@ class Debates:
         waiting = list(ids)
         with anyio.move_on_after(CLOSED_WITHIN_S):
             while waiting:
-                subjects = await self.journal.bus.subjects(f"debate.*.{panel}.*.ctl.closed")
-                over = {subject.split(".")[3] for subject in subjects}
-                waiting = [one for one in waiting if one not in over]
-                shelf = {
-                    self.journal.subjects.archive(DebateRef(panel, one)): one for one in waiting
-                }
                 # A server under attack may be late with its answer.
                 with suppress(Unavailable):
+                    subjects = await self.journal.bus.subjects(f"debate.*.{panel}.*.ctl.closed")
+                    over = {subject.split(".")[3] for subject in subjects}
+                    waiting = [one for one in waiting if one not in over]
+                    shelf = {
+                        self.journal.subjects.archive(DebateRef(panel, one)): one for one in waiting
+                    }
                     kept = await self.journal.bus.archive.holds(list(shelf))
                     waiting = [one for subject, one in shelf.items() if subject not in kept]
                 if waiting:
