@@ -85,7 +85,8 @@ class ScoreForm(Form):
 class AxisEntry(Form):
     name: Name
     difference: Line
-    orthogonality_score: Portion
+    # Left out, the words alone decide how new the axis is.
+    orthogonality_score: Portion = 1.0
 
 
 def _none_if_saturated(value: object) -> object:

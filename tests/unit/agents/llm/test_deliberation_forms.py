@@ -108,10 +108,10 @@ def test_scores_are_of_the_candidates_there_are():
 
 def test_who_raised_an_axis_is_looked_up():
     named = [
-        {"name": "staff rota", "difference": "who works"},
+        {"name": "staff rota", "difference": "who works", "orthogonality_score": 0.3},
         {"name": "SATURATED", "difference": ""},
     ]
-    found = read_axes(filled(AxesForm, "axes", axes=named, orthogonality=0.3), AXES, TOLD)
+    found = read_axes(filled(AxesForm, "axes", axes=named), AXES, TOLD)
     assert found.axes is not None
     (axis,) = found.axes
     assert (axis.name, axis.raised_by) == ("staff rota", ("critic",))
