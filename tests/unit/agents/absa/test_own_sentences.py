@@ -12,7 +12,7 @@ def test_the_debate_gains_right_tuples_and_reaches_its_floor(language: str, floo
     before, after = Counts(), Counts()
     for row in sets.own(language, "dev"):
         conversation = talk(row.text)
-        there = set(row.tuples or ())
+        there: set[object] = set(row.tuples or ())
         before.add({(term.lower(), p) for term, p in conversation.stage1.tuples}, there)
         after.add({(term.lower(), p) for term, p in conversation.tuples}, there)
     assert after.right > before.right
