@@ -113,7 +113,7 @@ GATE = [
              {**turn("epm", edit("set_polarity", "음식", None, "neutral")), **turn("cj"), **judge(final_tuples=[])}),
     Scenario("no-evidence", skipped("no_evidence_span"), judge(final_patch=[CONFIRM], final_tuples=TUPLES)),
     Scenario("evidence-elsewhere", skipped("evidence_span_not_in_text"),
-             judge(final_patch=[CONFIRM], final_tuples=TUPLES, sentence_evidence_spans=["배터리"])),
+             judge(final_patch=[CONFIRM], final_tuples=TUPLES, sentence_evidence_spans=QUOTE, aspect_evidence={"음식": "배터리"})),
     Scenario("evidence-too-short", skipped("evidence_span_missing_trigger"),
              judge(final_patch=[CONFIRM], final_tuples=TUPLES, sentence_evidence_spans=["맛"])),
     Scenario("low-signal", skipped("low_signal"),

@@ -30,7 +30,7 @@ FIELDS = {
     "resolved_risks": "final_validation",
     "candidates": "proposer",
     "scores": "score",
-    "orthogonality": "axes",
+    "unexplored": "axes",
     "truly_saturated": "force",
     "sensitivity": "sense",
     "dissent": "summary",
@@ -109,7 +109,6 @@ def _debater(_prompt: str) -> dict[str, Any]:
 def _axes(_prompt: str) -> dict[str, Any]:
     return {
         "axes": [],
-        "orthogonality": 0.0,
         "unexplored": ["winter heating"],
         "conclusion": "Open the library at night on trial.",
         "confidence": 0.9,

@@ -97,7 +97,8 @@ async def share_one_budget(nats: NatsServer, debates: int) -> None:
     for result in results:
         enough = len(result.final_verdicts) >= 2
         assert result.status is (Status.COMPLETED if enough else Status.FAILED)
-    assert {one.subject.rpartition(".")[2] for one in accounts} == set(THREE)
+    # Beside them stands what the coordinator says that each debate can have cost.
+    assert set(THREE) <= {one.subject.rpartition(".")[2] for one in accounts}
 
 
 @pytest.mark.timeout(60)
