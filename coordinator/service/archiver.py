@@ -23,7 +23,7 @@ from parley.bus.journal import Journal, Logged
 from parley.bus.metrics import Metric, Metrics
 from parley.bus.port import Record
 from parley.bus.position import Position
-from parley.bus.subjects import PURSE, DebateRef, debate_purse
+from parley.bus.subjects import PURSE, SUBMITTED, DebateRef, debate_purse
 from parley.coordinator.core.summary import blobs_in, summary_of
 from parley.coordinator.service.notifications import told_through
 from parley.coordinator.service.quarantine import Quarantine
@@ -137,16 +137,20 @@ class Archiver:
         return True
 
     def _decoded(self, records: Sequence[Record]) -> tuple[list[Logged], bool]:
-        """The facts, and whether one of them is of a protocol that this process lacks."""
+        """The facts, and whether the debate is of a protocol that this process lacks."""
         logged: list[Logged] = []
         for record in records:
             try:
                 logged.append(self._journal.decode(record))
-            except NotInstalled:
-                return logged, True
-            except DecodeError:
-                continue
+            except DecodeError as error:
+                if isinstance(error, NotInstalled) and self._submits(record):
+                    return logged, True
         return logged, False
+
+    def _submits(self, record: Record) -> bool:
+        """Whatever else claims to be of another protocol is no fact of the debate."""
+        address = self._journal.subjects.parse(record.subject)
+        return address is not None and address[1] == SUBMITTED
 
     async def _purge(self, ref: DebateRef, through: int) -> None:
         if through:

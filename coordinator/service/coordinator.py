@@ -308,9 +308,21 @@ class Coordinator:
         except NotInstalled:
             return True
         except DecodeError as error:
-            self._quarantine.put(record, str(error))
+            self._tasks.start_soon(self._put_aside_unread, ref, record, str(error))
             return False
         return True
+
+    async def _put_aside_unread(self, ref: DebateRef, record: Record, reason: str) -> None:
+        """Nothing is left in the log of a debate that is archived."""
+        gone = False
+        try:
+            async with self._lookups:
+                gone = await self._archiver.is_archived(ref)
+        except Unavailable as error:
+            log.info("archive_unread", debate=str(ref), reason=str(error))
+        except Exception:
+            log.exception("archive_unread", debate=str(ref))
+        self._quarantine.put(record, reason, take_out=gone)
 
     def _take(self, news: News) -> bool:
         """Whether there is a new state to act on."""

@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 from parley.bus import backlog
+from parley.bus.contracts.facts import declarations_in
 from parley.bus.contracts.partial import Partial
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
@@ -364,3 +365,31 @@ async def until_viewers(client: Client, wanted: int) -> None:
     with anyio.fail_after(30):
         while await viewers(client) != wanted:  # noqa: ASYNC110 - it is another process's
             await anyio.sleep(0.01)
+
+
+async def test_declarations_alone(log: OpenLog):
+    """Of one debate and of all; a viewer comes back behind the fact that carried one."""
+    declared = [
+        (ordinal, one.model_dump(mode="json"))
+        for ordinal, fact in enumerate(FACTS)
+        for one in declarations_in(fact)
+    ]
+    assert len(declared) > 1
+    async with log() as journal:
+        await write(journal, ONE, FACTS)
+        async with site(journal) as client:
+            events = await client.collect("/debates/one/events?only=declarations")
+            assert [one.name for one in events] == ["declaration"] * len(declared) + ["end"]
+            told = [(one.data["ordinal"], one.data["declaration"]) for one in events[:-1]]
+            assert told == declared
+            assert [one.id for one in events[:-1]] == [ordinal for ordinal, _ in declared]
+            rest = await client.collect(
+                "/debates/one/events?only=declarations", Last_Event_ID=str(declared[0][0])
+            )
+            assert rest == [one for one in events if one.id is None or one.id > declared[0][0]]
+            path = "/events?only=declarations&after=0"
+            async with client.events(path) as everything:
+                with anyio.fail_after(30):
+                    heard = [await anext(everything) for _ in declared]
+            assert [one.data for one in heard] == [one.data for one in events[:-1]]
+            assert (await client.get("/debates/one/events?only=turns")).status == 400

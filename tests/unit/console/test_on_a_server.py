@@ -192,6 +192,28 @@ def test_watching_as_json_lines(ask: Call, script: str) -> None:
     assert ask("watch", "lines", "--from-now").out == ""
 
 
+def test_watching_declarations_alone(ask: Call, script: str) -> None:
+    ask("submit", "forensic", "--brain", script, "--id", "declares")
+    told = [
+        json.loads(line) for line in ask("watch", "declares", "--declarations").out.splitlines()
+    ]
+    facts = [json.loads(line) for line in ask("watch", "declares", "--json").out.splitlines()]
+    own = {
+        line["sequence"]: line["fact"]["declaration"]
+        for line in facts
+        if line["fact"].get("declaration")
+    }
+    assert len(own) > 1
+    assert set(own) <= {line["sequence"] for line in told}
+    assert {line["debate_id"] for line in told} == {"declares"}
+    assert all("fact" not in line for line in told)
+    stopped = [line["declaration"]["termination_status"] for line in told]
+    assert stopped[-1] == "terminate"
+    assert stopped.count("continue") >= 1
+    assert ask("watch", "declares", "--declarations", "--from-now").out == ""
+    assert ask("watch", "--declarations", "--partials").code == 2
+
+
 def test_watching_everything_until_interrupted(ask: Call, up: Up, script: str) -> None:
     command = [*PARLEY, "watch", "--from-start", "--json", "--nats", up.url]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as watcher:

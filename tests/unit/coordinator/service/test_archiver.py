@@ -25,7 +25,7 @@ from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import Unavailable
 from parley.bus.journal import Journal
 from parley.bus.memory import MemoryBus, MemoryServer, open_memory_server
-from parley.bus.port import Guard
+from parley.bus.port import Entry, Guard
 from parley.bus.subjects import PURSE, DebateRef, Subjects, debate_purse
 from parley.bus.virtual import VirtualTimeLoop
 from parley.coordinator.core.audit import audit
@@ -161,6 +161,41 @@ async def write(journal: Journal, fact: Fact) -> None:
             await journal.speak(REF, fact)
         case _:
             pytest.fail("only coordinators write it")
+
+
+def test_a_finding_of_another_protocol_keeps_no_debate_out_of_the_archive() -> None:
+    """Only a submission can say that a debate is somebody else's."""
+
+    async def main() -> None:
+        async with open_memory_server() as server:
+            journal = journal_of(server)
+            async with coordinated(server):
+                await journal.submit(REF, SUBMITTED)
+                await anyio.sleep(1)
+                subject = journal.subjects.at(REF, "ctl.of_nobody")
+                await journal.bus.append(Entry(subject, b"{}", "strange"))
+                await anyio.sleep(100)
+            assert await hot(journal) == []
+            assert (await archived(journal)).summary.status == "failed"
+
+    simulate(main)
+
+
+def test_what_nobody_can_read_leaves_the_log_of_an_archived_debate() -> None:
+    async def main() -> None:
+        async with open_memory_server() as server:
+            journal = journal_of(server)
+            await archive_one(server, journal)
+            async with coordinated(server):
+                subject = journal.subjects.at(REF, "ctl.ask.round-1.all")
+                await journal.bus.append(Entry(subject, b"{}", "strange"))
+                await anyio.sleep(5)
+            assert await hot(journal) == []
+            (letter,) = await journal.bus.dead_letters()
+            assert letter.trace is not None
+            assert letter.trace.subject == subject
+
+    simulate(main)
 
 
 @pytest.mark.parametrize("running", [True, False], ids=["at-once", "found-at-the-start"])
