@@ -2,7 +2,7 @@
 A verdict panel's file, and how it becomes the panel of a debate.
 
 Keys of `--set`: the parameters by their names (`max_rounds`), `stop` and `stop.RULE.PARAMETER`,
-`decide` and `decide.STOP_RULE`, `trust.PERSONA`, `deadline_s`, `quorum`, `manager`, `visibility`.
+`decide` and `decide.STOP_RULE`, `trust.PERSONA`, `deadline_s`, `quorum`, `manager`, `visibility`, `chamber`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +14,12 @@ from typing_extensions import override
 
 from parley.bus.contracts.base import Contract, Share, Token
 from parley.bus.contracts.panel import ManagedPanel, Panel, Persona
+from parley.bus.contracts.verdicts.chamber import (
+    CHAMBER_DECIDES,
+    STRUCTURED_ROUNDS,
+    Chamber,
+    chamber_stops,
+)
 from parley.bus.contracts.verdicts.content import LabelName, PanelLabel
 from parley.bus.contracts.verdicts.panel import (
     PARAMETERS,
@@ -65,7 +71,8 @@ _PRESET_KEYS = {
 _RETIRED_TRUST = "semantic"
 _RECOMMENDED_ROUNDS = 5
 _RECORDED_KEYS = ("quorum", "visibility")
-_PLAIN_KEYS = ("deadline_s", *_RECORDED_KEYS, "language")
+_CHAMBER = "chamber"
+_PLAIN_KEYS = ("deadline_s", *_RECORDED_KEYS, "language", _CHAMBER)
 _MANAGER = "manager"
 _FEWEST_LABELS = 2
 
@@ -82,6 +89,8 @@ class VerdictPanelFile(ManagedPanel, PanelFile):
     undecided: LabelName = "uncertain"
     input: InputKind = "text"
     visibility: Visibility = "named"
+    # Brings stop rules of its own, and decides by COBRA.
+    chamber: Chamber | None = None
     # Of the manager and the prompts; without it the text's, or else the settings'.
     language: Language | None = None
     stop: tuple[StopRule, ...] = ()
@@ -130,6 +139,11 @@ def prepare(raw: dict[str, object]) -> Prepared:
     labels = _names(raw.get("labels"))
     undecided = raw.get("undecided", "uncertain")
     mistakes += label_mistakes(labels, str(undecided))
+    mistakes += [
+        f"{key}: a panel with a chamber has the chamber's; leave one of them out"
+        for key in ("stop", "decide")
+        if raw.get(_CHAMBER) is not None and key in raw
+    ]
     if "stop" in raw:
         raw["stop"], wrong = read_stop(raw["stop"])
         mistakes += wrong
@@ -225,6 +239,8 @@ def assemble(content: PanelFile, wanted: Wanted) -> Resolution:
         "trust": {seat: content.trust[seat] for seat in seats if seat in content.trust},
         "quorum": content.quorum,
     }
+    chambers = [one.value for one in overrides if one.key == _CHAMBER]
+    data |= _of_chamber(content, wanted.preset, chambers[-1] if chambers else content.chamber)
     mistakes: list[str] = []
     told = next((one for one in reversed(overrides) if one.key == _MANAGER), None)
     data["manager"] = _manager(content, told, mistakes, models=wanted.models)
@@ -238,6 +254,30 @@ def assemble(content: PanelFile, wanted: Wanted) -> Resolution:
             f"max_rounds: {panel.max_rounds} rounds; 1 to {_RECOMMENDED_ROUNDS} are recommended"
         )
     return Resolution(panel, tuple(warnings))
+
+
+def _of_chamber(content: VerdictPanelFile, preset: str, chamber: object) -> dict[str, object]:
+    """What a chamber sets otherwise; `--set stop=…` and `decide=…` still have the last word."""
+    if chamber is None:
+        return {}
+    params = _chamber_params(content, preset, chamber)
+    return {
+        _CHAMBER: chamber,
+        "stop": chamber_stops(params.max_rounds),
+        "decide": CHAMBER_DECIDES,
+        "params": params.model_dump(),
+    }
+
+
+def _chamber_params(content: VerdictPanelFile, preset: str, chamber: object) -> VerdictParams:
+    """A structured chamber has a round for each phase, unless its own file or the preset says otherwise."""
+    params = content.params_of(preset)
+    said = set(content.presets.get(preset, VerdictParams()).model_fields_set)
+    if content.chamber is not None:
+        said |= content.params.model_fields_set
+    if chamber != "structured" or "max_rounds" in said:
+        return params
+    return params.model_copy(update={"max_rounds": STRUCTURED_ROUNDS})
 
 
 def _by_settings(wanted: Wanted) -> str | None:
@@ -281,9 +321,13 @@ def _described_rules(content: VerdictPanelFile) -> Iterator[str]:
     labels = [f"{one.name} ({one.means})" if one.means else one.name for one in content.labels]
     yield f"labels, gravest first: {', '.join(labels)}; who cannot tell: {content.undecided}"
     yield f"input: {content.input}; visibility: {content.visibility}"
-    stop = content.stop or briefs_list(content.params)
+    stop, rules = content.stop or briefs_list(content.params), content.decide
+    if content.chamber is not None:
+        yield f"chamber: {content.chamber}"
+        params = _chamber_params(content, DEFAULT_PRESET, content.chamber)
+        stop, rules = chamber_stops(params.max_rounds), CHAMBER_DECIDES
     yield f"stops by: {', '.join(map(_rule_in_words, stop))}"
-    decide = [f"{reason}: {_rule_in_words(rule)}" for reason, rule in content.decide.items()]
+    decide = [f"{reason}: {_rule_in_words(rule)}" for reason, rule in rules.items()]
     yield f"decides by: {'; '.join(decide) or 'trust_weighted'}"
     for one in content.follow_ups:
         yield f"after {one.after}: {one.persona} is asked to {in_language(one.task, None)}"

@@ -31,7 +31,13 @@ from parley.coordinator.core.accounting import declarations_of
 from parley.coordinator.core.checks import in_words
 from parley.coordinator.core.reducer import Walked
 from parley.coordinator.core.state import DebateState
-from parley.coordinator.protocols.verdicts.board import AFTERWARDS, RULING, Stand, board_of
+from parley.coordinator.protocols.verdicts.board import (
+    AFTERWARDS,
+    RULING,
+    Stand,
+    board_of,
+    round_of,
+)
 from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
 from parley.coordinator.protocols.verdicts.turns import DebateTurn, turns_of
 
@@ -75,7 +81,14 @@ def _ask(asked: Asked, state: DebateState) -> Told:  # noqa: PLR0911  one case a
         case RoundRequest(decides=True):
             return Told(f"ruling: {who} is asked to decide")
         case RoundRequest() as request:
-            return Told(f"round {request.round}", points=_challenged(request.challenges))
+            phase = f", {request.phase}" if request.phase is not None else ""
+            roles = tuple(
+                f"{name} speaks as {role}"
+                for name, role in request.roles.items()
+                if name in asked.personas
+            )
+            points = (*roles, *_challenged(request.challenges))
+            return Told(f"round {request.round}{phase}", points=points)
         case LocalizeRequest():
             return Told(f"follow-up: {who} is asked for the suspect region")
         case ReportRequest():
@@ -268,7 +281,7 @@ def read_out(state: DebateState) -> Readout:
     now = so_far(state)
     standing = {one.position.agent: one for one in board_of(now).standing}
     rounds = [step for step in state.steps if step.name not in AFTERWARDS and not step.abandoned]
-    number = len(rounds) - 1
+    number = round_of(rounds[-1]) if rounds else -1
     turns = {turn.agent: turn for turn in turns_of(now) if turn.round == number}
     asked = [step for step in state.steps if step.name not in AFTERWARDS or not step.is_over]
     step = asked[-1] if asked else None

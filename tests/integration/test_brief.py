@@ -10,7 +10,9 @@ from parley.agents.script import parse_script
 from parley.bus.contracts.declaration import DEBATE, TerminationDeclaration
 from parley.bus.contracts.facts import declarations_in
 from parley.bus.contracts.verdicts.rules import Cobra
+from parley.coordinator.core.audit import audit
 from parley.coordinator.protocols.verdicts.cobra import CobraAlgorithm, CobraResponse, cobra
+from tests.chambers import CASES, chamber_panel, seated
 from tests.debates import panel
 from tests.fidelity.test_rows import AT_THE_CAP, DEADLOCKED, MIXED, SCENARIO_2, UNANIMOUS
 from tests.processes import Deployment, deployment, open_journal, outcome, submit
@@ -117,3 +119,17 @@ async def test_cobra_decides_as_a8_computes(deployed, algorithm):
     expected = cobra(responses, chosen.trust, chosen.verdicts, algorithm)
     assert result.final_verdict == expected.final_verdict
     assert result.confidence == pytest.approx(expected.confidence)
+
+
+@pytest.mark.parametrize("chamber", CASES)
+async def test_a_chamber_ends_as_a8_computes(deployed, chamber):
+    case = CASES[chamber]
+    chosen = seated(case, chamber_panel(chamber))
+    async with open_journal(deployed.nats.url) as journal:
+        ref = await submit(journal, f"chamber-{chamber}", chosen, case.script)
+        result = await outcome(journal, ref)
+        logged, _ = await journal.read(ref)
+    assert (result.final_verdict, result.total_rounds) == (case.verdict, case.rounds)
+    assert result.confidence == pytest.approx(case.confidence)
+    found = audit([entry.fact for entry in logged])
+    assert found.holds, found.discrepancies

@@ -154,7 +154,8 @@ class EnglishReader:
         if mocked is not None:
             return mocked
         look = self._reread(scene, span)
-        unsaid = look.polarity is Polarity.NEUTRAL and not links
+        quiet = look.polarity is Polarity.NEUTRAL or not any(self._sentence.scores)
+        unsaid = quiet and not links
         return (self._told(scene, span) if unsaid else None) or look
 
     def _reread(self, scene: "_Scene", span: TokenSpan) -> Look:

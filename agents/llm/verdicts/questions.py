@@ -254,7 +254,11 @@ def _debate(request: Request, persona: str, told_by: Mapping[str, str]) -> str:
                 if one.point
             ]
             said = _statements(request.standing, persona, told_by)
-            return "\n".join([*past, *said, called, *points])
+            role = request.roles.get(persona)
+            seat = [told_by["chamber"].format(role=told_by[role])] if role is not None else []
+            if request.phase is not None:
+                seat.append(told_by["phase"].format(phase=told_by[request.phase]))
+            return "\n".join([*past, *said, called, *points, *seat])
         case LocalizeRequest():
             return "\n".join(_statements(request.standing, persona, told_by))
         case _:

@@ -79,6 +79,11 @@ class ResponseType(Word):
     CLARIFICATION = "clarification"
 
 
+# What a persona speaks as in a chamber, and what a round of a structured one is for.
+Role = Literal["proponent", "opponent", "moderator"]
+Phase = Literal["claim", "rebuttal", "rejoinder", "summary"]
+
+
 class Statement(ContentBase):
     """An opening statement."""
 
@@ -213,6 +218,9 @@ class RoundRequest(VerdictRequest):
     peers: Annotated[tuple[Token, ...], Field(exclude_if=is_empty)] = ()
     # The debate is over, and the answer is its verdict.
     decides: Annotated[bool, Field(exclude_if=is_empty)] = False
+    # In a chamber, by persona: verdicts stay, and each argues for its own.
+    roles: Annotated[dict[Token, Role], Field(exclude_if=is_empty)] = {}
+    phase: Annotated[Phase | None, Field(exclude_if=is_absent)] = None
 
     @override
     def for_persona(self, persona: str) -> "RoundRequest":
@@ -250,6 +258,7 @@ class RoundRequest(VerdictRequest):
                     if one.agent in seen
                 ),
                 "peers": (),
+                "roles": {one: role for one, role in self.roles.items() if one == persona},
             }
         )
 

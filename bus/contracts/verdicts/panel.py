@@ -10,6 +10,7 @@ from typing_extensions import override
 from parley.bus.contracts.base import Amount, Contract, Seconds, Share, Token, Whole, is_absent
 from parley.bus.contracts.budget import Budget
 from parley.bus.contracts.panel import ManagedPanel
+from parley.bus.contracts.verdicts.chamber import Chamber
 from parley.bus.contracts.verdicts.content import Label, PanelLabel
 from parley.bus.contracts.verdicts.rules import (
     AskAfterwards,
@@ -103,6 +104,8 @@ class VerdictPanel(ManagedPanel):
     undecided: Label = "uncertain"
     input: InputKind = "text"
     visibility: Visibility = "named"
+    # None: personas answer challenges, and may change their verdicts.
+    chamber: Annotated[Chamber | None, Field(exclude_if=is_absent)] = None
     # None where nobody chose: then the manager speaks English, and agents follow their settings.
     language: Annotated[Language | None, Field(exclude_if=is_absent)] = None
     # Asked after every round in this order, the earlier wins; empty: the brief's, by the parameters.

@@ -48,6 +48,8 @@ class Unanimity(Contract):
 
     rule: Literal["unanimity"] = "unanimity"
     confidence: Share = 0.0
+    # Before the first round: how far apart the confidences may lie; None sets no limit.
+    spread: Share | None = Field(None, exclude_if=is_absent)
 
 
 class Stalemate(Contract):

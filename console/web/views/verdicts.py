@@ -1,5 +1,7 @@
 """A debate of verdicts: who stood where after each round, and where the image is suspect."""
 
+from itertools import groupby
+
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.verdicts.content import Challenge, Region
 from parley.console.transcript.marks import mark_of
@@ -29,6 +31,7 @@ from parley.coordinator.protocols.verdicts.board import (
     Stand,
     board_of,
     panel_of,
+    round_of,
     stand_after,
 )
 from parley.coordinator.protocols.verdicts.challenges import challenges
@@ -55,7 +58,7 @@ def view(scene: Scene) -> VerdictView:
     return VerdictView(
         **scene.shared(),
         moment=_moment(scene, result),
-        round=max(0, len(_rounds(state)) - 1),
+        round=_round(state),
         outcome=_outcome(state, result),
         setting=_setting(result),
         personas=_seats(state),
@@ -84,6 +87,11 @@ def _moment(scene: Scene, result: VerdictResult) -> str:
 
 def _rounds(state: DebateState) -> list[Step]:
     return [step for step in state.steps if step.name not in AFTERWARDS]
+
+
+def _round(state: DebateState) -> int:
+    rounds = _rounds(state)
+    return round_of(rounds[-1]) if rounds else 0
 
 
 def _outcome(state: DebateState, result: VerdictResult) -> Outcome | None:
@@ -143,20 +151,29 @@ def _seats(state: DebateState) -> tuple[Seat, ...]:
 def _matrix(state: DebateState) -> Matrix:
     standing: dict[str, Stand] = {}
     columns: list[str] = []
-    verdicts = panel_of(state).verdicts
+    panel = panel_of(state)
+    verdicts, stays = panel.verdicts, panel.chamber is not None
+    history = board_of(state).history if stays else ()
     cells: dict[str, list[Cell]] = {agent: [] for agent in state.running_panel.roster}
-    for number, step in enumerate(_rounds(state)):
+    for number, steps in groupby(_rounds(state), round_of):
+        asked = {name: step for step in steps for name in step.ask.personas}
+        last = list(asked.values())[-1]
+        # A chamber moves confidences once a round is over.
+        moved = {
+            one.agent: one.confidence for after in history[number : number + 1] for one in after
+        }
         columns.append("opening" if number == 0 else f"round {number}")
         for agent, row in cells.items():
             before = standing.get(agent)
+            step = asked.get(agent, last)
             heard = step.heard_from(agent)
-            after = (stand_after(before, heard, verdicts) if heard else None) or before
+            after = (stand_after(before, heard, verdicts, stays=stays) if heard else None) or before
             if after is not None:
                 standing[agent] = after
             row.append(
                 Cell(
                     verdict=after.verdict if after else None,
-                    confidence=after.confidence if after else None,
+                    confidence=moved.get(agent, after.confidence) if after else None,
                     changed=bool(before and after and before.verdict != after.verdict),
                     mark=mark_of(step, agent).value,
                     ordinal=heard.ordinal if heard else None,
@@ -203,5 +220,5 @@ def _charts(state: DebateState, result: VerdictResult) -> tuple[Chart, ...]:
 
 def _challenges(state: DebateState) -> tuple[Challenge, ...]:
     """Of the round that was asked last."""
-    before = board_of(state).history[: max(0, len(_rounds(state)) - 1)]
+    before = board_of(state).history[: _round(state)]
     return challenges(before[-1]) if before else ()

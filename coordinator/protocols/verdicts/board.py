@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from parley.bus.contracts.facts import Abstained, Content
+from parley.bus.contracts.facts import Abstained, Content, TurnTaken
 from parley.bus.contracts.verdicts.content import PastTurn, Reply, Standing, Statement
 from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.coordinator.core.memo import Memo
 from parley.coordinator.core.state import DebateState, Heard, Step
+from parley.coordinator.protocols.verdicts.chamber import confidence_after
 from parley.coordinator.protocols.verdicts.position import Position
 
 OPENING = "opening"
@@ -27,8 +28,14 @@ AFTERWARDS = frozenset({LOCALIZE, REPORT, RULING})
 EPILOGUE = frozenset({LOCALIZE, REPORT})
 
 
-def round_step(number: int) -> str:
-    return f"round-{number}"
+def round_step(number: int, speaker: int | None = None) -> str:
+    """Where personas speak one after another, each turn is a step of its own, counted from 1."""
+    return f"round-{number}" if speaker is None else f"round-{number}-{speaker}"
+
+
+def round_of(step: Step) -> int:
+    """The opening is number 0."""
+    return 0 if step.name == OPENING else int(step.name.split("-", 2)[1])
 
 
 def panel_of(state: DebateState) -> VerdictPanel:
@@ -76,6 +83,10 @@ class Board(NamedTuple):
     heard: tuple[tuple[int, ...], ...]
     # The latest statement of everybody who ever made one.
     latest: Mapping[str, Stand]
+    # Who was asked in the last round; of an asynchronous chamber that may be under way.
+    asked: tuple[str, ...] = ()
+    # Who of them sent a message.
+    spoken: tuple[str, ...] = ()
 
     @property
     def round(self) -> int:
@@ -129,34 +140,66 @@ def board_of(state: DebateState) -> Board:
             break
         unread.append(step)
     panel = panel_of(state)
-    roster, verdicts = panel.roster, panel.verdicts
     for step in reversed(unread):
-        board = _with_round(board, step, roster, verdicts)
+        board = _with_round(board, step, panel)
         if step.heard:
             _BOARDS.keep((step.heard,), board)
     return board
 
 
-def _with_round(
-    before: Board, step: Step, roster: tuple[str, ...], verdicts: tuple[str, ...]
-) -> Board:
+def _with_round(before: Board, step: Step, panel: VerdictPanel) -> Board:
+    """A step of a round that is under way adds to it."""
+    more = panel.chamber == "asynchronous" and round_of(step) == before.round
+    history = before.history[:-1] if more else before.history
+    asked = (*before.asked, *step.ask.personas) if more else step.ask.personas
+    earlier = before.heard[-1] if more else ()
     latest = dict(before.latest)
-    number, said = len(before.history), []
+    number, said = len(history), []
     contributions = step.contributions
+    roster, verdicts = panel.roster, panel.verdicts
     for heard in contributions:
         agent = heard.said.persona
-        after = stand_after(latest.get(agent), heard, verdicts)
+        after = stand_after(latest.get(agent), heard, verdicts, stays=panel.chamber is not None)
         if after is not None:
             latest[agent] = after
             said.append((number, after))
+    spoken = (
+        *(before.spoken if more else ()),
+        *[one.said.persona for one in contributions if isinstance(one.said, TurnTaken)],
+    )
+    over = panel.chamber != "asynchronous" or set(roster) <= set(asked)
+    if panel.chamber is not None and number > 0 and over:
+        latest = _after_messages(latest, spoken, panel)
     standing = tuple([latest[name] for name in roster if name in latest])
     return Board(
         standing=standing,
-        history=(*before.history, tuple([stand.position for stand in standing])),
+        history=(*history, tuple([stand.position for stand in standing])),
         said=(*before.said, *said),
-        heard=(*before.heard, tuple([heard.ordinal for heard in contributions])),
+        heard=(
+            *before.heard[: len(history)],
+            (*earlier, *[heard.ordinal for heard in contributions]),
+        ),
         latest=latest,
+        asked=asked,
+        spoken=spoken,
     )
+
+
+def _after_messages(
+    latest: Mapping[str, Stand], spoken: Collection[str], panel: VerdictPanel
+) -> dict[str, Stand]:
+    """With the confidences that the round's messages leave."""
+    assert panel.chamber is not None
+    said = [one.said for one in latest.values()]
+    moved = {}
+    for name, stand in latest.items():
+        left = confidence_after(panel.chamber, stand.said, said, spoken, panel.trust)
+        moved[name] = Stand(
+            stand.ordinal,
+            stand.position._replace(confidence=left),
+            stand.said.model_copy(update={"confidence": left}),
+        )
+    return moved
 
 
 def finished_rounds(state: DebateState) -> list[Step]:
@@ -179,16 +222,20 @@ def foreign_verdict(content: Content, verdicts: Collection[str]) -> str | None:
     return verdict if verdicts and verdict is not None and verdict not in verdicts else None
 
 
-def stand_after(before: Stand | None, heard: Heard, verdicts: Collection[str] = ()) -> Stand | None:
+def stand_after(
+    before: Stand | None, heard: Heard, verdicts: Collection[str] = (), *, stays: bool = False
+) -> Stand | None:
     """
     The statement that a turn made; None if the turn left things as they were, as does one whose
-    verdict is none of `verdicts`.
+    verdict is none of `verdicts`. With `stays` a reply moves neither verdict nor confidence.
     """
     ordinal, said = heard
     if isinstance(said, Abstained) or foreign_verdict(said.content, verdicts) is not None:
         return None
     content = said.content
     if isinstance(content, Reply):
+        if stays and before is not None:
+            content = content.model_copy(update={"new_verdict": None, "new_confidence": None})
         if before is not None and _says_nothing_new(content):
             return Stand(ordinal, before.position, before.said)
         standing = _replied(before and before.said, said.persona, content)

@@ -41,6 +41,10 @@ class Figures(NamedTuple):
     def lowest_confidence(self) -> float:
         return min([confidence for _, _, confidence in self.history[-1]], default=0.0)
 
+    def confidence_spread(self) -> float:
+        confidences = [confidence for _, _, confidence in self.history[-1]]
+        return max(confidences, default=0.0) - min(confidences, default=0.0)
+
 
 def figures_of(
     history: History, spent: Spent | None = None, earlier: Sequence[float] | None = None

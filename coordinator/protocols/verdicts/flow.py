@@ -9,9 +9,12 @@ After the opening and after every round the coordinator declares whether it goes
 declaration rides in the fact it leads to: the next round's ask, or `terminated`.
 """
 
+from collections.abc import Sequence
+
 from parley.bus.contracts.declaration import Check, TerminationDeclaration
 from parley.bus.contracts.facts import Closed, ControlFact, Decided, Status, Terminated
 from parley.bus.contracts.verdicts.content import OpeningRequest, RoundRequest, TerminationReason
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.contracts.verdicts.visibility import shuffled
 from parley.coordinator.core.budget import limits_of, refused, spent_all, spent_in
 from parley.coordinator.core.checks import check
@@ -29,8 +32,10 @@ from parley.coordinator.protocols.verdicts.board import (
 )
 from parley.coordinator.protocols.verdicts.brief import brief_of
 from parley.coordinator.protocols.verdicts.challenges import challenges, with_points
+from parley.coordinator.protocols.verdicts.chamber import phase_of, roles_of, speaking_order
 from parley.coordinator.protocols.verdicts.declare import Heard, declare, declare_operational
 from parley.coordinator.protocols.verdicts.disagreement import disagreement
+from parley.coordinator.protocols.verdicts.position import Position
 from parley.coordinator.protocols.verdicts.sensitivity import sensitivity_of
 from parley.coordinator.protocols.verdicts.termination import evaluate, stops_of
 
@@ -56,7 +61,7 @@ def cancel(state: DebateState) -> Terminated:
     )
 
 
-def _next_round_or_end(state: DebateState) -> ControlFact:
+def _next_round_or_end(state: DebateState) -> ControlFact:  # noqa: PLR0911  one an end
     panel = panel_of(state)
     if not state.steps:
         return ask(state, OPENING, panel.roster, OpeningRequest(brief=brief_of(panel)), None)
@@ -69,6 +74,8 @@ def _next_round_or_end(state: DebateState) -> ControlFact:
         return _stopped(
             state, lost, _operational(state, board, lost, basis=board.basis(1), checks=(spoken,))
         )
+    if panel.chamber == "asynchronous" and board.round > 0 and _speakers_left(board, panel):
+        return _ask_round(state, board, None)
     stops = stops_of(panel)
     spent = spent_in(state) if stops.counts_spending else None
     evaluation = evaluate(board.history, stops, spent)
@@ -84,6 +91,28 @@ def _next_round_or_end(state: DebateState) -> ControlFact:
     if evaluation.reason is not None:
         return _stopped(state, evaluation.reason, declaration)
     return _ask_round(state, board, declaration)
+
+
+def _speakers_left(board: Board, panel: VerdictPanel) -> tuple[str, ...]:
+    """Of an asynchronous round that is under way, in their order."""
+    order = speaking_order(board.history[-2], panel.roster)
+    return tuple(name for name in order if name not in board.asked)
+
+
+def _ask_next_speaker(
+    state: DebateState, board: Board, declaration: TerminationDeclaration | None
+) -> ControlFact:
+    """With a declaration a round opens; without one it goes on."""
+    panel = panel_of(state)
+    if declaration is None:
+        number, before = board.round, board.history[-2]
+        speaker, place = _speakers_left(board, panel)[0], len(board.asked) + 1
+    else:
+        number, before = board.round + 1, board.positions
+        speaker, place = speaking_order(before, panel.roster)[0], 1
+    request = _round_request(state, board, number, before)
+    request = request.for_persona(speaker) if panel.visibility != "named" else request
+    return ask(state, round_step(number, place), (speaker,), request, declaration)
 
 
 def _out_of_budget(state: DebateState, board: Board) -> Terminated:
@@ -113,12 +142,30 @@ def _ask_round(
 ) -> ControlFact:
     """One ask for all where they may see the same, otherwise one for each, of which this is the next."""
     panel = panel_of(state)
+    if panel.chamber == "asynchronous":
+        return _ask_next_speaker(state, board, declaration)
     number = board.round + 1
+    request = _round_request(state, board, number, board.positions)
+    personas = panel.roster
+    if panel.params.skip_unchallenged and panel.chamber is None:
+        called = {challenge.challenged for challenge in request.challenges}
+        present = {position.agent for position in board.positions}
+        personas = tuple(name for name in personas if name in called or name not in present)
+    put = ask if panel.visibility == "named" else ask_each
+    return put(state, round_step(number), personas, request, declaration)
+
+
+def _round_request(
+    state: DebateState, board: Board, number: int, before: Sequence[Position]
+) -> RoundRequest:
+    """`before` is where all stood when the round opened."""
+    panel = panel_of(state)
+    chamber = panel.chamber
     challenged = challenges(board.positions)
     peers: tuple[str, ...] = ()
     if panel.visibility == "anonymous":
         peers = shuffled(panel.roster, f"{state.input.model_dump_json()}/{number}")
-    request = RoundRequest(
+    return RoundRequest(
         brief=brief_of(panel),
         round=number,
         standing=board.statements(),
@@ -126,14 +173,9 @@ def _ask_round(
         history=board.past(panel.params.history_rounds),
         visibility=panel.visibility,
         peers=peers,
+        roles={} if chamber is None else roles_of(chamber, number, before, panel.roster),
+        phase=phase_of(number)[0] if chamber == "structured" else None,
     )
-    personas = panel.roster
-    if panel.params.skip_unchallenged:
-        called = {challenge.challenged for challenge in challenged}
-        present = {position.agent for position in board.positions}
-        personas = tuple(name for name in personas if name in called or name not in present)
-    put = ask if panel.visibility == "named" else ask_each
-    return put(state, round_step(number), personas, request, declaration)
 
 
 def _stopped(

@@ -88,7 +88,8 @@ def extent_of(panel: PanelBase) -> Extent:
     assert isinstance(panel, VerdictPanel)
     rounds = panel.max_rounds
     rulings = any(isinstance(rule, Judge) for rule in panel.decide.values())
-    return Extent(rounds + STEPS_BESIDE_ROUNDS + rulings, rounds, len(panel.personas))
+    steps = rounds * (len(panel.personas) if panel.chamber == "asynchronous" else 1)
+    return Extent(steps + STEPS_BESIDE_ROUNDS + rulings, rounds, len(panel.personas))
 
 
 def refusal(state: DebateState, turn: TurnTaken) -> str | None:

@@ -222,9 +222,17 @@ def _unanimity(figures: Figures, rule: Unanimity) -> tuple[bool, tuple[Check, ..
     lowest = figures.lowest_confidence()
     groups = len(figures.mean_confidence)
     sure = at_least(lowest, rule.confidence)
-    return groups == 1 and sure, (
+    checks = (
         check("verdicts_held", groups, "==", 1, groups == 1),
         check("lowest_confidence", lowest, ">=", rule.confidence, sure),
+    )
+    if rule.spread is None or figures.round > 0:
+        return groups == 1 and sure, checks
+    spread = figures.confidence_spread()
+    near = not above(spread, rule.spread)
+    return groups == 1 and sure and near, (
+        *checks,
+        check("confidence_spread", spread, "<=", rule.spread, near),
     )
 
 
@@ -299,6 +307,8 @@ def _thresholds(rule: StopRule) -> Iterator[tuple[str, JsonValue]]:
             yield "stable_below", rule.below
         case Unanimity():
             yield "unanimous_confidence", rule.confidence
+            if rule.spread is not None:
+                yield "opening_spread", rule.spread
         case _:
             return
 

@@ -1,6 +1,6 @@
 """The turns of a debate of verdicts as a reader wants them: what each changed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Abstained
@@ -11,9 +11,11 @@ from parley.coordinator.protocols.verdicts.board import (
     board_of,
     finished_rounds,
     panel_of,
+    round_of,
     stand_after,
 )
 from parley.coordinator.protocols.verdicts.challenges import challenges
+from parley.coordinator.protocols.verdicts.position import Position
 
 
 class DebateTurn(Contract):
@@ -38,6 +40,8 @@ def turns_of(state: DebateState) -> tuple[DebateTurn, ...]:
     verdicts = panel_of(state).verdicts
     # By round, of the statements that stood before it.
     challenged = [(), *map(challenges, board_of(state).history)]
+    if panel_of(state).chamber is not None:
+        return tuple(_chamber_turns(state, challenged))
     standing: dict[str, Stand] = {}
     turns = []
     for number, step in enumerate(finished_rounds(state)):
@@ -51,12 +55,26 @@ def turns_of(state: DebateState) -> tuple[DebateTurn, ...]:
     return tuple(turns)
 
 
+def _chamber_turns(
+    state: DebateState, challenged: Sequence[Sequence[Challenge]]
+) -> Iterator[DebateTurn]:
+    """A round's messages move confidences once all have spoken."""
+    history = board_of(state).history
+    for step in finished_rounds(state)[1:]:
+        number = round_of(step)
+        before = {one.agent: one for one in history[number - 1]}
+        after = {one.agent: one for one in history[number]}
+        for heard in step.contributions:
+            who = heard.said.persona
+            yield _turn(number, challenged[number], heard, before.get(who), after.get(who))
+
+
 def _turn(
     number: int,
     challenged: Sequence[Challenge],
     heard: Heard,
-    before: Stand | None,
-    after: Stand | None,
+    before: Stand | Position | None,
+    after: Stand | Position | None,
 ) -> DebateTurn:
     content = None if isinstance(heard.said, Abstained) else heard.said.content
     reply = content if isinstance(content, Reply) else None
