@@ -13,11 +13,12 @@ from pathlib import Path
 import structlog
 from pydantic import ValidationError
 
-from parley.bus.archive import VERSION, Summary, Unread
+from parley.bus.archive import DELETED, VERSION, Summary, Unread
 from parley.bus.port import Extent
 from parley.bus.subjects import DebateRef
-from parley.console.listing.rows import TOPIC_WIDTH, Key, Row, Wanted, row_of_summary
+from parley.console.listing.rows import TOPIC_WIDTH, Key, Row, row_of_summary
 from parley.console.transcript.text import one_line
+from parley.listing import Wanted
 
 # An archive of no more than this is read in no time, and needs no file.
 SMALL = 2_000
@@ -186,20 +187,18 @@ def _row(ref: DebateRef, summary: bytes) -> Row | None:
 
 
 def _where(wanted: Wanted, before: Key | None) -> tuple[str, tuple[object, ...]]:
-    conditions: list[tuple[str, tuple[object, ...]]] = []
-    if wanted.panel is not None:
-        conditions.append(("panel = ?", (wanted.panel,)))
-    if wanted.state not in (None, "closed"):
-        # No archived debate is open.
-        conditions.append(("status = ?", (wanted.state,)))
-    if wanted.reason is not None:
-        conditions.append(("reason = ?", (wanted.reason,)))
-    if wanted.since_ns:
-        conditions.append(("at >= ?", (wanted.since_ns,)))
-    if wanted.text:
-        conditions.append(("instr(words, ?)", (wanted.text,)))
-    if before is not None:
-        conditions.append(("(at, id, panel) < (?, ?, ?)", tuple(before)))
+    # No archived debate is open.
+    state = None if wanted.state == "closed" else wanted.state
+    asked: tuple[tuple[bool, str, tuple[object, ...]], ...] = (
+        (wanted.panel is not None, "panel = ?", (wanted.panel,)),
+        (state is not None, "status = ?", (state,)),
+        (not wanted.deleted, "status != ?", (DELETED,)),
+        (wanted.reason is not None, "reason = ?", (wanted.reason,)),
+        (wanted.since_ns > 0, "at >= ?", (wanted.since_ns,)),
+        (bool(wanted.text), "instr(words, ?)", (wanted.text,)),
+        (before is not None, "(at, id, panel) < (?, ?, ?)", tuple(before or ())),
+    )
+    conditions = [(words, values) for given, words, values in asked if given]
     if not conditions:
         return "", ()
     words = " AND ".join(words for words, _ in conditions)

@@ -19,9 +19,11 @@ import anyio.to_thread
 from parley.bus.archive import Unread
 from parley.bus.errors import BusError
 from parley.bus.subjects import DebateRef
+from parley.configs.settings import Settings
 from parley.console.listing.archived import ArchivedDebates, open_archived
 from parley.console.listing.hot import Rows
-from parley.console.listing.rows import Key, Row, Wanted
+from parley.console.listing.rows import Key, Row
+from parley.listing import Wanted
 from parley.reading import Reading
 
 Answer = TypeVar("Answer")
@@ -153,3 +155,27 @@ async def open_list(reading: Reading, folder: Path | None) -> AsyncIterator[Deba
         yield DebateList(reading, table)
     finally:
         table.close()
+
+
+def list_folder(settings: Settings) -> Path | None:
+    """Where the list of a large archive is kept; nowhere for a server that goes with the process."""
+    if not settings.names_a_server:
+        return None
+    return settings.archive.index or Path.home() / ".cache" / "parley"
+
+
+async def page_of(reading: Reading, settings: Settings, wanted: Wanted, limit: int) -> Page:
+    """The newest that match, as they stand at this moment."""
+    async with (
+        open_list(reading, list_folder(settings)) as debates,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(debates.follow)
+        for record in await reading.everything():
+            address = reading.place_of(record)
+            if address is not None:
+                debates.hot.take(*address, record)
+        await debates.ready.wait()
+        page = await debates.page(wanted, limit)
+        tasks.cancel_scope.cancel()
+    return page

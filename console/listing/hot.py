@@ -7,7 +7,8 @@ from pydantic import ValidationError
 
 from parley.bus.port import Record
 from parley.bus.subjects import DebateRef
-from parley.console.listing.rows import Entry, Key, Row, Submission, Wanted, advance
+from parley.console.listing.rows import Entry, Key, Row, Submission, advance
+from parley.listing import Wanted
 
 # Beyond this the oldest rows are left out of the list; the debates stay in the log.
 MOST_ROWS = 100_000

@@ -25,13 +25,12 @@ from parley.console.transcript.presentation import presentation_of
 from parley.console.transcript.text import one_line
 from parley.console.transcript.timestamps import iso
 from parley.coordinator.core.state import Phase
+from parley.listing import State, Wanted
 
 TOPIC_WIDTH = 160
 VERDICT_WIDTH = 80
 
 Status = Literal["open", "completed", "failed", "cancelled", "deleted"]
-# `closed` is every debate that is over, however it ended.
-State = Literal["open", "closed", "completed", "failed", "cancelled", "deleted"]
 
 # opening, round-2, d2-epm, deliberate-2
 _ROUND = re.compile(r"(?:^d|-)(\d{1,4})(?:-|$)")
@@ -71,17 +70,6 @@ class Key(NamedTuple):
     at: int
     id: str
     panel: str
-
-
-class Wanted(NamedTuple):
-    """Which rows; None and empty want all of them."""
-
-    panel: str | None = None
-    state: State | None = None
-    reason: str | None = None
-    text: str = ""
-    # Submitted at this time or later.
-    since_ns: int = 0
 
 
 class _Excerpt(BaseModel):
@@ -176,6 +164,7 @@ class Entry:
             wanted.panel in (None, self.ref.panel)
             and wanted.reason in (None, self.reason)
             and self.submitted_ns >= wanted.since_ns
+            and (wanted.deleted or self.status != "deleted")
             and (wanted.state is None or self._is_in(wanted.state))
             and (not wanted.text or self._mentions(wanted.text))
         )

@@ -4,7 +4,6 @@ import gc
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from pathlib import Path
 from typing import TypeVar
 
 import anyio
@@ -28,13 +27,6 @@ def tune() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
-
-
-def list_folder(settings: Settings) -> Path | None:
-    """Where the list of a large archive is kept; nowhere for a server that goes with the process."""
-    if not settings.names_a_server:
-        return None
-    return settings.archive.index or Path.home() / ".cache" / "parley"
 
 
 def run_async(main: Callable[[], Awaitable[Outcome]]) -> Outcome:

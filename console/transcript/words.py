@@ -7,6 +7,7 @@ from parley.bus.contracts.facts import (
     Fact,
 )
 from parley.console.transcript.items import Item
+from parley.console.transcript.presentation import later
 from parley.console.transcript.text import one_line
 from parley.console.transcript.transcript import item_of, transcript
 from parley.coordinator.core.reducer import Walked
@@ -99,4 +100,4 @@ def tell_course(facts: Iterable[Fact]) -> Iterator[str]:
                 yield line.text
 
 
-WORDING = Wording(tell)
+WORDING = Wording(tell, page=later("parley.console.listing.debates:page_of"))

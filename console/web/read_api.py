@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from parley.bus.contracts.base import Contract
 from parley.bus.subjects import DebateRef
-from parley.console.listing.rows import Row, Wanted
+from parley.console.listing.rows import Row
 from parley.console.web.hub import Hub
 from parley.console.web.problems import Refusal
 from parley.console.web.request_parsing import (
@@ -29,6 +29,7 @@ from parley.console.web.views import view_of
 from parley.console.web.views.parts import AnyView
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.results import result_of
+from parley.listing import Wanted
 from parley.reading import Logged
 
 

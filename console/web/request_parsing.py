@@ -14,10 +14,11 @@ from parley.bus.contracts.base import Contract, Token
 from parley.bus.errors import BadInput, NotFound
 from parley.bus.position import Position, starting
 from parley.bus.subjects import DebateRef
-from parley.console.listing.rows import Key, State
+from parley.console.listing.rows import Key
 from parley.console.transcript.text import is_token
 from parley.console.web.hub import Hub
 from parley.console.web.problems import Refusal, mistakes_in
+from parley.listing import State
 
 Asked = TypeVar("Asked", bound=BaseModel)
 

@@ -14,8 +14,7 @@ from typing_extensions import override
 from parley.bus.errors import BadInput
 from parley.client import Client
 from parley.configs.settings import Settings, WebSettings
-from parley.console.listing.debates import open_list
-from parley.console.runtime.system import list_folder
+from parley.console.listing.debates import list_folder, open_list
 from parley.console.web.access import Tokens, is_loopback
 from parley.console.web.app import make_app
 from parley.console.web.connections import LARGEST_HEAD_BYTES, House, connections_of, places

@@ -6,13 +6,13 @@ Everything a client starts ends with it; debates in the log stay.
 
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from anyio.abc import TaskGroup
 from pydantic import ValidationError
 
-from parley.bus.archive import DELETED
 from parley.bus.backlog import follow_everything
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import Deleted, Submitted
@@ -27,9 +27,10 @@ from parley.configs.settings import Settings, load
 from parley.connection import Warn, new_id, open_host, open_journal, tell
 from parley.coordinator.core.reducer import take
 from parley.coordinator.core.state import DebateState
-from parley.debate import Debate, Event
+from parley.debate import WORDINGS, Debate, Event
 from parley.files.reader import Archive
 from parley.following import Following, Overhear, Tail, of_one, overhearing
+from parley.listing import State, wanted
 from parley.logs import Log, every_log, find, refuse_deleted
 from parley.moving import export, import_, read_whole
 from parley.operations import Operations
@@ -43,6 +44,18 @@ if TYPE_CHECKING:
     from parley.agents.brain import Brain
     from parley.agents.worker import Worker
     from parley.coordinator.service.coordinator import Coordinator
+
+
+# Of those who give no limit.
+MOST_LISTED = 2**31
+
+
+class Debates(list[Debate]):
+    """`total` is how many match, within the limit or beyond it."""
+
+    def __init__(self, found: Iterable[Debate], *, total: int) -> None:
+        super().__init__(found)
+        self.total = total
 
 
 class Client:
@@ -117,11 +130,31 @@ class Client:
         """
         return self.at(await find(self.journal, id))
 
-    async def debates(self, panel: str = "*") -> list[Debate]:
-        """Those that the server holds, oldest first; without those that were deleted."""
-        contents = await self.journal.archive.contents()
-        deleted = {one.ref for one in contents if one.summary.status == DELETED}
-        return [self.at(ref) for ref in await self.journal.find(panel) if ref not in deleted]
+    async def debates(  # noqa: PLR0913 - each has a default
+        self,
+        panel: str = "*",
+        *,
+        status: State | None = None,
+        search: str = "",
+        since: datetime | str | None = None,
+        limit: int | None = None,
+        deleted: bool = False,
+    ) -> Debates:
+        """
+        Those that the server holds, newest first, each with its `row`: topic, status, outcome.
+
+        `status` closed is however it ended; `search` looks into what is debated and the id; `since`
+        is a moment, in your own time where it says none. Those that were `deleted` are tombstones.
+        Raises BadInput for what nothing can be like.
+        """
+        asked = wanted(
+            panel, status=status, search=search, since=since, limit=limit, deleted=deleted
+        )
+        page = next(one.page for one in WORDINGS.values() if one.page is not None)
+        found = await page(self.reading, self.settings, asked, limit or MOST_LISTED)
+        rows = ((DebateRef(row.panel, row.id), row) for row in found.rows)
+        listed = (Debate(self.journal, ref, self._tasks, self._warn, row) for ref, row in rows)
+        return Debates(listed, total=found.total)
 
     def at(self, ref: DebateRef) -> Debate:
         """Whether it is there or not."""

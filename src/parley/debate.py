@@ -11,6 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio.abc import TaskGroup
@@ -33,6 +34,9 @@ from parley.following import Following, of_one
 from parley.logs import Log, log_of, refuse_deleted
 from parley.moving import export
 from parley.wording import Wording
+
+if TYPE_CHECKING:
+    from parley.console.listing.rows import Row
 
 WORDINGS: Mapping[str, Wording] = Plugins("parley.wording", Wording)
 
@@ -118,7 +122,16 @@ class Verification:
 
 
 class Debate:
-    def __init__(self, journal: Journal, ref: DebateRef, tasks: TaskGroup, warn: Warn) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        ref: DebateRef,
+        tasks: TaskGroup,
+        warn: Warn,
+        row: "Row | None" = None,
+    ) -> None:
+        # What the list tells of it, where it comes from `Client.debates`.
+        self.row = row
         self._journal = journal
         self._tasks = tasks
         self._warn = warn

@@ -22,7 +22,7 @@ from parley.bus.jetstream.connection import Server
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef, Subjects
 from parley.console.listing.debates import open_list
-from parley.console.listing.rows import Wanted
+from parley.listing import Wanted
 from parley.reading import Reading
 from tests.bus.worlds import NatsServer
 

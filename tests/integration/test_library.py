@@ -15,8 +15,7 @@ from parley.bus.errors import BadInput, NotFound
 
 ROOT = Path(__file__).parents[2]
 PUBLIC = {
-    "Answer", "Ask", "BadInput", "Brain", "BrainFailure", "BusError", "Client", "Debate", "Event",
-    "Gone",
+    "Answer", "Ask", "BadInput", "Brain", "BrainFailure", "BusError", "Client", "Debate", "Event", "Gone",
     "NotFound", "OpenAsk", "Panel", "ParleyError", "Result", "Task", "Turn", "Unavailable", "Unreachable",
     "Unsuitable", "Verification", "Worker", "connect", "until",
 }  # fmt: skip

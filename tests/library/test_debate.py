@@ -1,5 +1,8 @@
 """One debate followed from Python: from any place, by its declarations, by whoever gives up waiting."""
 
+from datetime import datetime
+from typing import Any
+
 import anyio
 import pytest
 
@@ -103,3 +106,66 @@ def test_whoever_gives_up_waiting_leaves_the_debate_running(server: bool, way: s
         assert not any(fact.type == "cancel" for fact in await debate.facts())
 
     world(panel, server=server).run(main)
+
+
+@pytest.mark.parametrize("server", [False, True])
+def test_debates_are_found_as_a_list_finds_them(server: bool) -> None:
+    panel = talk()
+
+    async def main(client: parley.Client) -> None:
+        for number, about in enumerate(("an Invoice of May", "a letter", "another invoice")):
+            # By the clock of the log, which may stand still otherwise.
+            await anyio.sleep(0.01)
+            debate = await client.submit(panel, about, id=f"d{number}")
+            await debate.result(timeout=60)
+        await archive(client.journal, debate.ref)
+        await anyio.sleep(0.01)
+        await client.submit("forensic", "nobody is here", id="waits")
+
+        async def ids(**wanted: Any) -> list[str]:
+            return [one.id for one in await client.debates(**wanted)]
+
+        assert await ids() == ["waits", "d2", "d1", "d0"]
+        assert await ids(panel="talk") == ["d2", "d1", "d0"]
+        assert await ids(search="INVOICE") == ["d2", "d0"]
+        assert await ids(status="open") == ["waits"]
+        assert await ids(status="closed") == await ids(status="completed") == ["d2", "d1", "d0"]
+        assert await ids(status="failed") == await ids(panel="nobody") == []
+        first, second = (await client.debates())[2:]
+        assert first.row is not None
+        began = datetime.fromisoformat(first.row.submitted_at)
+        assert await ids(since=began) == ["waits", "d2", "d1"]
+        assert await ids(since=began.isoformat()) == ["waits", "d2", "d1"]
+        assert (first.row.topic, first.row.status, first.row.verdict) == (
+            "a letter",
+            "completed",
+            "no",
+        )
+        two = await client.debates(limit=2)
+        assert ([one.id for one in two], two.total) == (["waits", "d2"], 4)
+        await second.delete()
+        assert await ids() == ["waits", "d2", "d1"]
+        assert await ids(status="closed") == ["d2", "d1"]
+        assert await ids(status="deleted") == ["d0"]
+        assert await ids(deleted=True) == ["waits", "d2", "d1", "d0"]
+
+    world(panel, server=server).run(main)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"status": "over"}, "status: 'over' is none of open, closed, completed"),
+        ({"panel": "two words"}, "panel: 'two words' is no name of a panel"),
+        ({"since": "yesterday"}, "since: 'yesterday' is no time: 2026-11-18, or"),
+        ({"limit": 0}, "limit: 0 is none: 1 or more"),
+    ],
+)
+def test_what_no_debate_can_be_like_is_refused(wrong: dict[str, Any], said: str) -> None:
+    async def main(client: parley.Client) -> None:
+        with pytest.raises(parley.BadInput) as refused:
+            await client.debates(**wrong)
+        assert str(refused.value).startswith(said)
+        assert "\n" not in str(refused.value)
+
+    world(talk()).run(main)

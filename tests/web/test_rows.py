@@ -17,9 +17,10 @@ from parley.bus.subjects import DebateRef, Subjects, tail_of
 from parley.console.listing.archived import SMALL, ArchivedDebates, open_archived
 from parley.console.listing.debates import DebateList
 from parley.console.listing.hot import Rows
-from parley.console.listing.rows import Row, Wanted
+from parley.console.listing.rows import Row
 from parley.coordinator.core.accounting import usage_of
 from parley.coordinator.core.reducer import fold
+from parley.listing import Wanted
 from parley.reading import Reading
 from tests.debates import STALEMATE, panel, play
 from tests.web.site import RECORDINGS, recorded

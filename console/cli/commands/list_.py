@@ -1,35 +1,22 @@
 import json
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Annotated
 
-import anyio
 import typer
 
-from parley.bus.errors import BadInput
-from parley.client import Client
-from parley.configs.settings import Settings, load
+from parley.client import Debates
+from parley.configs.settings import load
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Json, Nats, example
 from parley.console.cli.output import print_line
-from parley.console.listing.debates import DebateList, Page, open_list
-from parley.console.listing.rows import Row, Wanted
-from parley.console.runtime.system import join, list_folder, run_async
+from parley.console.listing.rows import Row
+from parley.console.runtime.system import join, run_async
 from parley.console.terminal.listing import print_rows
-from parley.console.transcript.text import is_token
+from parley.listing import State
 
 EXAMPLE = 'parley submit absa "The food was great." starts one'
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-
-class State(StrEnum):
-    OPEN = "open"
-    CLOSED = "closed"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    DELETED = "deleted"
 
 
 @app.command(
@@ -66,49 +53,25 @@ def list_(
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats})
-    if panel is not None and not is_token(panel):
-        raise BadInput(f"--panel: {panel!r} is no name of a panel")
-    wanted = Wanted(panel, status.value if status else None, None, search, _moment(since))
-    page = run_async(lambda: _list(settings, wanted, limit))
+
+    async def ask() -> Debates:
+        async with join(settings) as client:
+            return await client.debates(
+                panel or "*", status=status, search=search, since=since, limit=limit, deleted=True
+            )
+
+    debates = run_async(ask)
+    rows = [one.row for one in debates if one.row is not None]
     if as_json:
-        for row in page.rows:
+        for row in rows:
             print_line(_as_json(row))
         return
-    print_rows(page.rows)
-    if not page.rows:
-        print_line("no debates" + (" like that" if wanted != Wanted() else f": {EXAMPLE}"))
-    if page.following is not None:
-        print_line(f"… {page.total - len(page.rows)} more: --limit, --search, --since")
-
-
-def _moment(since: str | None) -> int:
-    if since is None:
-        return 0
-    try:
-        return int(datetime.fromisoformat(since).astimezone().timestamp() * 1e9)
-    except (ValueError, OverflowError, OSError) as error:
-        raise BadInput(f"--since: {since!r} is no time: 2026-11-18, or 2026-11-18T09:30") from error
-
-
-async def _list(settings: Settings, wanted: Wanted, limit: int) -> Page:
-    async with (
-        join(settings) as client,
-        open_list(client.reading, list_folder(settings)) as debates,
-        anyio.create_task_group() as tasks,
-    ):
-        tasks.start_soon(debates.follow)
-        await _read_log(client, debates)
-        await debates.ready.wait()
-        page = await debates.page(wanted, limit)
-        tasks.cancel_scope.cancel()
-    return page
-
-
-async def _read_log(client: Client, debates: DebateList) -> None:
-    for record in await client.reading.everything():
-        address = client.reading.place_of(record)
-        if address is not None:
-            debates.hot.take(*address, record)
+    print_rows(rows)
+    if not rows:
+        filtered = any((panel, status, search, since))
+        print_line("no debates" + (" like that" if filtered else f": {EXAMPLE}"))
+    if debates.total > len(rows):
+        print_line(f"… {debates.total - len(rows)} more: --limit, --search, --since")
 
 
 def _as_json(row: Row) -> str:
