@@ -1,4 +1,5 @@
 import json
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing, nullcontext
 from typing import Annotated, NamedTuple
 
@@ -8,7 +9,7 @@ from parley.bus.contracts.facts import Closed, declarations_in
 from parley.bus.contracts.partial import Partial
 from parley.bus.errors import BadInput, Denied
 from parley.bus.position import Position
-from parley.bus.subjects import DebateRef
+from parley.bus.subjects import EVERY_DEBATE, DebateRef
 from parley.client import Client
 from parley.configs.settings import Settings, load
 from parley.console.cli.exits import complain
@@ -108,9 +109,9 @@ async def _follow(
                 await stack.enter_async_context(client.overhearing(view.overhear, ref))
             elif wanted.partials:
                 await stack.enter_async_context(client.overhearing(_print_partial, ref))
-            debates = frozenset([ref]) if ref is not None else None
-            events = client.watch(after=after, debates=debates)
-            async for event in await stack.enter_async_context(aclosing(events)):
+            async for event in await stack.enter_async_context(
+                aclosing(_events(client, ref, after))
+            ):
                 if view is None:
                     for line in _declarations(event) if wanted.declarations else _facts(event):
                         print_line(line)
@@ -118,6 +119,18 @@ async def _follow(
                     view.show(event.ref, event.fact, event.before, event.state)
                 if ref is not None and isinstance(event.fact, Closed):
                     return
+
+
+async def _events(
+    client: Client, ref: DebateRef | None, after: Position | int | None
+) -> AsyncGenerator[Event, None]:
+    """Who cannot read the log does not know the panel of an id."""
+    known = ref is not None and ref.panel != EVERY_DEBATE.panel
+    watched = client.watch(after=after, debates=frozenset([ref]) if ref and known else None)
+    async with aclosing(watched) as events:
+        async for event in events:
+            if ref is None or event.debate == ref.id:
+                yield event
 
 
 def _print_partial(ref: DebateRef, partial: Partial) -> None:
