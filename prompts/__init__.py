@@ -16,7 +16,9 @@ from functools import cache
 from pathlib import Path
 
 import yaml
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
+from parley.bus.contracts.base import Contract
 from parley.bus.errors import BadInput, NotFound
 
 FALLBACK = "en"
@@ -24,6 +26,7 @@ LANGUAGES = ("ko", "en")
 SHIPPED = Path(__file__).parent
 # Beside a user's panel files.
 FOLDER = "prompts"
+EXAMPLES = ".examples.yaml"
 _LARGEST_BYTES = 64 * 1024
 _PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*)\}")
 
@@ -34,6 +37,16 @@ class Section:
 
     tag: str
     content: str
+
+
+class Example(Contract):
+    """What a persona could be given, and what it should answer."""
+
+    input: str = Field(min_length=1)
+    answer: dict[str, JsonValue] = Field(min_length=1)
+
+
+_EXAMPLES = TypeAdapter(tuple[Example, ...])
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +76,16 @@ class PromptFolders:
         """The user's prompts for a panel."""
         return sorted((self.own / panel).glob("*/*.md")) if self.own is not None else []
 
+    def examples(self, panel: str, persona: str, language_code: str) -> tuple[Example, ...]:
+        """Of this language only: an example in another one would be answered in it."""
+        name = f"{persona}{EXAMPLES}"
+        paths = [folder / _known(language_code) / name for folder in self._of_panel(panel)]
+        return next((examples_in(path) for path in paths if path.is_file()), ())
+
+    def own_examples(self, panel: str) -> list[Path]:
+        """The user's examples for personas of a panel."""
+        return sorted((self.own / panel).glob(f"*/*{EXAMPLES}")) if self.own is not None else []
+
     def _of_panel(self, panel: str) -> tuple[Path, ...]:
         shipped = SHIPPED / panel
         return (shipped,) if self.own is None else (self.own / panel, shipped)
@@ -85,6 +108,22 @@ def words(language_code: str, about: str = "words") -> Mapping[str, str]:
     path = SHIPPED / "model" / _known(language_code) / f"{about}.yaml"
     found: dict[str, str] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return found
+
+
+@cache
+def examples_in(path: Path) -> tuple[Example, ...]:
+    """Raises BadInput for a file that holds anything else."""
+    try:
+        return _EXAMPLES.validate_python(yaml.safe_load(_text(path)))
+    except yaml.YAMLError as error:
+        raise BadInput(f"{path}: no YAML: {' '.join(str(error).split())}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise BadInput(
+            f"{path}: {f'{place}: ' if place else ''}{first['msg']}"
+            " (a list of {input: TEXT, answer: {…}})"
+        ) from error
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:

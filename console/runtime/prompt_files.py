@@ -1,12 +1,12 @@
 """The prompts that stand beside a user's panel files: found, checked, and what they leave out."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from parley.agents.llm.question import FAMILIES
 from parley.bus.errors import BadInput
 from parley.configs.panels import panel_paths, read_panel
-from parley.prompts import FOLDER, LANGUAGES, PromptFolders, misspelt
+from parley.prompts import EXAMPLES, FOLDER, LANGUAGES, PromptFolders, examples_in, misspelt
 
 
 def prompts_in(panels_dir: Path | None) -> Path | None:
@@ -19,9 +19,13 @@ def prompt_mistakes(panel: str, protocol: str, panels_dir: Path | None) -> list[
     if family is None or family.placeholders is None:
         return []
     mistakes = []
-    for path in PromptFolders(protocol, prompts_in(panels_dir)).own_files(panel):
+    folders = PromptFolders(protocol, prompts_in(panels_dir))
+    for path in (*folders.own_files(panel), *folders.own_examples(panel)):
         try:
-            mistakes += misspelt(path, family.placeholders)
+            if path.name.endswith(EXAMPLES):
+                examples_in(path)
+            else:
+                mistakes += misspelt(path, family.placeholders)
         except BadInput as error:
             mistakes.append(str(error))
     return mistakes
@@ -46,16 +50,32 @@ def unused_prompts(
     panel: str, protocol: str, everybody: Iterable[str], panels_dir: Path | None
 ) -> list[str]:
     """The user's prompts for the panel that no model will be told."""
-    own = PromptFolders(protocol, prompts_in(panels_dir)).own_files(panel)
+    folders = PromptFolders(protocol, prompts_in(panels_dir))
+    own, examples = folders.own_files(panel), folders.own_examples(panel)
     family = FAMILIES.get(protocol)
     if family is None or family.placeholders is None:
-        return [f"{path}: panels of {protocol} have no prompts of their own" for path in own]
-    known = {*family.roles, *everybody}
+        return [
+            f"{path}: panels of {protocol} have no prompts of their own"
+            for path in (*own, *examples)
+        ]
+    names = set(everybody)
+    known = {*family.roles, *names}
+    return [
+        *(
+            f"{path}: will not be read: it is of no language or no persona of the panel"
+            for path in examples
+            if path.parent.name not in LANGUAGES or path.name.removesuffix(EXAMPLES) not in names
+        ),
+        *_unused(own, known, family.roles),
+    ]
+
+
+def _unused(own: Iterable[Path], known: Collection[str], roles: Iterable[str]) -> list[str]:
     return [
         f"{path}: will not be read: there is no language {path.parent.name!r}"
         if path.parent.name not in LANGUAGES
         else f"{path}: will not be read: {path.stem!r} is neither a persona nor one of"
-        f" {', '.join(family.roles)}"
+        f" {', '.join(roles)}"
         for path in own
         if path.parent.name not in LANGUAGES or path.stem not in known
     ]

@@ -7,7 +7,7 @@ time, the guard on the control facts lets one of them win, and the loser learns 
 like everybody else.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import anyio
@@ -40,10 +40,10 @@ from parley.coordinator.service.heartbeat import Heartbeat
 from parley.coordinator.service.membership import Membership
 from parley.coordinator.service.metrics import count, presence
 from parley.coordinator.service.open_debates import (
-    debates_without_submission,
+    Standing,
     falsely_closed,
     not_closed,
-    strangers,
+    standing,
     unasked_turns,
 )
 from parley.coordinator.service.quarantine import Quarantine
@@ -57,6 +57,8 @@ HELLO_S = 0.1
 WRITES_AT_ONCE = 256
 # Debates read back from the log at the same time.
 READS_AT_ONCE = 32
+# Of those that are taken over, so many share one look into the archive.
+READ_TOGETHER = 16
 # Likewise debates that are only suspected of never having been submitted.
 LOOKUPS_AT_ONCE = 4
 # Debates of protocols that are not installed here, remembered so that they are not read again.
@@ -66,6 +68,8 @@ DRAIN_S = 10.0
 
 # Closed, or never begun: its submission is no fact.
 OVER = frozenset({Phase.UNKNOWN, Phase.CLOSED})
+
+Loading = tuple[DebateRef, TrackedDebate]
 
 log = structlog.get_logger()
 
@@ -164,9 +168,14 @@ class Coordinator:
         return self._following.reads(ref.id)
 
     async def _gain(self, partitions: frozenset[int]) -> None:
-        for ref in await not_closed(self._journal, partitions):
-            if ref not in self._debates:
-                self._load(ref, self._watch(ref))
+        found = await not_closed(self._journal, partitions)
+        gained = [(ref, self._watch(ref)) for ref in found if ref not in self._debates]
+        for _, tracked in gained:
+            tracked.start_loading()
+        size = max(1, min(READ_TOGETHER, len(gained) // READS_AT_ONCE))
+        batches = iter([gained[n : n + size] for n in range(0, len(gained), size)])
+        for _ in range(min(READS_AT_ONCE, len(gained))):
+            self._tasks.start_soon(self._read_back_each, batches)
         self._tasks.start_soon(self._find_falsely_closed, partitions)
 
     def _lose(self, partitions: frozenset[int]) -> None:
@@ -178,8 +187,9 @@ class Coordinator:
         """In the background, because it takes the longer the more debates there ever were."""
         try:
             found = await falsely_closed(self._journal, partitions)
-            await self._look_at_strangers(partitions)
-            for record in await unasked_turns(self._journal, partitions):
+            known = await standing(self._journal, partitions)
+            await self._look_at_strangers(known)
+            for record in await unasked_turns(self._journal, known):
                 self._quarantine.put(record, NOT_ASKED)
         except Unavailable as error:
             log.warning("closings_unread", reason=str(error))
@@ -192,16 +202,15 @@ class Coordinator:
                 self._load(ref, self._watch(ref))
         self._archiver.rescan()
 
-    async def _look_at_strangers(self, partitions: frozenset[int]) -> None:
+    async def _look_at_strangers(self, known: Standing) -> None:
         """What stands in the log without a submission: late facts and rests of archived debates."""
-        lost = set(await debates_without_submission(self._journal, partitions))
-        for ref in await strangers(self._journal, partitions):
+        for ref in known.strangers():
             if ref in self._debates or not self._is_mine(ref):
                 continue
             if await self._archiver.is_archived(ref):
                 rest = await self._journal.bus.read(self._subjects.debate(ref))
                 await self._archiver.put_aside(ref, rest)
-            elif ref in lost:
+            elif known.has_lost_submission(ref):
                 log.error("submission_gone", debate=str(ref), hint="the log keeps too little")
 
     def _watch(self, ref: DebateRef) -> TrackedDebate:
@@ -378,27 +387,53 @@ class Coordinator:
         self, ref: DebateRef, tracked: TrackedDebate, limit: anyio.CapacityLimiter | None = None
     ) -> None:
         tracked.start_loading()
-        self._tasks.start_soon(self._read_back, ref, tracked, limit or self._reads)
+        self._tasks.start_soon(self._read_back, [(ref, tracked)], limit or self._reads)
 
-    async def _read_back(
-        self, ref: DebateRef, tracked: TrackedDebate, limit: anyio.CapacityLimiter
-    ) -> None:
+    async def _read_back_each(self, batches: Iterator[Sequence[Loading]]) -> None:
+        """A few of these share the batches, so that whoever has much to read is ready at once."""
+        for batch in batches:
+            await self._read_back(batch, self._reads)
+
+    async def _read_back(self, batch: Sequence[Loading], limit: anyio.CapacityLimiter) -> None:
         try:
             async with limit:
-                records = await self._journal.bus.read(self._subjects.debate(ref))
-                if not self._is_closed_in(ref, records) and await self._archiver.is_archived(ref):
-                    await self._put_aside(ref, tracked, records)
-                    return
+                logs = [await self._journal.bus.read(self._subjects.debate(r)) for r, _ in batch]
+                archived = await self._archived(
+                    dict(zip([ref for ref, _ in batch], logs, strict=True))
+                )
         except Unavailable as error:
-            log.warning("read_back_failed", debate=str(ref), reason=str(error))
-            tracked.loading_failed()
+            log.warning("read_back_failed", debates=len(batch), reason=str(error))
+            for _, tracked in batch:
+                tracked.loading_failed()
             return
         except Exception:
-            log.exception("read_back_failed", debate=str(ref))
-            self._debates.pop(ref, None)
+            log.exception("read_back_failed", debates=[str(ref) for ref, _ in batch])
+            await self._read_back_one_by_one(batch, limit)
             return
-        if self._debates.get(ref) is tracked:
-            self._alone(ref, tracked, partial(self._fold, ref, tracked, records))
+        for (ref, tracked), records in zip(batch, logs, strict=True):
+            if ref in archived:
+                await self._put_aside(ref, tracked, records)
+            elif self._debates.get(ref) is tracked:
+                self._alone(ref, tracked, partial(self._fold, ref, tracked, records))
+
+    async def _read_back_one_by_one(
+        self, batch: Sequence[Loading], limit: anyio.CapacityLimiter
+    ) -> None:
+        """Where one of them cannot be read: only that one is let go."""
+        if len(batch) > 1:
+            for one in batch:
+                await self._read_back([one], limit)
+            return
+        self._debates.pop(batch[0][0], None)
+
+    async def _archived(self, logs: Mapping[DebateRef, Sequence[Record]]) -> set[DebateRef]:
+        """Looked up after their logs were read: the archive has a debate before its purge begins."""
+        places = {
+            self._subjects.archive(ref): ref
+            for ref, records in logs.items()
+            if not self._is_closed_in(ref, records)
+        }
+        return {places[one] for one in await self._journal.bus.archive.holds(list(places))}
 
     def _is_closed_in(self, ref: DebateRef, records: Sequence[Record]) -> bool:
         return any(one.subject == self._subjects.at(ref, CLOSED) for one in records)

@@ -10,7 +10,16 @@ import anyio.lowlevel
 from parley.bus.errors import DecodeError
 from parley.bus.journal import Journal
 from parley.bus.port import Record
-from parley.bus.subjects import ASKS, PARTITIONS, TURN, DebateRef
+from parley.bus.subjects import (
+    ASKS,
+    CLOSED,
+    CONTROL,
+    PARTITIONS,
+    SUBMITTED,
+    TURN,
+    DebateRef,
+    Subjects,
+)
 
 # Records looked at before others get a turn.
 AT_A_TIME = 200
@@ -47,44 +56,75 @@ async def falsely_closed(journal: Journal, partitions: Collection[int]) -> list[
     return [ref for ref in false if ref not in closed]
 
 
-async def debates_without_submission(
-    journal: Journal, partitions: Collection[int]
-) -> list[DebateRef]:
-    """Asked for something and never closed, but their submission is gone: nobody can go on."""
-    asked = await _refs(journal, partitions, journal.subjects.every_ask())
-    closed = await _refs(journal, partitions, journal.subjects.closings())
-    submitted = await _refs(journal, partitions, journal.subjects.submissions())
-    return [ref for ref in asked if ref not in closed and ref not in submitted]
+class Standing:
+    """What the subjects that stand in some partitions tell, from one listing of them."""
+
+    def __init__(self, subjects: Subjects, found: Collection[str]) -> None:
+        self._asked_steps = set[tuple[DebateRef, str]]()
+        self._turns: list[tuple[str, DebateRef | None, str]] = []
+        self._every: dict[DebateRef, None] = {}
+        self._begun = set[DebateRef]()
+        self._asked = set[DebateRef]()
+        self._closed = set[DebateRef]()
+        self._controlled = set[DebateRef]()
+        for subject in found:
+            address = subjects.parse(subject)
+            if address is not None:
+                self._see(subject, *address)
+            elif subjects.is_turn(subject):
+                self._turns.append((subject, None, ""))
+
+    def _see(self, subject: str, ref: DebateRef, tail: str) -> None:
+        self._every[ref] = None
+        if tail == SUBMITTED:
+            self._begun.add(ref)
+        elif tail.startswith(TURN):
+            self._turns.append((subject, ref, _step_of(tail.removeprefix(TURN))))
+        elif tail.startswith(CONTROL):
+            self._controlled.add(ref)
+            if tail == CLOSED:
+                self._closed.add(ref)
+            elif tail.startswith(ASKS):
+                self._asked.add(ref)
+                self._asked_steps.add((ref, _step_of(tail.removeprefix(ASKS))))
+
+    def strangers(self) -> list[DebateRef]:
+        """Of which anything stands in the log but no submission."""
+        return [ref for ref in self._every if ref not in self._begun]
+
+    def has_lost_submission(self, ref: DebateRef) -> bool:
+        """Asked for something and never closed, but its submission is gone: nobody can go on."""
+        return ref in self._asked and ref not in self._closed and ref not in self._begun
+
+    def unasked_turns(self) -> list[tuple[str, DebateRef | None, str]]:
+        """
+        Subject, debate and step; no debate where the subject names none.
+
+        A debate that grows old loses its submission and asks before its turns: those stay.
+        """
+        return [
+            (subject, ref, step)
+            for subject, ref, step in self._turns
+            if ref is None
+            or (
+                (ref, step) not in self._asked_steps
+                and (ref in self._begun or ref not in self._controlled)
+            )
+        ]
 
 
-async def strangers(journal: Journal, partitions: Collection[int]) -> list[DebateRef]:
-    """Of which anything stands in the log but no submission."""
-    submitted = await _refs(journal, partitions, journal.subjects.submissions())
-    found = await _refs(journal, partitions, *journal.subjects.facts())
-    return [ref for ref in found if ref not in submitted]
+async def standing(journal: Journal, partitions: Collection[int]) -> Standing:
+    found = await _subjects(journal, partitions, *journal.subjects.facts())
+    return Standing(journal.subjects, found)
 
 
-async def unasked_turns(journal: Journal, partitions: Collection[int]) -> list[Record]:
-    """
-    Those that came while no coordinator ran, for a step or a debate that does not exist.
-
-    A debate that grows old loses its submission and asks before its turns: those stay.
-    """
-    begun = await _refs(journal, partitions, journal.subjects.submissions())
-    known = {**begun, **await _refs(journal, partitions, journal.subjects.every_control())}
-    asked = set[tuple[DebateRef, str]]()
-    for subject in await _subjects(journal, partitions, journal.subjects.every_ask()):
-        address = journal.subjects.parse(subject)
-        if address is not None:
-            asked.add((address[0], _step_of(address[1].removeprefix(ASKS))))
+async def unasked_turns(journal: Journal, known: Standing) -> list[Record]:
+    """Those that came while no coordinator ran, for a step or a debate that does not exist."""
     found: list[Record] = []
-    for subject in await _subjects(journal, partitions, journal.subjects.turns()):
-        address = journal.subjects.parse(subject)
-        if address is None:
+    for subject, ref, step in known.unasked_turns():
+        if ref is None:
             found += await journal.bus.read(subject)
-            continue
-        ref, step = address[0], _step_of(address[1].removeprefix(TURN))
-        if (ref, step) not in asked and (ref in begun or ref not in known):
+        else:
             found += await _before_their_ask(journal, ref, step, subject)
     return found
 

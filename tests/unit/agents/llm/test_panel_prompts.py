@@ -22,6 +22,7 @@ from parley.bus.contracts.verdicts.content import (
 from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.subjects import DebateRef
 from parley.configs.panels import BUILT_IN, resolve
+from parley.console.runtime.prompt_files import prompt_mistakes
 from parley.prompts import SHIPPED, PromptFolders, fill, misspelt
 from tests.model_server import GOOD, Body, model_server
 from tests.unit.agents.llm.asking import PNG, settings, task
@@ -267,3 +268,52 @@ def test_prompts_of_ones_own_are_shown(parley, tmp_path):
     called = parley(*arguments, panel_dir(tmp_path))
     assert called.code == 0
     assert "Think of OWASP." in called.out
+
+
+EXAMPLE = """
+- input: "+ eval(request.body)"
+  answer: {reasoning: "The body is run as code.", verdict: reject, confidence: 0.95}
+"""
+
+
+async def test_examples_of_ones_own_reach_the_model(tmp_path):
+    path = tmp_path / "review" / "en" / "security.examples.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(EXAMPLE)
+
+    def mind(body: Body) -> str:
+        trial = "ready" in json.dumps(body.get("response_format"))
+        return json.dumps({"ready": True} if trial else GOOD | {"verdict": "approve"})
+
+    questions = VerdictQuestions(prompts=PromptFolders(PROTOCOL, tmp_path))
+    async with (
+        model_server(mind=mind) as server,
+        open_model_brain(settings(server.url), [("review", "security")], [questions]) as brain,
+    ):
+        given = task(opening(), DIFF, ref=DebateRef("review", "d1"), persona="security")
+        answer = await brain.speak(given)
+    assert isinstance(answer.content, Statement)
+    assert "input: + eval(request.body)" in server.questions[0]["messages"][0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("persona", "language", "there"),
+    [("security", "en", True), ("security", "ko", False), ("tests", "en", False)],
+)
+async def test_examples_are_a_personas_own_in_its_language(tmp_path, persona, language, there):
+    path = tmp_path / "review" / "en" / "security.examples.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(EXAMPLE)
+    question = await asked(opening(), persona, prompts=tmp_path, language=language)
+    system = question.prompt.system
+    assert ('input: + eval(request.body)\nanswer: {"reasoning"' in system) is there
+    assert ("[EXAMPLES]" in system) is there
+
+
+@pytest.mark.parametrize("text", ["- input: x", "input: [", "- {input: '', answer: {a: 1}}", "x"])
+def test_a_file_of_anything_else_is_a_mistake_that_names_it(tmp_path, text):
+    path = tmp_path / "prompts" / "review" / "en" / "security.examples.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    (mistake,) = prompt_mistakes("review", PROTOCOL, tmp_path)
+    assert mistake.startswith(str(path))
