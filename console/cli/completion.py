@@ -52,20 +52,14 @@ def debates(settings: "Settings") -> Iterable[str]:
     """The newest of the log and of the archive."""
     import anyio  # noqa: PLC0415
 
-    from parley.bus.archive import DELETED, DebateArchive  # noqa: PLC0415
-    from parley.bus.subjects import Subjects  # noqa: PLC0415
-    from parley.connection import open_server  # noqa: PLC0415
+    from parley.client import join  # noqa: PLC0415
 
     async def ask() -> set[str]:
         found = set[str]()
-        subjects = Subjects(settings.nats.prefix)
         with anyio.move_on_after(WITHIN_S):
-            async with open_server(settings) as bus:
-                begun = map(subjects.parse, await bus.subjects(subjects.submissions()))
-                found.update(one[0].id for one in begun if one is not None)
-                newest = max(1, (await bus.archive.extent()).last - MOST_IDS)
-                contents = await DebateArchive(bus, subjects).contents(newest)
-                found.update(one.ref.id for one in contents if one.summary.status != DELETED)
+            # A shell that completes shows no warnings.
+            async with join(settings, warn=lambda _: None) as client:
+                found.update(await client.reading.ids(MOST_IDS))
         return found
 
     return sorted(anyio.run(ask), reverse=True)

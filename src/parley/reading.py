@@ -6,7 +6,7 @@ Records are decoded only where somebody looks into them, so that a long log is r
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 
-from parley.bus.archive import DebateArchive
+from parley.bus.archive import DELETED, DebateArchive
 from parley.bus.backlog import Backlog
 from parley.bus.journal import Journal, Logged
 from parley.bus.port import Extent, Link, Record
@@ -60,6 +60,15 @@ class Reading:
     ) -> AsyncGenerator[Sequence[Record]]:
         """Piece by piece all facts between two positions, wherever they stand by now."""
         return Backlog(self._journal, panel, after, until).pieces()
+
+    async def ids(self, most: int) -> set[str]:
+        """Of the debates in the log, and of about so many that were archived last."""
+        subjects = self._journal.subjects
+        begun = map(subjects.parse, await self._journal.bus.subjects(subjects.submissions()))
+        newest = max(1, (await self.extent()).last - most)
+        contents = await self.archive.contents(newest)
+        kept = {one.ref.id for one in contents if one.summary.status != DELETED}
+        return kept | {one[0].id for one in begun if one is not None}
 
     async def everything(self) -> list[Record]:
         """What the log holds at this moment."""
