@@ -97,7 +97,7 @@ def test_a_folder_without_either_file_is_refused(tmp_path: Path) -> None:
 def test_a_batch_warns_by_them(tmp_path: Path) -> None:
     thresholds(tmp_path / "own", warning={"neutral_warn": 0.0, "neutral_high": 0.0})
     (tmp_path / "data.jsonl").write_text(
-        json.dumps({"id": "a", "text": "The table by the window."}) + "\n"
+        json.dumps({"id": "a", "text": "The bag has two pockets."}) + "\n"
     )
     arguments = ("data.jsonl", "-o", "out", "--thresholds", "own", "--protocol", "v1")
     done = parley("batch", "absa", *arguments, cwd=tmp_path)
