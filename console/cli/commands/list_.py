@@ -12,7 +12,7 @@ from parley.console.cli.output import print_line
 from parley.console.listing.rows import Row
 from parley.console.runtime.system import join, run_async
 from parley.console.terminal.listing import print_rows
-from parley.listing import State
+from parley.listing import State, wanted
 
 EXAMPLE = 'parley submit absa "The food was great." starts one'
 
@@ -53,6 +53,8 @@ def list_(
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats})
+    # A mistake is told before anybody is asked.
+    wanted(panel or "*", since=since)
 
     async def ask() -> Debates:
         async with join(settings) as client:
