@@ -23,7 +23,7 @@ from parley.agents.worker import WorkerOptions, queue_of
 from parley.bus.contracts.budget import Budget
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput
-from parley.bus.errors import Unavailable
+from parley.bus.errors import Conflict, Unavailable
 from parley.bus.jetstream.accounts import COORDINATOR, SEED_SUFFIX, SUBMITTER, WEB, accounts, save
 from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
@@ -217,6 +217,19 @@ class Debates:
         return self.baits[-BAITS:]
 
     async def put(self, id_: str, number: int, *, is_bait: bool = False) -> None:
+        """A server under attack may be late with its answer: then once more."""
+        with anyio.fail_after(CLOSED_WITHIN_S):
+            while True:
+                # What an answer that got lost has stored is there already.
+                with suppress(Conflict):
+                    try:
+                        await self._put(id_, number, is_bait=is_bait)
+                    except Unavailable:
+                        await anyio.sleep(0.2)
+                        continue
+                return
+
+    async def _put(self, id_: str, number: int, *, is_bait: bool) -> None:
         script = _script(number, BAIT_DELAY_S if is_bait else DELAY_S)
         lines = json.dumps(script.model_dump(mode="json", exclude_unset=True)).encode()
         blob = await self.journal.bus.put_blob(lines, "application/json")

@@ -34,7 +34,7 @@ from parley.bus.contracts.panel import PanelBase
 from parley.bus.errors import DecodeError, ProtocolError
 from parley.bus.journal import Journal, Logged, externalise
 from parley.bus.port import Record
-from parley.bus.subjects import DebateRef
+from parley.bus.subjects import CLOSED, DebateRef
 from parley.coordinator.core.audit import audit
 from parley.coordinator.core.misplaced import unasked
 from parley.coordinator.core.policy import decide
@@ -234,16 +234,22 @@ class Checker:
                 self._expect(same, f"{ref}: ended otherwise, as {_outcome(ledger.state)}")
 
     def check_archived(self, ref: DebateRef, ledger: Ledger, archived: Archived | None) -> None:
-        """Everything that has a place in the debate went into the archive as it was."""
+        """
+        Everything that has a place in the debate went into the archive as it was. What came after
+        its end may have come while it was being archived: then it was put aside.
+        """
         self._expect(archived is not None, f"{ref} is not archived")
         if archived is not None:
             self._expect(not archived.broken, f"{ref}: {archived.broken}")
             kept = {one.sequence: (one.subject, one.data, one.time_ns) for one in archived.records}
+            over = next((one.sequence for one in ledger.records if one.subject.endswith(CLOSED)), 0)
             lost = [
                 one.subject
                 for one in ledger.records
-                if kept.get(one.sequence) != (one.subject, one.data, one.time_ns)
+                if one.sequence <= over
+                and kept.get(one.sequence) != (one.subject, one.data, one.time_ns)
             ]
+            self._expect(over in kept, f"{ref}: its end is not in the archive")
             self._expect(not lost, f"{ref}: not in the archive: {lost}")
 
     def _check_counts(self, ref: DebateRef, ledger: Ledger) -> None:
