@@ -9,6 +9,7 @@ A panel's prompt is looked for in three folders, and the first that has it wins:
 the user's panel files, the folder that Parley ships for the panel, the folder of its protocol.
 """
 
+import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -124,6 +125,17 @@ def examples_in(path: Path) -> tuple[Example, ...]:
             f"{path}: {f'{place}: ' if place else ''}{first['msg']}"
             " (a list of {input: TEXT, answer: {…}})"
         ) from error
+
+
+def example_sections(found: Sequence[Example], language_code: str) -> list[Section]:
+    """None where there are no examples."""
+    told_by = words(language_code)
+    lines = [told_by["examples"]]
+    for one in found:
+        lines.append(f"{told_by['example_input']}: {one.input}")
+        answer = json.dumps(one.answer, ensure_ascii=False)
+        lines.append(f"{told_by['example_answer']}: {answer}")
+    return [Section("EXAMPLES", "\n".join(lines))] if found else []
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:

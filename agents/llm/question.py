@@ -7,7 +7,7 @@ How is found by the entry points of the group `parley.questions`, under the prot
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
@@ -20,6 +20,7 @@ from parley.bus.contracts.facts import Content, Request
 from parley.bus.contracts.panel import Panel
 from parley.bus.errors import ParleyError
 from parley.bus.plugins import Plugins
+from parley.prompts import Example, example_sections, render
 
 
 class Form(BaseModel):
@@ -131,11 +132,26 @@ class QuestionFamily:
     # None where a panel has no prompts of its own.
     placeholders: tuple[str, ...] | None = None
     roles: tuple[str, ...] = ()
+    # The forms its personas fill in, each of which takes the examples that name its fields; None where
+    # every example suits every ask.
+    forms: tuple[type[Form], ...] | None = None
     # What everybody says in a debate that is only imagined: its panel, its text, its question file.
     stand_in: Callable[[Panel, str, bytes | None], Speak] | None = None
 
 
 FAMILIES: Mapping[str, QuestionFamily] = Plugins("parley.questions", QuestionFamily)
+
+
+def suits(example: Example, form: type[Form]) -> bool:
+    return example.answer.keys() <= form.model_fields.keys()
+
+
+def with_examples(asked: AnyQuestion, found: Iterable[Example]) -> AnyQuestion:
+    """Those that suit what is asked stand at the end of the system text."""
+    suiting = [one for one in found if suits(one, asked.form)]
+    sections = example_sections(suiting, asked.prompt.language)
+    prompt = replace(asked.prompt, system=render(asked.prompt.system, sections))
+    return replace(asked, prompt=prompt)
 
 
 class RegisteredQuestions(Questions):

@@ -152,11 +152,8 @@ def _parts(turn: DebateTurn) -> Iterator[DebateTurn]:
         yield turn
 
 
-NO_TURNS = "없음"
-
-
 def history_text(turns: Sequence[DebateTurn], protocol: Protocol) -> str:
-    return "\n".join(line for turn in turns for line in _lines(turn, protocol)) or NO_TURNS
+    return "\n".join(line for turn in turns for line in _lines(turn, protocol)) or "없음"
 
 
 def _lines(turn: DebateTurn, protocol: Protocol) -> Iterable[str]:

@@ -14,7 +14,7 @@ from parley.agents.llm.absa.judge_forms import (
     read_judge_v1,
     read_judge_v2,
 )
-from parley.agents.llm.absa.prompts import absa_prompt, base_instructions
+from parley.agents.llm.absa.prompts import PANEL, absa_prompt, base_instructions
 from parley.agents.llm.absa.review_forms import (
     AteReviewForm,
     AtsaReviewForm,
@@ -45,6 +45,7 @@ from parley.agents.llm.question import (
     QuestionFamily,
     Questions,
     Speak,
+    with_examples,
 )
 from parley.bus.contracts.absa.requests import (
     AbsaRequest,
@@ -60,6 +61,7 @@ from parley.bus.contracts.panel import Panel
 from parley.bus.errors import NotFound
 from parley.bus.extras import MissingPackage
 from parley.configs.languages import language_patterns
+from parley.prompts import PromptFolders
 
 
 def stand_in(_panel: Panel, text: str, _question: bytes | None) -> Speak:
@@ -79,6 +81,9 @@ REVIEWERS = ("ate", "atsa", "validator")
 class AbsaQuestions(Questions):
     """Asked in the language of the request, whatever the settings say."""
 
+    def __init__(self, prompts: PromptFolders | None = None) -> None:
+        self._prompts = prompts or PromptFolders(PANEL)
+
     @override
     def knows(self, request: Request) -> bool:
         return isinstance(request, AbsaRequest)
@@ -96,10 +101,30 @@ class AbsaQuestions(Questions):
             told=base_instructions(request, task.persona),
             patterns=language_patterns(request.language_code),
         )
-        return _question(absa_prompt(request, task.persona, text), request, task.persona, ground)
+        question = _question(
+            absa_prompt(request, task.persona, text), request, task.persona, ground
+        )
+        return with_examples(
+            question, self._prompts.examples(task.ref.panel, task.persona, request.language_code)
+        )
 
 
-FAMILY = QuestionFamily(lambda _options: AbsaQuestions(), stand_in=stand_in)
+FAMILY = QuestionFamily(
+    lambda options: AbsaQuestions(PromptFolders(PANEL, options.prompts)),
+    forms=(
+        AteForm,
+        AtsaForm,
+        ValidatorForm,
+        TurnV1Form,
+        TurnV2Form,
+        JudgeV1Form,
+        JudgeV2Form,
+        AteReviewForm,
+        AtsaReviewForm,
+        FinalValidationForm,
+    ),
+    stand_in=stand_in,
+)
 
 
 def _question(asked: Prompt, request: AbsaRequest, persona: str, ground: Ground) -> AnyQuestion:

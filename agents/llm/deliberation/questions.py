@@ -34,6 +34,7 @@ from parley.agents.llm.question import (
     QuestionFamily,
     Questions,
     Speak,
+    with_examples,
 )
 from parley.agents.llm.untrusted import fenced
 from parley.bus.contracts.base import Contract
@@ -63,7 +64,7 @@ from parley.bus.contracts.facts import Content, Request
 from parley.bus.contracts.panel import Panel, Persona
 from parley.bus.errors import NotFound
 from parley.configs.debaters import in_language
-from parley.prompts import Section, instructions, render, words
+from parley.prompts import PromptFolders, Section, instructions, render, words
 
 _CANDIDATES = ("(first)", "(second)", "(third)")
 
@@ -116,8 +117,9 @@ _LONGEST_MATERIAL = 20_000
 class DeliberationQuestions(Questions):
     """Asked in the given language, or else in that of the question, whatever the settings say."""
 
-    def __init__(self, language: str | None = None) -> None:
+    def __init__(self, language: str | None = None, prompts: PromptFolders | None = None) -> None:
         self._language = language
+        self._prompts = prompts or PromptFolders(PROTOCOL)
 
     @override
     def knows(self, request: Request) -> bool:
@@ -138,10 +140,17 @@ class DeliberationQuestions(Questions):
         asked = Section("QUESTION", fenced(told_by["asker"], question))
         sections = [asked, *await _material(task, told_by), *_state(request, told_by)]
         prompt = Prompt(system, render("", sections), language=language)
-        return _question(prompt, request, persona or Persona(name=task.persona), told)
+        asking = _question(prompt, request, persona or Persona(name=task.persona), told)
+        return with_examples(asking, self._prompts.examples(task.ref.panel, task.persona, language))
 
 
-FAMILY = QuestionFamily(lambda options: DeliberationQuestions(options.language), stand_in=stand_in)
+FAMILY = QuestionFamily(
+    lambda options: DeliberationQuestions(
+        options.language, PromptFolders(PROTOCOL, options.prompts)
+    ),
+    forms=(DebaterForm, ProposerForm, ScoreForm, AxesForm, ForceForm, SenseForm, SummaryForm),
+    stand_in=stand_in,
+)
 
 
 def _question(

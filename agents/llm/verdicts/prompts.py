@@ -5,7 +5,6 @@ The system text is the rules, then the panel's question and labels, then who is 
 that stays the same in all debates of a persona. What others wrote never stands there.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -13,7 +12,7 @@ from functools import cached_property, lru_cache
 from parley.agents.llm.untrusted import plain
 from parley.bus.contracts.panel import Persona
 from parley.bus.contracts.verdicts.content import Brief, brief_in
-from parley.prompts import PromptFolders, Section, fill, render, words
+from parley.prompts import PromptFolders, Section, example_sections, fill, render
 
 PROTOCOL = "verdicts"
 # Personas of panels, in their languages.
@@ -89,19 +88,10 @@ class PanelPrompts:
         own = self._own(usual)
         role = f"{card}\n{own}" if own else card
         sections = [Section("PANEL", about), Section("ROLE", role)]
-        if rules == "rules" and (given := self._examples()):
-            sections.append(Section("EXAMPLES", given))
+        if rules == "rules":
+            found = self.folders.examples(self.panel, self.persona.name, self.language)
+            sections += example_sections(found, self.language)
         return render(self.text(rules), sections)
-
-    def _examples(self) -> str:
-        found = self.folders.examples(self.panel, self.persona.name, self.language)
-        told_by = words(self.language)
-        lines = [told_by["examples"]]
-        for one in found:
-            lines.append(f"{told_by['example_input']}: {one.input}")
-            answer = json.dumps(one.answer, ensure_ascii=False)
-            lines.append(f"{told_by['example_answer']}: {answer}")
-        return "\n".join(lines) if found else ""
 
     def _own(self, usual: str) -> str:
         name = self.persona.name

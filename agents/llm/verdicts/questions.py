@@ -176,7 +176,7 @@ def _made(options: QuestionOptions) -> Questions:
     return VerdictQuestions(measure, PromptFolders(PROTOCOL, options.prompts))
 
 
-FAMILY = QuestionFamily(_made, PLACEHOLDERS, ROLES, stand_in)
+FAMILY = QuestionFamily(_made, PLACEHOLDERS, ROLES, stand_in=stand_in)
 
 
 def verdicts_of(brief: Brief) -> tuple[str, ...]:
