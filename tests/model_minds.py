@@ -90,7 +90,7 @@ def _next_axis(prompt: str) -> str:
 
 
 def _decided(prompt: str) -> str:
-    found = re.search(r"^Verdict: (\w+)\.", prompt, re.MULTILINE)
+    found = re.search(r"^Verdict: `(\w+)`\.", prompt, re.MULTILINE)
     return found[1] if found else ""
 
 

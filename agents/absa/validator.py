@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from parley.agents.absa.bench import Holding, holdings
 from parley.agents.absa.debate_v2 import JUNK, LEAST_GAIN, is_overruled
-from parley.agents.absa.reading import Cue, Place
+from parley.agents.absa.reading import Place
+from parley.agents.absa.speech import say
 from parley.agents.absa.stage1 import as_span
 from parley.agents.absa.text_reading import Skill, TextReading, read_text
 from parley.bus.contracts.absa.debate import SharedContext
@@ -75,33 +76,28 @@ def _suggested(context: SharedContext, found: Iterable[Finding]) -> SentenceLabe
 
 def findings(reading: TextReading, context: SharedContext) -> Iterator[Finding]:
     held = holdings(reading, context)
-    cues = reading.cues
     for holding in held:
         if holding.place is None or holding.likelihood < JUNK:
-            yield _no_target(holding)
+            yield _no_target(reading, holding)
         elif _is_contradicted(holding):
-            yield _contradiction(holding)
+            yield _contradiction(reading, holding)
         elif is_overruled(reading, holding, LEAST_GAIN):
-            yield _ungrounded(holding)
+            yield _ungrounded(reading, holding)
     for item in context.stage1_aspects:
         yield from _misplaced(reading, item)
-    yield from _same_on_both_sides(held, cues)
-    for cue in cues:
+    yield from _same_on_both_sides(reading, held)
+    for cue in reading.cues:
         if cue.kind == "IRONY":
-            yield Finding(
-                "", _risk("IRONY", cue.place, Severity.MEDIUM, f"possible irony: {cue.words}")
-            )
+            why = say(reading.language, "risk.irony", quote=cue.words)
+            yield Finding("", _risk("IRONY", cue.place, Severity.MEDIUM, why))
 
 
-def _no_target(holding: Holding) -> Finding:
+def _no_target(reading: TextReading, holding: Holding) -> Finding:
+    why = say(reading.language, "risk.not_a_term")
     return Finding(
         holding.key,
-        _risk(
-            "SPAN_MISMATCH", holding.place, Severity.MEDIUM, f"{holding.key}: not an aspect term"
-        ),
-        CorrectionProposal(
-            target_aspect=holding.key, proposal_type="DROP_ASPECT", rationale="not an aspect term"
-        ),
+        _risk("SPAN_MISMATCH", holding.place, Severity.MEDIUM, f"{holding.key}: {why}"),
+        CorrectionProposal(target_aspect=holding.key, proposal_type="DROP_ASPECT", rationale=why),
     )
 
 
@@ -119,12 +115,12 @@ def _is_contradicted(holding: Holding) -> bool:
     )
 
 
-def _contradiction(holding: Holding) -> Finding:
+def _contradiction(reading: TextReading, holding: Holding) -> Finding:
     evidence = holding.second.evidence
     assert evidence is not None
     turned = evidence.negated or evidence.doubly_negated
     kind = "NEGATION_SCOPE" if turned else "POLARITY_MISMATCH"
-    why = f"{holding.key}: the evidence reads {holding.second.polarity.value}"
+    why = _about(reading, holding, "risk.contradicted", holding.second.polarity)
     return Finding(
         holding.key,
         _risk(kind, evidence.place, Severity.HIGH if turned else Severity.MEDIUM, why),
@@ -132,9 +128,9 @@ def _contradiction(holding: Holding) -> Finding:
     )
 
 
-def _ungrounded(holding: Holding) -> Finding:
+def _ungrounded(reading: TextReading, holding: Holding) -> Finding:
     """A motion to withdraw the tuple: the debate settles whether, and as what, it comes back."""
-    why = f"{holding.key}: a second reading finds it {holding.best.value}"
+    why = _about(reading, holding, "risk.overruled", holding.best)
     return Finding(
         holding.key,
         _risk("EVIDENCE_GAP", holding.place, Severity.LOW, why),
@@ -147,7 +143,7 @@ def _misplaced(reading: TextReading, item: AspectItem) -> Iterator[Finding]:
         return
     place = reading.locate(item.term, None)
     if place is not None:
-        why = f"{item.term}: its span reads otherwise"
+        why = f"{item.term}: {say(reading.language, 'risk.misplaced')}"
         yield Finding(
             item.term,
             _risk("SPAN_MISMATCH", place, Severity.MEDIUM, why),
@@ -160,15 +156,20 @@ def _misplaced(reading: TextReading, item: AspectItem) -> Iterator[Finding]:
         )
 
 
-def _same_on_both_sides(held: Sequence[Holding], cues: tuple[Cue, ...]) -> Iterator[Finding]:
+def _about(reading: TextReading, holding: Holding, key: str, polarity: Polarity) -> str:
+    word = say(reading.language, f"word.{polarity}")
+    return f"{holding.key}: {say(reading.language, key, polarity=word)}"
+
+
+def _same_on_both_sides(reading: TextReading, held: Sequence[Holding]) -> Iterator[Finding]:
     """A contrast between two aspects that came out alike deserves a second look."""
-    for cue in cues:
+    for cue in reading.cues:
         if cue.kind != "CONTRAST":
             continue
         before = _polar(h for h in held if h.place is not None and h.place.end <= cue.place.start)
         after = _polar(h for h in held if h.place is not None and h.place.start >= cue.place.start)
         if before and after and len(before | after) == 1:
-            why = "both sides of the contrast came out alike"
+            why = say(reading.language, "risk.same_sides")
             yield Finding("", _risk("CONTRAST_SCOPE", cue.place, Severity.LOW, why))
             return
 

@@ -5,8 +5,13 @@ What every prompt holds to, whatever the panel, the language and the step.
 2. What others wrote stands only in fences of the user message.
 3. A prompt speaks one language; field names, labels and what others wrote aside.
 4. Every placeholder is filled in.
+5. No two lines of a persona's card say the same thing of it: its role once, its speciality once.
+6. Nothing empty is told: no null, "" or {} among what is known.
+7. Every field that is to be filled in is explained, between backticks.
+8. What readers know by words is not told by a code: reasons and labels stand in backticks at least.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -36,13 +41,34 @@ _OURS = frozenset(
 )
 
 
-def faults(prompt: Prompt, theirs: Collection[str], placeholders: Collection[str]) -> list[str]:
-    """One line for each rule that a rendered prompt breaks; `theirs` is what others wrote."""
+# The line that a section begins with.
+_TAG = re.compile(r"^\[[A-Z0-9_]+\]$", re.MULTILINE)
+# What a line of a card says of the persona: up to a colon, or its first two words.
+_SUBJECT = re.compile(r"^(?P<two>[^\s:]+ [^\s:]+)")
+_PARTICLES = "은는이가"
+_CODE_WORD = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
+
+
+def faults(
+    prompt: Prompt,
+    theirs: Collection[str],
+    placeholders: Collection[str],
+    fields: Collection[str] = (),
+) -> list[str]:
+    """
+    One line for each rule that a rendered prompt breaks.
+
+    `theirs` is what others wrote, `fields` what the form asks for.
+    """
     return [
         *_twice(prompt, theirs),
         *_unfenced(prompt, theirs),
         *_in_two_languages(prompt),
         *_unfilled(prompt, placeholders),
+        *_said_again(prompt),
+        *_empty(prompt),
+        *(f"not explained: {one}" for one in fields if f"`{one}`" not in _ours(prompt)),
+        *_codes(prompt, placeholders),
     ]
 
 
@@ -57,7 +83,7 @@ def said_by_others(request: Request) -> set[str]:
 
 def _twice(prompt: Prompt, theirs: Collection[str]) -> Iterator[str]:
     """Who repeats themselves in a debate is shown doing so: only our own lines count."""
-    ours = f"{prompt.system}\n{_FENCE.sub('', prompt.user)}"
+    ours = _ours(prompt)
     lines = [line.strip() for line in ours.splitlines()]
     for line, times in Counter(line for line in lines if len(line) >= _LONG_LINE).items():
         if times > 1:
@@ -68,14 +94,14 @@ def _twice(prompt: Prompt, theirs: Collection[str]) -> Iterator[str]:
 
 
 def _unfenced(prompt: Prompt, theirs: Collection[str]) -> Iterator[str]:
-    ours = f"{prompt.system}\n{_FENCE.sub('', prompt.user)}"
+    ours = _ours(prompt)
     yield from (f"outside of a fence: {_short(one)}" for one in theirs if one in ours)
     if _FENCE.search(prompt.system):
         yield "outside of the user message: a fence stands in the system text"
 
 
 def _in_two_languages(prompt: Prompt) -> Iterator[str]:
-    told = _CODE.sub("", f"{prompt.system}\n{_FENCE.sub('', prompt.user)}")
+    told = _CODE.sub("", _ours(prompt))
     sources = re.findall(r'<untrusted from="([^"\n]*)"', prompt.user)
     text = "\n".join([told, *sources])
     if prompt.language.startswith("ko"):
@@ -87,10 +113,50 @@ def _in_two_languages(prompt: Prompt) -> Iterator[str]:
 
 
 def _unfilled(prompt: Prompt, placeholders: Collection[str]) -> Iterator[str]:
-    told = f"{prompt.system}\n{_FENCE.sub('', prompt.user)}"
+    told = _ours(prompt)
     known = {f"{{{name}}}" for name in placeholders}
     found = {*_PLACEHOLDER.findall(_CODE.sub("", told)), *(one for one in known if one in told)}
     yield from (f"not filled in: {one}" for one in sorted(found))
+
+
+def _ours(prompt: Prompt) -> str:
+    return f"{prompt.system}\n{_FENCE.sub('', prompt.user)}"
+
+
+def _said_again(prompt: Prompt) -> Iterator[str]:
+    card = prompt.system.partition("[ROLE]\n")[2].partition("\n\n")[0]
+    found = [_SUBJECT.match(line) for line in card.splitlines()]
+    subjects = Counter(one["two"].rstrip(_PARTICLES) for one in found if one is not None)
+    yield from (
+        f"said twice of the persona: {one!r}" for one, times in subjects.items() if times > 1
+    )
+
+
+def _empty(prompt: Prompt) -> Iterator[str]:
+    """Examples of a form come before the first section of the system text."""
+    first = _TAG.search(prompt.system)
+    known = f"{prompt.system[first.start() :] if first else ''}\n{prompt.user}"
+    for line in known.splitlines():
+        said = _object_in(line)
+        keys = [key for key, value in said.items() if value in (None, "", {})]
+        if keys:
+            yield f"empty: {', '.join(keys)} in {_short(line)}"
+    if re.search(r"^\S+: (?:\{\}|\[\]|null|)$", known, re.MULTILINE):
+        yield "empty: a line that says nothing after its colon"
+
+
+def _object_in(line: str) -> dict[str, JsonValue]:
+    try:
+        found = json.loads(line) if line.startswith("{") else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _codes(prompt: Prompt, names: Collection[str]) -> Iterator[str]:
+    told = _FORM.sub("", _CODE.sub("", _ours(prompt)))
+    found = {one for one in _CODE_WORD.findall(told) if one not in names}
+    yield from (f"a code outside of backticks: {one}" for one in sorted(found))
 
 
 def _leaves(value: JsonValue, key: str = "") -> Iterator[str]:

@@ -46,9 +46,10 @@ class Rendered:
     prompt: Prompt
     theirs: frozenset[str]
     placeholders: tuple[str, ...]
+    fields: tuple[str, ...]
 
     def faults(self) -> list[str]:
-        found = faults(self.prompt, self.theirs, self.placeholders)
+        found = faults(self.prompt, self.theirs, self.placeholders, self.fields)
         return [f"{self.where}: {one}" for one in found]
 
 
@@ -61,11 +62,15 @@ async def rendered(name: str, panels_dir: Path | None = None) -> AsyncIterator[R
             material = Material(text=TEXTS[language])
             panel = panel_for(wished_panel(name, wishes).panel, material.text, language)
             for persona, step, request in _asked(panel, material):
-                for vision in (False, True) if input_of(panel).takes(panel) != "text" else (False,):
+                for vision in (False, True) if _sees(panel) else (False,):
                     where = f"{name} {language} {persona} {step}{' vision' if vision else ''}"
                     yield await _rendered(
                         where, panel, persona, step, request, language, panels_dir, vision=vision
                     )
+
+
+def _sees(panel: Panel) -> bool:
+    return input_of(panel).takes(panel) in {"image", "both"}
 
 
 def _asked(panel: Panel, material: Material) -> Iterator[tuple[str, str, Request]]:
@@ -89,13 +94,12 @@ async def _rendered(  # noqa: PLR0913, PLR0917  one argument for each thing that
     *,
     vision: bool,
 ) -> Rendered:
-    sees = input_of(panel).takes(panel) != "text"
     ref = BlobRef(sha256=hashlib.sha256(_PNG).hexdigest(), size=len(_PNG), media_type="image/png")
 
     async def fetch(_ref: BlobRef) -> bytes:
         return _PNG
 
-    about = DebateInput(text=TEXTS[language], blobs={IMAGE: ref} if sees else {})
+    about = DebateInput(text=TEXTS[language], blobs={IMAGE: ref} if _sees(panel) else {})
     task = Task(
         ref=DebateRef(panel.name, "lint"),
         persona=persona,
@@ -108,4 +112,4 @@ async def _rendered(  # noqa: PLR0913, PLR0917  one argument for each thing that
     question = await RegisteredQuestions(options).ask(task, Abilities(vision, language))
     known = FAMILIES[panel.protocol].placeholders or ()
     theirs = frozenset({TEXTS[language], *said_by_others(request)})
-    return Rendered(where, question.prompt, theirs, known)
+    return Rendered(where, question.prompt, theirs, known, tuple(question.form.model_fields))

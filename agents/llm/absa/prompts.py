@@ -125,7 +125,10 @@ def _sections(request: AbsaRequest, about: Material) -> list[Section]:
 
 def compact(model: BaseModel) -> str:
     """JSON without spaces, characters of any script as they are; what was not said is left out."""
-    return model.model_dump_json(exclude_none=True, by_alias=True)
+    said = {
+        key: value for key, value in model.model_dump(mode="json", by_alias=True).items() if value
+    }
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
 
 def _stage1(request: ValidationRequest | ReviewRequest, about: Material) -> list[Section]:

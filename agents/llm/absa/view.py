@@ -3,7 +3,7 @@ What was said about a text, as a model is shown it: JSON without what a reader h
 
 Every token of a prompt is read on every turn. Character positions mean nothing to a model: where
 they do not fit their term it is told what stands there instead. Figures of the mapping, copies of
-the same and whatever is empty are left out; the keys at the top stay.
+the same and whatever is empty are left out; lists at the top stay, since none is an answer too.
 """
 
 import json
@@ -41,6 +41,7 @@ def view(model: BaseModel, text: str) -> str:
         for key, value in dumped.items()
         if key not in _UNSEEN and not (key == _TEXT and value == text)
     }
+    shown = {key: value for key, value in shown.items() if value != {}}
     return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -64,7 +65,7 @@ def _item(item: dict[str, JsonValue], text: str) -> dict[str, JsonValue]:
         elif key not in _UNSEEN and not _repeats(key, value, item):
             slim = _slim(value, text)
             # An item that quotes the whole text quotes nothing.
-            if slim is not False and slim not in ("", [], {}, text):
+            if slim is not False and slim not in (None, "", [], {}, text):
                 shown[key] = slim
     return shown
 

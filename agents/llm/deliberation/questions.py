@@ -225,7 +225,7 @@ def _state(request: DeliberationRequest, told_by: Mapping[str, str]) -> list[Sec
             known = _known(told_by, request.axes, request.conclusion, candidates=scored)
             return [known, _history(told_by, request.turns)]
         case ForceRequest():
-            reached = f"{request.d_current} of {request.d_min}"
+            reached = told_by["dimension"].format(current=request.d_current, least=request.d_min)
             return [
                 _known(told_by, request.axes, request.conclusion),
                 Section("DIMENSION", reached),
@@ -241,7 +241,7 @@ def _state(request: DeliberationRequest, told_by: Mapping[str, str]) -> list[Sec
                 unexplored_axes=list(request.unexplored),
                 candidates=_plain(request.candidates),
             )
-            ended = Section("ENDED_BY", request.reason.value)
+            ended = Section("ENDED_BY", told_by[request.reason])
             return [known, ended, _history(told_by, request.turns)]
         case _:
             assert_never(request)
@@ -255,8 +255,8 @@ def _known(
 ) -> Section:
     """One line of JSON: a text inside cannot pass for a section."""
     known: dict[str, JsonValue] = {"known_axes": list(axes)}
-    known["conclusion"] = conclusion_text(conclusion) or None
-    known |= {key: value for key, value in more.items() if value}
+    known |= {"conclusion": conclusion_text(conclusion), **more}
+    known = {key: value for key, value in known.items() if value or key == "known_axes"}
     return Section("STATE_JSON", fenced(told_by["debate"], _dump(known)))
 
 

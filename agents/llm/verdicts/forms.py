@@ -1,7 +1,7 @@
 """What a model fills in on a panel of verdicts, and what becomes of it. Only these fields count."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -156,13 +156,19 @@ class Given:
                     "- evidence: a quote says nothing; copy whole words, or leave it out"
                 )
             elif place is not None:
-                kept[source] = quotes.wording(self.text, place)
+                kept[_free(source, kept)] = quotes.wording(self.text, place)
             elif self.saw_image:
-                kept[f"seen: {source}"] = quote
+                kept[_free(f"seen: {source}", kept)] = quote
             else:
                 wrong = copied("evidence") if is_copied(quote, self.told) else None
                 mistakes.append(wrong or not_in_text("evidence", quote))
         return kept
+
+
+def _free(source: str, kept: Collection[str]) -> str:
+    """A source may be quoted more than once."""
+    names = (source, *(f"{source} ({place})" for place in range(2, MOST_ITEMS + 1)))
+    return next(one for one in names if one not in kept)
 
 
 def verdict_in(text: str, verdicts: Sequence[str]) -> str | None:

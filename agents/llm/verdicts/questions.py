@@ -239,7 +239,10 @@ def _debate(request: Request, persona: str, told_by: Mapping[str, str]) -> str:
         case RoundRequest():
             past = [
                 fenced(
-                    told_by["past"].format(round=one.round, agent=one.agent), one.model_dump_json()
+                    told_by["past" if one.round else "past_opening"].format(
+                        round=one.round, agent=one.agent
+                    ),
+                    one.model_dump_json(),
                 )
                 for one in request.history
             ]
@@ -258,7 +261,9 @@ def _debate(request: Request, persona: str, told_by: Mapping[str, str]) -> str:
             seat = [told_by["chamber"].format(role=told_by[role])] if role is not None else []
             if request.phase is not None:
                 seat.append(told_by["phase"].format(phase=told_by[request.phase]))
-            return "\n".join([*past, *said, called, *points, *seat])
+            # Who decides a debate that is over is challenged by nobody.
+            now = [] if request.decides else [called, *points]
+            return "\n".join([*past, *said, *now, *seat])
         case LocalizeRequest():
             return "\n".join(_statements(request.standing, persona, told_by))
         case _:
@@ -277,8 +282,15 @@ def _statements(
 
 
 def _as_json(standing: Standing, told_by: Mapping[str, str]) -> str:
-    said = standing.model_dump(mode="json", exclude={"agent"})
-    evidence = json.dumps(said.pop("evidence"), ensure_ascii=False)
+    said = {
+        key: value
+        for key, value in standing.model_dump(mode="json", exclude={"agent"}).items()
+        if value or key == "confidence"
+    }
+    quoted = said.pop("evidence", None)
     text = json.dumps(said, ensure_ascii=False)
+    if quoted is None:
+        return text
+    evidence = json.dumps(quoted, ensure_ascii=False)
     shown = evidence[:_EVIDENCE_CHARS] + ("…" if len(evidence) > _EVIDENCE_CHARS else "")
     return f"{text}\n{told_by['evidence']}: {shown}"

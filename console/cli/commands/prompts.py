@@ -239,7 +239,8 @@ def lint(
     Render every prompt of the panels in both languages, and hold them to the rules.
 
     No text twice, what others wrote only in fences of the user message, one language a prompt, every
-    placeholder filled in. The exit code is 1 if one of them is broken.
+    placeholder filled in; nothing said twice of a persona, nothing empty, every field explained, no
+    code instead of words. The exit code is 1 if one of them is broken.
     """
     keep_quiet()
     folder = load(config, {"panels": panels_dir}).panels

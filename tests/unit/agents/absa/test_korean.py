@@ -116,3 +116,12 @@ def test_cues(text: str, kinds: set[str]) -> None:
 )
 def test_a_thing_named_by_the_copula(text: str, term: str, polarity: str) -> None:
     assert (term, polarity) in first_stage(text).tuples
+
+
+def test_the_validator_speaks_the_language_of_the_review():
+    stage = first_stage(
+        "우리 자리에 나온 수프는 다 식어 있었지만 창가 쪽 직원은 저녁 내내 친절했다."
+    )
+    (risk,) = stage.validator.structural_risks
+    assert risk.description == "수프: 다시 읽으면 부정"
+    assert stage.validator.correction_proposals[0].rationale == risk.description

@@ -59,8 +59,7 @@ def test_a_speaker_reads_topic_persona_context_and_history() -> None:
         '"stage1_correction_proposals":[]}'
     )
     assert prompt.system == (
-        f"{base}\n\n"
-        '[PERSONA]\n{"name":"EPM","role":"mapper","goal":"근거만","stance":"","style":""}'
+        f'{base}\n\n[PERSONA]\n{{"name":"EPM","role":"mapper","goal":"근거만"}}'
     )
     assert prompt.user == (
         f"[TOPIC]\n{fenced('리뷰', TEXT)}\n\n"

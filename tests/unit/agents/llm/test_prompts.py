@@ -8,6 +8,7 @@ import pytest
 
 from parley.agents.llm import images as pictures
 from parley.agents.llm.question import Abilities
+from parley.agents.llm.verdicts.forms import Given, Quote
 from parley.agents.llm.verdicts.questions import VerdictQuestions
 from parley.bus.contracts.verdicts.content import LocalizeRequest
 from parley.bus.errors import NotFound
@@ -155,3 +156,16 @@ def test_nobody_of_that_name(parley: Call, who, complaint):
     shown = parley("prompts", "show", who, "--input", "a photo")
     assert shown.code == 2
     assert complaint in shown.err
+
+
+def test_a_source_that_is_quoted_twice_keeps_both_quotes():
+    given = Given("The bill counts three crates. The note counts two.", saw_image=False)
+    mistakes: list[str] = []
+    kept = given.checked(
+        [
+            Quote(source="the bill", quote="three crates"),
+            Quote(source="the bill", quote="counts two"),
+        ],
+        mistakes,
+    )
+    assert (kept, mistakes) == ({"the bill": "three crates", "the bill (2)": "counts two"}, [])
