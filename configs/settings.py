@@ -244,6 +244,8 @@ class WebSettings(Block):
     connections_per_address: Annotated[int, Field(ge=1, le=3000)] = 250
     # Through these come many people: not counted by address, and believed where they name the scheme.
     proxies: Networks = "127.0.0.0/8,::1"
+    # Offers the tools of `parley mcp` at /mcp beside the page.
+    mcp: bool = False
 
 
 class PeopleSettings(Block):

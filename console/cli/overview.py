@@ -52,6 +52,7 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
             f"{_AT}.notify", "Tell of people who are awaited, and of debates that closed."
         ),
         "serve": Lazy(f"{_AT}.serve", "Serve the web page and the HTTP interface."),
+        "mcp": Lazy(f"{_AT}.mcp", "Offer debates as tools to a program that speaks MCP."),
     },
     "Use it": {
         "submit": Lazy(f"{_AT}.submit", "Submit a debate to a running system."),

@@ -27,6 +27,9 @@ def server_of_the_web(settings: Settings) -> WebServer:
     with extra("web", "the web page"):
         from parley.console.web.server import tokens_of, web_server  # noqa: PLC0415
     tokens_of(settings.web)
+    if settings.web.mcp:
+        with extra("mcp", "web.mcp"):
+            import parley.console.mcp.server  # noqa: F401, PLC0415
     return web_server
 
 

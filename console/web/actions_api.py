@@ -8,10 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from parley.bus.contracts.base import Contract, Text
-from parley.bus.errors import BadInput, Conflict
-from parley.configs.panels import PanelFile, panel_paths, read_panel
-from parley.console.inputs.kind import input_of
-from parley.console.transcript.presentation import presentation_of
+from parley.bus.errors import Conflict
+from parley.console.inputs.panels import panel_list
 from parley.console.web.access import COOKIE, SESSION_S, UNAUTHORIZED, Role, Tokens
 from parley.console.web.hub import Hub
 from parley.console.web.presence import PresenceBoard
@@ -47,34 +45,6 @@ class Session(Contract):
 
     role: str
     token_needed: bool
-
-
-class PersonaInfo(Contract):
-    name: str
-    role: str
-    speciality: str
-
-
-class PanelInfo(Contract):
-    """`input` is what the panel debates: image, text, both or question."""
-
-    name: str
-    title: str
-    protocol: str
-    input: str
-    personas: tuple[PersonaInfo, ...]
-    presets: tuple[str, ...]
-    regimes: tuple[str, ...]
-    languages: tuple[str, ...]
-    # A text or a question to begin with, and a parameter that can be set, as `name=value`.
-    example: str
-    parameter: str
-    # Why its debates end, beside what ends debates of any panel.
-    reasons: tuple[str, ...]
-
-
-class PanelList(Contract):
-    panels: tuple[PanelInfo, ...]
 
 
 class Operating:
@@ -114,14 +84,7 @@ class Operating:
 
     async def panels(self, request: Request) -> Response:
         query_of(request, Nothing)
-        found = []
-        for path in panel_paths(self._panels_dir).values():
-            try:
-                found.append(_described(read_panel(path)[0]))
-            except BadInput:
-                # One that cannot be used is left out here; `parley panels` says why.
-                continue
-        return answer(PanelList(panels=tuple(found)))
+        return answer(panel_list(self._panels_dir))
 
     async def session(self, request: Request) -> Response:
         return answer(self._session(self._tokens.role_of(request.headers)))
@@ -152,24 +115,3 @@ class Operating:
 
     def _session(self, role: Role) -> Session:
         return Session(role=role.name.lower(), token_needed=self._tokens.are_needed)
-
-
-def _described(content: PanelFile) -> PanelInfo:
-    kind, told = input_of(content), presentation_of(content.protocol)
-    return PanelInfo(
-        name=content.name,
-        title=content.title,
-        protocol=content.protocol,
-        input=kind.takes(content),
-        personas=tuple(
-            PersonaInfo(name=one.name, role=one.role, speciality=one.speciality)
-            for one in content.personas
-            if one.name in content.usual_roster
-        ),
-        presets=content.preset_names,
-        regimes=kind.regimes,
-        languages=told.languages,
-        example=content.example,
-        parameter=content.parameter,
-        reasons=tuple(told.reasons),
-    )

@@ -1,6 +1,7 @@
 """The web application: its routes, and what stands around all of them."""
 
 import json
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 
@@ -8,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
@@ -25,7 +26,10 @@ from parley.console.web.problems import Refusal
 STATIC = str(resources.files("parley.console.web") / "static")
 
 
-def make_app(hub: Hub, tokens: Tokens, settings: Settings) -> ASGIApp:
+def make_app(
+    hub: Hub, tokens: Tokens, settings: Settings, beside: Iterable[BaseRoute] = ()
+) -> ASGIApp:
+    """`beside` the page stand other protocols."""
     operations = operations_of(hub, tokens, settings)
 
     @cache
@@ -42,6 +46,7 @@ def make_app(hub: Hub, tokens: Tokens, settings: Settings) -> ASGIApp:
             Mount("/static", StaticFiles(directory=STATIC)),
             Route("/openapi.json", describe),
             *(Route(one.path, one.endpoint, methods=[one.method]) for one in operations),
+            *beside,
         ],
         exception_handlers={
             Refusal: problems.on_refusal,

@@ -10,9 +10,9 @@ from parley.bus.contracts.base import Contract
 from parley.bus.contracts.facts import Submitted
 from parley.bus.errors import NotFound
 from parley.bus.subjects import DebateRef
+from parley.console.images.media import media_type_of
 from parley.console.runtime.inputs import IMAGE_BLOB
 from parley.console.web.hub import Hub
-from parley.console.web.images import media_type_of
 from parley.console.web.map_form import DrawnMap
 from parley.console.web.maps import Maps
 from parley.console.web.request_parsing import OneDebate, answer, debate_of, query_of

@@ -19,7 +19,12 @@ LARGEST_UPLOAD_BYTES = 20_000_000 + 256 * 1024
 LARGEST_BODY_BYTES = 1 << 20
 LARGEST_SIGN_IN_BYTES = 4096
 LARGEST_ANSWER_BYTES = 256 * 1024
+# Calls of tools all come by POST: whether the bearer may act is seen from the tool.
+MCP = "/mcp"
+# The same image in Base64.
+LARGEST_MCP_BYTES = LARGEST_UPLOAD_BYTES * 4 // 3
 _LARGEST = {
+    MCP: LARGEST_MCP_BYTES,
     "/debates": LARGEST_UPLOAD_BYTES,
     "/session": LARGEST_SIGN_IN_BYTES,
     "/seat": LARGEST_ANSWER_BYTES,
@@ -67,7 +72,8 @@ class Gate:
             check_origin(headers)
             _check_length(headers.get("content-length"), _most(scope))
         if not _is_open(scope["path"]):
-            wanted = Role.READER if scope["method"] in _SAFE else Role.OPERATOR
+            looks = scope["method"] in _SAFE or scope["path"] == MCP
+            wanted = Role.READER if looks else Role.OPERATOR
             check_role(self._tokens, headers, wanted)
 
 

@@ -2,14 +2,15 @@
 
 from parley.agents.deliberation.question import Question
 from parley.configs.settings import Settings
+from parley.console.inputs.panels import PanelList
 from parley.console.listing.rows import Row
+from parley.console.runtime.submission import Submission
 from parley.console.transcript.asked import AskShown
 from parley.console.web.access import Tokens
 from parley.console.web.actions_api import (
     Cancellation,
     Done,
     Operating,
-    PanelList,
     Session,
     SignIn,
 )
@@ -38,7 +39,7 @@ from parley.console.web.seat_api import (
     Sitting,
     Spoken,
 )
-from parley.console.web.submit_api import Submission, Submitting
+from parley.console.web.submit_api import Submitting
 from parley.console.web.transcript_api import FactEvent
 
 STREAM = "text/event-stream"

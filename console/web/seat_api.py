@@ -10,10 +10,10 @@ from parley.bus.contracts.base import Contract, Token
 from parley.bus.errors import NotFound
 from parley.bus.subjects import DebateRef
 from parley.configs.settings import Settings
+from parley.console.images.media import media_type_of
 from parley.console.runtime.links import BadLink, Expired, Link, known_key, read
 from parley.console.transcript.asked import AskShown, content_for, show_ask
 from parley.console.web.hub import Hub
-from parley.console.web.images import media_type_of
 from parley.console.web.problems import Refusal
 from parley.console.web.request_parsing import Nothing, answer, body_of, query_of
 from parley.seat import OpenAsk

@@ -3,12 +3,14 @@
 import logging
 import socket
 from collections.abc import AsyncIterator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import NamedTuple
 
 import anyio
 import structlog
 import uvicorn
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
 from typing_extensions import override
 
 from parley.bus.errors import BadInput
@@ -61,21 +63,37 @@ class Page(NamedTuple):
 @asynccontextmanager
 async def web_server(client: Client, settings: Settings, port: int) -> AsyncIterator[Page]:
     """The page is served while the context lasts. Port 0 takes a free one."""
-    host = settings.web.host
     tokens = tokens_of(settings.web)
-    listener = listen_at(host, port)
-    async with open_list(client.reading, list_folder(settings)) as debates:
+    async with (
+        open_list(client.reading, list_folder(settings)) as debates,
+        _standards(client, tokens, settings.web) as beside,
+    ):
+        listener = listen_at(settings.web.host, port)
         hub = Hub(client, debates)
-        async with _served(hub, tokens, settings, listener) as url:
+        app = make_app(hub, tokens, settings, beside)
+        async with _served(hub, app, settings, listener) as url:
             yield Page(url, hub)
 
 
 @asynccontextmanager
+async def _standards(
+    client: Client, tokens: Tokens, web: WebSettings
+) -> AsyncIterator[list[BaseRoute]]:
+    """What is spoken beside the page, where somebody asked for it. Raises BadInput."""
+    async with AsyncExitStack() as stack:
+        routes: list[BaseRoute] = []
+        if web.mcp:
+            from parley.console.mcp.server import mcp_route  # noqa: PLC0415 - an extra
+
+            routes.append(await stack.enter_async_context(mcp_route(client, tokens)))
+        yield routes
+
+
+@asynccontextmanager
 async def _served(
-    hub: Hub, tokens: Tokens, settings: Settings, listener: socket.socket
+    hub: Hub, app: ASGIApp, settings: Settings, listener: socket.socket
 ) -> AsyncIterator[str]:
     host = settings.web.host
-    app = make_app(hub, tokens, settings)
     house = House(places(), settings.web.connections_per_address, settings.web.proxies)
     config = uvicorn.Config(
         app,

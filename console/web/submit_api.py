@@ -1,32 +1,20 @@
-"""
-A debate that somebody submits over HTTP: the same checks as on the command line.
-
-A text is only ever a text here, never the name of a file, and an image counts by its content.
-"""
+"""A debate that somebody submits over HTTP, as JSON or as a form with an image."""
 
 from pathlib import Path
-from typing import Annotated
 
 import anyio
-import anyio.to_thread
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import ValidationError
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from parley.bus.contracts.base import Contract, Token
 from parley.bus.errors import BadInput
-from parley.configs.panels import panel_path
-from parley.connection import new_id
-from parley.console.cli.options import language_of
-from parley.console.inputs.kind import Form, input_of
-from parley.console.runtime.inputs import LONGEST_TEXT, Material
-from parley.console.runtime.plan import Wishes, wished_panel
-from parley.console.runtime.submit import DebateRequest, Plan, check_answerable, planned, submit_all
+from parley.console.runtime.inputs import LONGEST_TEXT
+from parley.console.runtime.submission import Image, Submission, plan_of
+from parley.console.runtime.submit import submit_all
 from parley.console.transcript.text import one_line
 from parley.console.web.hub import Hub
-from parley.console.web.images import usable_image
 from parley.console.web.presence import PresenceBoard
 from parley.console.web.problems import Refusal, mistakes_in
 from parley.console.web.request_parsing import (
@@ -44,29 +32,6 @@ AT_ONCE = 4
 MOST_FIELDS = 40
 LONGEST_NAME = 200
 _LIST_FIELD = "set"
-
-
-class Submission(Contract):
-    """
-    `text` for a sentence or a free question, `question` for one with options, criteria and
-    evidence (as an object, or as the text of a YAML file); an image comes as a file, in a form.
-    """
-
-    panel: Token
-    id: Token | None = None
-    text: Annotated[str, Field(max_length=LONGEST_TEXT)] | None = None
-    question: dict[str, JsonValue] | Annotated[str, Field(max_length=LONGEST_TEXT)] | None = None
-    preset: Annotated[str, Field(max_length=64)] | None = None
-    sets: Annotated[tuple[Annotated[str, Field(max_length=500)], ...], Field(max_length=50)] = (
-        Field(default=(), alias="set")
-    )
-    regime: Annotated[str, Field(max_length=16)] | None = None
-    lang: Annotated[str, Field(max_length=16)] = "auto"
-
-
-class Image(Contract):
-    name: str
-    data: bytes
 
 
 class Submitting:
@@ -88,30 +53,13 @@ class Submitting:
 
     async def _submit(self, request: Request) -> Response:
         wanted, image = await _content(request)
-        plan = await self._plan(wanted, image)
+        models = await self._roll.thinks_by_model(wanted.panel)
+        plan = await plan_of(wanted, image, self._panels_dir, models)
         await submit_all(self._hub.client, plan)
         row = await self._hub.row_of(plan.refs[0])
         response = answer(row, CREATED)
         response.headers["Location"] = f"/debates/{row.id}"
         return response
-
-    async def _plan(self, wanted: Submission, image: Image | None) -> Plan:
-        panel_path(wanted.panel, self._panels_dir)
-        language = language_of(wanted.lang)
-        wishes = Wishes(wanted.preset, wanted.sets, (), self._panels_dir, wanted.regime, language)
-        models = await self._roll.thinks_by_model(wanted.panel)
-        panel = wished_panel(wanted.panel, wishes).panel
-        kind, form = input_of(panel), Form(wanted.text, wanted.question)
-        if image is None:
-            material = kind.write(panel, form)
-        elif kind.takes(panel) in {"image", "both"}:
-            material = await _picture(wanted, image)
-        else:
-            raise BadInput(f"image: the panel {panel.name} reads a text")
-        request = DebateRequest(panel.name, (material,), (wanted.id or new_id(),), wishes)
-        suiting = planned(request, models)
-        check_answerable(suiting, models)
-        return suiting
 
 
 async def _content(request: Request) -> tuple[Submission, Image | None]:
@@ -156,10 +104,3 @@ async def _image(form: FormData) -> Image | None:
         if data or upload.filename:
             return Image(name=one_line(upload.filename or "", LONGEST_NAME), data=data)
     return None
-
-
-async def _picture(wanted: Submission, image: Image) -> Material:
-    media_type = await anyio.to_thread.run_sync(usable_image, image.data)
-    return Material(
-        text=(wanted.text or image.name).strip(), image=image.data, media_type=media_type
-    )

@@ -41,6 +41,10 @@ def serve(
             "--operator-token-file", metavar="FILE", help="Whoever has this token may act as well."
         ),
     ] = None,
+    mcp: Annotated[
+        bool | None,
+        typer.Option("--mcp", help="Offer the tools of parley mcp at /mcp, to the same tokens."),
+    ] = None,
     nats: Nats = None,
     panels_dir: Panels = None,
     config: Config = None,
@@ -56,6 +60,7 @@ def serve(
         "panels": panels_dir,
         "web.host": host,
         "web.port": port,
+        "web.mcp": mcp,
         "web.read_token": _token(read_token_file),
         "web.operator_token": _token(operator_token_file),
     }

@@ -12,8 +12,8 @@ from parley.bus.extras import MissingPackage, extra
 
 ROOT = Path(__file__).parents[3]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-# Other people's frameworks, for who has them.
-ADAPTERS = ("pydantic-ai", "langchain", "openai-agents")
+# Of other people: frameworks and protocols, for who has them.
+ADAPTERS = ("pydantic-ai", "langchain", "openai-agents", "mcp")
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,6 +37,8 @@ def test_a_missing_module_of_our_own_is_a_bug(monkeypatch: pytest.MonkeyPatch) -
         ("openai", "model", ["run", "absa", "Good food.", "--brain", "model"]),
         ("json_repair", "model", ["run", "absa", "Good food.", "--brain", "model"]),
         ("kiwipiepy", "korean", ["run", "absa", "음식이 맛있어요.", "--brain", "rule"]),
+        ("mcp", "mcp", ["mcp"]),
+        ("mcp", "mcp", ["serve", "--mcp"]),
         ("nkeys", "nkeys", ["infra", "accounts", "-o", "accounts"]),
     ],
 )
