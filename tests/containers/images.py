@@ -158,4 +158,5 @@ def listed(engine: Engine, image: str) -> list[str]:
     """What the image's own list says it holds."""
     found = json.loads(engine("run", "--rm", "--entrypoint", "cat", image, SBOM))
     assert found["bomFormat"] == "CycloneDX", found
+    assert found["metadata"]["component"]["name"] == "parley-debate", found["metadata"]
     return sorted(f"{one['name']} {one['version']}" for one in found["components"])

