@@ -56,8 +56,9 @@ def heard_by(hear: Callable[[str, str, Mapping[str, object]], None]) -> Iterator
         _logger: object, _method: str, event: structlog.typing.EventDict
     ) -> structlog.typing.EventDict:
         fields = {key: value for key, value in event.items() if key not in _OF_THE_EVENT}
-        error = sys.exc_info()[1] if event.get("exc_info") else None
-        if error is not None:
+        given = event.get("exc_info")
+        error = sys.exc_info()[1] if given is True else given
+        if isinstance(error, BaseException):
             fields |= {"exception.type": type(error).__name__, "exception.message": str(error)}
         hear(str(event.get("event", "")), str(event.get("level", "info")), fields)
         return event

@@ -125,10 +125,7 @@ async def test_a_log_carries_the_trace_of_its_debate() -> None:
         async with open_collector(collector.url, sample=1, content=False) as telemetry:
             bound = structlog.get_logger().bind(debate=str(ref))
             with heard_by(telemetry.log):
-                try:
-                    raise ValueError("no such thing")
-                except ValueError:
-                    bound.exception("debate_failed")
+                bound.error("debate_failed", exc_info=ValueError("no such thing"))
             bound.error("unheard")
     (heard,) = collector.logs
     assert heard.one.body.string_value == "debate_failed"
