@@ -26,6 +26,7 @@ from parley.agents.forensic.evidence import (
     Skill,
 )
 from parley.agents.forensic.labels import Verdict
+from parley.agents.forensic.suited import MEANING, Unsuited
 from parley.bus.contracts.base import Contract, Share, Text
 from parley.bus.contracts.verdicts.content import (
     Localization,
@@ -67,6 +68,7 @@ class Case(Contract):
     suspect_share: Share = 0.0
     declared: str | None = None
     declared_because: Text = ""
+    unsuited: Unsuited | None = None
     limitations: tuple[str, ...] = ()
 
 
@@ -82,6 +84,7 @@ def case_of(evidence: Evidence) -> Case:
         suspect_share=found.suspect_share,
         declared=found.declared,
         declared_because=found.declared_because,
+        unsuited=found.unsuited,
         limitations=found.limitations,
     )
 
@@ -109,6 +112,8 @@ def _opening_reason(evidence: Evidence) -> str:
     found = evidence.findings
     if found.declared is not None:
         return f"The file itself speaks: {found.declared_because}."
+    if found.unsuited is not None:
+        return f"I cannot judge this ({found.unsuited}): {MEANING[found.unsuited]}."
     if found.skill is Skill.WATERMARK:
         return "The file carries no mark that I can read, and that says nothing either way."
     shares = ", ".join(f"{_WORDS[c]} {evidence.belief.of(c):.0%}" for c in CLASSES)
