@@ -38,12 +38,12 @@ def _blob(rng: np.random.Generator, shape: tuple[int, ...]) -> Mask:
     radius = rng.uniform(_LEAST_RADIUS, _MOST_RADIUS) * min(height, width)
     centre = rng.uniform(radius, height - radius), rng.uniform(radius, width - radius)
     corners = int(rng.integers(4, 10))
-    angles = np.sort(rng.uniform(0, 2 * np.pi, corners))
+    angles = (np.arange(corners) + rng.uniform(-0.3, 0.3, corners)) * 2 * np.pi / corners
     reach = radius * rng.uniform(0.55, 1.0, corners)
     points = np.stack([centre[1] + reach * np.cos(angles), centre[0] + reach * np.sin(angles)], 1)
     canvas = np.zeros((height, width), np.uint8)
     cv2.fillPoly(canvas, [points.astype(np.int32)], 255)
-    soft = cv2.GaussianBlur(canvas, (0, 0), max(1.0, radius / 8))
+    soft = cv2.GaussianBlur(canvas, (0, 0), max(1.0, radius / 10))
     return np.asarray(soft > 127)  # noqa: PLR2004
 
 
