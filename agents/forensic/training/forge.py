@@ -102,12 +102,13 @@ def _retouch(rng: np.random.Generator, base: Pixels, _donor: Pixels) -> tuple[Pi
     """Smoothed, sharpened, or grained anew."""
     mask = _blob(rng, base.shape)
     smooth = cv2.bilateralFilter(base, 7, 40, 5)
-    changed = {
-        0: lambda: smooth,
-        1: lambda: cv2.addWeighted(base, 2.0, cv2.GaussianBlur(base, (0, 0), 1.5), -1.0, 0),
-        2: lambda: np.clip(smooth + rng.normal(0, 6, base.shape), 0, 255),
-        3: lambda: cv2.GaussianBlur(base, (0, 0), 1.6),
-    }[int(rng.integers(0, 4))]()
+    blurred = cv2.GaussianBlur(base, (0, 0), 1.6)
+    changed = (
+        smooth,
+        cv2.addWeighted(base, 2.0, blurred, -1.0, 0),
+        np.clip(smooth + rng.normal(0, 6, base.shape), 0, 255),
+        blurred,
+    )[int(rng.integers(0, 4))]
     return _pasted(base, np.asarray(changed, np.uint8), mask, _FEATHER_PIXELS), mask
 
 
