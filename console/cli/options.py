@@ -99,7 +99,10 @@ Thresholds = Annotated[
     ),
 ]
 Language = Annotated[
-    str, typer.Option("--lang", help="absa: the texts' language, ko or en; auto finds it out.")
+    str,
+    typer.Option(
+        "--lang", help="ko or en: of absa's texts, of the manager elsewhere; auto finds it out."
+    ),
 ]
 Limits = Annotated[
     str | None,

@@ -79,7 +79,7 @@ async def _serve(settings: Settings, stop: anyio.Event) -> None:
     async with (
         join(settings, create=True) as client,
         web_server(client, settings, port) as page,
-        probed(settings.health, client.journal.bus, [page.hub], stop),
+        probed(client, [page.hub], stop),
     ):
         print_line(f"The web page is at {page.url}")
         await stop.wait()
