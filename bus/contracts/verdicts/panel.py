@@ -116,6 +116,9 @@ class VerdictPanel(ManagedPanel):
     undecided: Label = "uncertain"
     input: InputKind = "text"
     visibility: Visibility = "named"
+    # How new the evidence of a last word against a unanimous panel must be to count: the share of
+    # its words that nobody used before. None: nobody is asked for one.
+    dissent: Annotated[Share | None, Field(exclude_if=is_absent)] = None
     # None: personas answer challenges, and may change their verdicts.
     chamber: Annotated[Chamber | None, Field(exclude_if=is_absent)] = None
     # None where nobody chose: then the manager speaks English, and agents follow their settings.
@@ -208,6 +211,7 @@ class VerdictPanel(ManagedPanel):
                 else []
             ),
             *decide_mistakes(self.decide, self.verdicts, self.roster),
+            *dissent_mistakes(self.dissent, self.chamber),
         ]
         if mistakes:
             raise ValueError("; ".join(mistakes))
@@ -228,6 +232,12 @@ def label_mistakes(names: list[str], undecided: str) -> list[str]:
             else []
         ),
     ]
+
+
+def dissent_mistakes(dissent: float | None, chamber: Chamber | None) -> list[str]:
+    if dissent is None or chamber is None:
+        return []
+    return ["dissent: verdicts stay in a chamber, so nobody can dissent; leave one of them out"]
 
 
 def decide_mistakes(
