@@ -5,6 +5,7 @@ A stream that exists is never changed, only compared.
 """
 
 import secrets
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
@@ -43,6 +44,15 @@ def tell(differences: Iterable[str]) -> None:
     """Where nobody says whom to tell."""
     for one in differences:
         log.warning("not_as_expected", what=one)
+
+
+def only_warnings() -> None:
+    """A library says on stderr what goes wrong, and nothing else, unless told otherwise."""
+    if not structlog.is_configured():
+        structlog.configure(
+            wrapper_class=structlog.make_filtering_bound_logger("warning"),
+            logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        )
 
 
 def new_id() -> str:
