@@ -9,6 +9,7 @@ import anyio
 import pytest
 from anyio.abc import SocketStream
 from nats import connect as connect_plainly
+from nats.aio.msg import Msg
 
 from parley.bus.errors import BadInput, Unavailable, Unreachable, Unsuitable
 from parley.bus.jetstream import acks, connection
@@ -161,3 +162,22 @@ async def test_a_full_server_is_named_as_such(
             assert "insufficient resources" in await bus.refusal()
     finally:
         server.stop()
+
+
+async def test_a_cluster_without_a_leader_is_not_taken_for_one_that_refuses(
+    nats: NatsServer,
+) -> None:
+    """Nor for one that has nothing."""
+    description = "JetStream system temporarily unavailable"
+    error = {"code": 503, "err_code": 10008, "description": description}
+    api = await connect_plainly(nats.url)
+    async with open_bus(Server((nats.url,))) as bus:
+
+        async def answer(message: Msg) -> None:
+            await message.respond(json.dumps({"error": error}).encode())
+
+        await api.subscribe("some.api", cb=answer)
+        await api.flush()
+        with pytest.raises(Unavailable, match=description):
+            await bus._replies.ask("some.api")
+    await api.close()

@@ -18,6 +18,7 @@ from parley.bus.contracts.verdicts.rules import (
     DecideRule,
     Fixed,
     Judge,
+    Language,
     Majority,
     MixedContent,
     OwnDecide,
@@ -35,6 +36,7 @@ from parley.coordinator.protocols.verdicts.figures import History
 from parley.coordinator.protocols.verdicts.groups import mean_confidence
 from parley.coordinator.protocols.verdicts.position import Position
 from parley.coordinator.protocols.verdicts.rationale import English, Word
+from parley.coordinator.protocols.verdicts.rationale_korean import Korean
 from parley.coordinator.protocols.verdicts.votes import (
     best_of,
     confidence_scores,
@@ -44,10 +46,11 @@ from parley.coordinator.protocols.verdicts.votes import (
     trust_scores,
     trusted_mean,
 )
-from parley.coordinator.protocols.verdicts.wording import wording
 
 # Of a vote that nobody won.
 NO_WINNER_CONFIDENCE = 0.30
+# The manager's words by the language of the debate.
+WORDINGS: dict[Language, English] = {"en": English(), "ko": Korean()}
 
 
 class Case(NamedTuple):
@@ -69,7 +72,7 @@ class Case(NamedTuple):
 
     @property
     def words(self) -> English:
-        return wording(self.panel.language)
+        return WORDINGS[self.panel.language or "en"]
 
     def told(self, words: Words) -> str:
         return in_language(words, self.panel.language)
