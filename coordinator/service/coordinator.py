@@ -15,7 +15,7 @@ import structlog
 from anyio.abc import TaskGroup
 
 from parley.bus.codec import decode
-from parley.bus.contracts.facts import Asked, Fact
+from parley.bus.contracts.facts import Asked, Closed, Fact
 from parley.bus.errors import BusError, DecodeError, NotInstalled, Unavailable
 from parley.bus.journal import Journal, refuse_forged
 from parley.bus.metrics import Metrics
@@ -47,6 +47,7 @@ from parley.coordinator.service.open_debates import (
     unasked_turns,
 )
 from parley.coordinator.service.quarantine import Quarantine
+from parley.coordinator.service.spans import tell_of
 from parley.coordinator.service.tracked import News, TrackedDebate
 
 # A debate that shows nothing of what was written to it for this long is read again.
@@ -272,6 +273,8 @@ class Coordinator:
             return
         self._decisions.make_if_due(ref, tracked, self._now)
         if tracked.state is not None and tracked.state.phase in OVER:
+            if tracked.closed_by_us:
+                tell_of(self._journal.telemetry, ref, list(tracked.facts.values()))
             self._leave(ref, tracked.state)
 
     def _leave(self, ref: DebateRef, state: DebateState) -> None:
@@ -348,6 +351,8 @@ class Coordinator:
         """What is no fact, or has no place where it stands, counts for nothing and is put aside."""
         if fact is None:
             return state
+        if self._journal.telemetry.on:
+            tracked.facts[record.sequence] = (record.time_ns, fact)
         _, _, after, refused = take(state, fact)
         if refused is not None:
             unknown = state.phase is Phase.UNKNOWN
@@ -390,6 +395,7 @@ class Coordinator:
             tracked.came_back()
             count(self.metrics, ref.panel, sent.fact)
             self._declarations.see(ref, sent.fact)
+            tracked.closed_by_us = isinstance(sent.fact, Closed)
             return sent.fact
         return decode(tail, record.data)
 

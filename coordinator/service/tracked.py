@@ -41,6 +41,10 @@ class TrackedDebate:
     # When people were asked, by step: told by our own clock, as the log's shows it.
     people_asked: dict[str, float] = field(default_factory=dict)
     deadline: float | None = None
+    # Where debates are traced: when each fact was stored, by its sequence.
+    facts: dict[int, tuple[int, Fact]] = field(default_factory=dict)
+    # Whether the end that the log shows is ours.
+    closed_by_us: bool = False
     # Whether the archive was looked into after the opening stood in the log, or is at this moment.
     confirmed: bool = False
     confirming: bool = False
