@@ -78,7 +78,7 @@ def play(*, short: bool) -> int:
         show(engine, ("forensic",), (*FIRST, *LAST))
     else:
         progress("deploy/compose.yaml, every panel and the page")
-        show(engine, PANELS, (*FIRST, scenes.page, scenes.integration, *LAST), ["web"])
+        show(engine, PANELS, (*FIRST, scenes.page, *LAST, scenes.integration), ["web"])
         progress("deploy/compose.yaml and compose.cluster.yaml, the forensic panel")
         last = (scenes.debates, scenes.losing_a_node, scenes.audited)
         show(engine, ("forensic",), last, clustered=True)

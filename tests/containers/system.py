@@ -221,9 +221,11 @@ def _furnish(made: System) -> None:
     config.write_text(opening + servers.accounts() + config.read_text().removeprefix(opening))
     (made.home / "inputs").mkdir()
     for path in (made.home, *made.home.rglob("*")):
-        if os.geteuid() == 0 and path.parent == secrets and path.suffix in (SEED_SUFFIX, ".txt"):
-            os.chown(path, OWNER, OWNER)
-        elif path.suffix != SEED_SUFFIX:
+        if path.suffix in (SEED_SUFFIX, ".txt", ".key"):
+            path.chmod(0o600)
+            if os.geteuid() == 0:
+                os.chown(path, OWNER, OWNER)
+        else:
             path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
 
 
