@@ -346,6 +346,9 @@ def disagreement_follows_the_scenarios() -> None:
 @row("row-3")
 def the_manager_speaks_korean() -> None:
     assert korean(UNANIMOUS).startswith("전문가들이 만장일치로 MANIPULATED로 판정했습니다.")
+    assert [rationale_korean.towards(one)[-2:] for one in ("authentic", "uncertain")] == [
+        "으로"
+    ] * 2
     stuck = korean(MIXED)
     assert stuck.startswith("전문가들이 교착 상태에 도달했습니다. Manager가 최종 판정을 내립니다:")
     assert "Frequency Agent: AI_GENERATED (0.85) - 격자 패턴" in stuck
