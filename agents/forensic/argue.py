@@ -5,9 +5,9 @@ Rule 1: an agent's measurements never change. What it believes from them alone i
         for the others to weigh; a finding that is repeated does not grow.
 Rule 2: asked again, an agent weighs every finding on the table, its own among them, by how reliable
         each skill was measured to be in this image's compression state.
-Rule 3: it gives its verdict up only if, in that weighing, another verdict leads its own by more than
-        CONCESSION_LEAD. It then says whose evidence moved it.
-Rule 4: its confidence becomes the weighed share of the verdict it holds. Who speaks, how often and
+Rule 3: its verdict becomes the one that leads in that weighing, or uncertain where none has
+        COMMIT_SHARE of it. If that is another verdict, it says whose evidence moved it.
+Rule 4: its confidence becomes the weighed share of the leading verdict. Who speaks, how often and
         with how much confidence moves nothing.
 """
 
@@ -16,7 +16,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from parley.agents.forensic.calibration import Calibration, weigh
+from parley.agents.forensic.calibration import COMMIT_SHARE, Calibration, weigh
 from parley.agents.forensic.evidence import (
     CLASSES,
     ClassShares,
@@ -27,6 +27,7 @@ from parley.agents.forensic.evidence import (
 )
 from parley.agents.forensic.korean import Phrase
 from parley.agents.forensic.labels import Verdict
+from parley.agents.forensic.suited import MEANING, Unsuited
 from parley.bus.contracts.base import Contract, Share, Text
 from parley.bus.contracts.verdicts.content import (
     Localization,
@@ -38,8 +39,6 @@ from parley.bus.contracts.verdicts.content import (
     Statement,
 )
 
-CONCESSION_LEAD: Final = 0.05
-EPS: Final = 1e-9
 # Regions that share this much of their joint area are the same place.
 SAME_PLACE: Final = 0.2
 _QUOTED = 2
@@ -70,6 +69,7 @@ class Case(Contract):
     suspect_share: Share = 0.0
     declared: str | None = None
     declared_because: Text = ""
+    unsuited: Unsuited | None = None
     limitations: tuple[str, ...] = ()
 
 
@@ -85,6 +85,7 @@ def case_of(evidence: Evidence) -> Case:
         suspect_share=found.suspect_share,
         declared=found.declared,
         declared_because=found.declared_because,
+        unsuited=found.unsuited,
         limitations=found.limitations,
     )
 
@@ -112,6 +113,8 @@ def _opening_reason(evidence: Evidence) -> str:
     found = evidence.findings
     if found.declared is not None:
         return f"The file itself speaks: {found.declared_because}."
+    if found.unsuited is not None:
+        return f"I cannot judge this ({found.unsuited}): {MEANING[found.unsuited]}."
     if found.skill is Skill.WATERMARK:
         return "The file carries no mark that I can read, and that says nothing either way."
     shares = ", ".join(f"{_WORDS[c]} {evidence.belief.of(c):.0%}" for c in CLASSES)
@@ -145,10 +148,13 @@ def reply(
     mine = case_of(evidence)
     table = {case.skill: case.belief for case in others.values()} | {mine.skill: mine.belief}
     joint = weigh(table, mine.state, calibration)
-    verdict = _verdict_after(own.verdict, joint)
+    leading = joint.best
+    share = joint.of(leading)
+    verdict = leading if share >= COMMIT_SHARE else Verdict.UNCERTAIN
     challengers = tuple(c.challenger for c in request.challenges if c.challenged == own.agent)
     kind = _response_type(own.verdict, verdict, challengers, mine)
-    held = f"{_WORDS[verdict]} ({joint.of(verdict):.0%} with all findings weighed)"
+    leads = "" if verdict == leading else f"{_WORDS[leading]} leads with only "
+    held = f"{_WORDS[verdict]} ({leads}{share:.0%} with all findings weighed)"
     sentences = [*_said(kind, held, _strongest_for(verdict, others), others, challengers)]
     if verdict == Verdict.MANIPULATED:
         sentences.append(_place_in_words(mine, others))
@@ -158,16 +164,10 @@ def reply(
         content=" ".join(map(told, filter(None, sentences))),
         verdict_changed=verdict != own.verdict,
         new_verdict=verdict,
-        new_confidence=joint.of(verdict),
+        new_confidence=share,
         reasoning=_weighing_in_words(joint, mine, others, calibration, told),
         evidence=mine.model_dump(mode="json"),
     )
-
-
-def _verdict_after(held: str, joint: ClassShares) -> str:
-    best = joint.best
-    lead = joint.of(best) - joint.of(held)
-    return best if lead > CONCESSION_LEAD + EPS else held
 
 
 def _response_type(
@@ -177,7 +177,7 @@ def _response_type(
         return (
             ResponseType.CLARIFICATION if before == Verdict.UNCERTAIN else ResponseType.CONCESSION
         )
-    if not challengers:
+    if not challengers or after == Verdict.UNCERTAIN:
         return ResponseType.CLARIFICATION
     # An agent whose own measurement favours its verdict defends it; one that only leans on the
     # others' findings answers its challengers with those.

@@ -39,12 +39,15 @@ def report(opening: Statement, told: Phrase = str) -> str:
     """One finding on each line; empty if the statement rests on no measurement."""
     # The skills load numpy, and whoever gets here has loaded them.
     from parley.agents.forensic.argue import Case  # noqa: PLC0415
+    from parley.agents.forensic.suited import MEANING  # noqa: PLC0415
 
     try:
         case = Case.model_validate(opening.evidence)
     except ValidationError:
         return ""
     lines = [told(f"kind of file: {case.state.value}")]
+    if case.unsuited is not None:
+        lines.append(told(f"not suited: {MEANING[case.unsuited]}"))
     for one in case.measurements:
         unit = f" {told(one.unit)}" if one.unit else ""
         where = f" {told(_place(one.where))}" if one.where is not None else ""

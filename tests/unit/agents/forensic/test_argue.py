@@ -7,15 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parley.agents.forensic.argue import (
-    CONCESSION_LEAD,
-    case_in,
-    localize,
-    open_debate,
-    overlap,
-    reply,
-)
+from parley.agents.forensic.argue import case_in, localize, open_debate, overlap, reply
 from parley.agents.forensic.calibration import (
+    COMMIT_SHARE,
     NOTHING_KNOWN,
     Calibration,
     MarkModel,
@@ -35,6 +29,7 @@ from parley.agents.forensic.evidence import (
 )
 from parley.agents.forensic.korean import phrases_in
 from parley.agents.forensic.labels import Verdict
+from parley.agents.forensic.suited import Unsuited
 from parley.bus.contracts.verdicts.content import (
     Challenge,
     Region,
@@ -152,11 +147,12 @@ def test_who_leans_on_others_counters_and_who_is_not_challenged_clarifies() -> N
     )
 
 
-def test_a_lead_within_the_margin_is_no_reason_to_change() -> None:
-    held = shares(0.36, 0.36 + CONCESSION_LEAD)
-    close = evidence(Skill.FREQUENCY, held, verdict=Verdict.AUTHENTIC)
-    request = asked(close)
-    assert reply(close, request.standing[0], request, rules()).new_verdict == Verdict.AUTHENTIC
+def test_where_nothing_leads_clearly_an_agent_says_that_it_is_undecided() -> None:
+    torn = evidence(Skill.FREQUENCY, shares(COMMIT_SHARE - 0.01, 0.3), verdict=Verdict.AUTHENTIC)
+    said = reply(torn, asked(torn).standing[0], asked(torn), rules())
+    assert (said.response_type, said.new_verdict) == (ResponseType.CONCESSION, Verdict.UNCERTAIN)
+    assert said.new_confidence == pytest.approx(COMMIT_SHARE - 0.01, abs=0.01)
+    assert "leads with only 41%" in said.content
 
 
 beliefs = st.tuples(st.floats(0.01, 0.98), st.floats(0.01, 0.98)).map(
@@ -233,6 +229,8 @@ ARGUED = [
     found(Skill.NOISE, shares(0.1, 0.8), regions=PLACE),
     found(Skill.SPATIAL, shares(0.1, 0.8), regions=PLACE, suspect_share=0.2),
     found(Skill.WATERMARK, shares(0.34, 0.33)),
+    found(Skill.FREQUENCY, shares(0.5, 0.2), unsuited=Unsuited.NO_TEXTURE),
+    found(Skill.FREQUENCY, shares(0.36, 0.32)),
 ]
 
 
