@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from parley import __version__
 from parley.agents.brain import Answer, Brain, BrainFailure, NotNow, Task
+from parley.agents.spans import span_of_turn, thinking_in
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.facts import Ask, Failure, FailureReason, RequestByReference, TurnTaken
 from parley.bus.errors import BadInput, BusError, Conflict, DecodeError, Full, NotFound
@@ -27,6 +28,7 @@ from parley.bus.journal import Journal
 from parley.bus.metrics import QUARANTINED, Metric, Metrics
 from parley.bus.port import Delivery, Presence, Queue
 from parley.bus.subjects import DebateRef
+from parley.bus.telemetry import is_sampled
 
 TURNS = Metric("parley_turns_total", "Turns written.", ("panel", "persona", "kind"))
 TURN_SECONDS = Metric(
@@ -70,6 +72,8 @@ class Thought:
     delivery: Delivery
     began: float
     deadline: float
+    # Whether it is traced, as its ask says.
+    sampled: bool = False
 
 
 class Worker:
@@ -176,7 +180,8 @@ class Worker:
             await delivery.ack()
             return
         began = self._clock()
-        thought = Thought(delivery, began, began + ask.deadline_s)
+        sampled = is_sampled(delivery.record.headers)
+        thought = Thought(delivery, began, began + ask.deadline_s, sampled)
         self._thinking[delivery.record.sequence] = thought
         try:
             await self._answer(ref, ask, thought)
@@ -217,8 +222,11 @@ class Worker:
             return False
 
     async def _answer(self, ref: DebateRef, ask: Ask, thought: Thought) -> None:
+        telemetry = self._journal.telemetry
+        began_ns = time.time_ns()
         try:
-            answer = await self._think(ref, ask, thought.delivery.attempt)
+            with thinking_in(telemetry, ref, self._persona, ask.step, sampled=thought.sampled):
+                answer = await self._think(ref, ask, thought.delivery.attempt)
         except NotNow as later:
             if self._there_is_time(ask, thought.delivery, later.again_in_s):
                 self._log.info("put_off", debate=str(ref), step=ask.step, why=str(later))
@@ -235,9 +243,12 @@ class Worker:
             usage=answer.usage,
         )
         try:
-            await self._speak(ref, ask, turn)
+            turn = await self._speak(ref, ask, turn, sampled=thought.sampled)
         except Conflict:
             self._log.debug("already_spoken", debate=str(ref), step=ask.step)
+        else:
+            if thought.sampled and telemetry.on:
+                telemetry.record(span_of_turn(ref, ask, turn, began_ns, content=telemetry.content))
         await thought.delivery.ack()
 
     def _there_is_time(self, ask: Ask, delivery: Delivery, again_in_s: float) -> bool:
@@ -245,12 +256,18 @@ class Worker:
         left_s = ask.deadline_s - delivery.age_s
         return delivery.attempt < self._options.max_deliver and again_in_s < left_s
 
-    async def _speak(self, ref: DebateRef, ask: Ask, turn: TurnTaken) -> None:
-        """What was thought is not thought again because the log is full: it waits for room."""
+    async def _speak(
+        self, ref: DebateRef, ask: Ask, turn: TurnTaken, *, sampled: bool
+    ) -> TurnTaken:
+        """
+        The turn as it was written.
+
+        What was thought is not thought again because the log is full: it waits for room.
+        """
         told = False
         while True:
             try:
-                await self._journal.speak(ref, turn)
+                await self._journal.speak(ref, turn, sampled=sampled)
             except BadInput as error:
                 answer = self._failed(FailureReason.UNUSABLE_ANSWER, str(error), attempts=1)
                 turn = turn.model_copy(update={"content": answer.content})
@@ -259,10 +276,10 @@ class Worker:
                     self._log.warning("no_room", debate=str(ref), step=ask.step, reason=str(error))
                 told = True
                 if await self._is_over(ref, ask):
-                    return
+                    return turn
             else:
                 self._count(turn)
-                return
+                return turn
 
     def _count(self, turn: TurnTaken) -> None:
         self.metrics.add(TURNS, self._panel, self._persona, turn.content.kind)

@@ -90,7 +90,7 @@ class Summary(Contract):
     confidence: float | None = None
     # The panel's labels with their tones, in its order.
     labels: tuple[tuple[str, str], ...] = ()
-    # The last step that was asked.
+    # The last step that was asked, of those with the number of a round.
     step: str = ""
     tokens: int = 0
     cost: float = 0.0

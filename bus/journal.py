@@ -15,7 +15,7 @@ or cancellation. An agent cannot read the log, so that it takes any record for i
 import hashlib
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import anyio
@@ -40,6 +40,7 @@ from parley.bus.contracts.facts import (
 from parley.bus.errors import Conflict, DecodeError, Denied, Full, NotInstalled, Unavailable
 from parley.bus.port import LARGEST_RECORD_BYTES, Bus, Entry, Guard, Record
 from parley.bus.subjects import CLOSED, SUBMITTED, DebateRef, Subjects, tail_of
+from parley.bus.telemetry import OFF, Telemetry, traceparent
 
 # A request larger than this travels as a blob, so that long debates stay below the payload limit.
 INLINE_REQUEST_BYTES = 128 * 1024
@@ -83,9 +84,10 @@ class Draft(NamedTuple):
 
 
 class Journal:
-    def __init__(self, bus: Bus, subjects: Subjects) -> None:
+    def __init__(self, bus: Bus, subjects: Subjects, telemetry: Telemetry = OFF) -> None:
         self.bus = bus
         self.subjects = subjects
+        self.telemetry = telemetry
         self.archive = DebateArchive(bus, subjects)
 
     async def submit(self, ref: DebateRef, fact: Submitted) -> None:
@@ -103,9 +105,15 @@ class Journal:
         """Raises Conflict when somebody cancelled before."""
         await self._write_first(ref, fact)
 
-    def speak(self, ref: DebateRef, fact: TurnTaken) -> Coroutine[Any, Any, None]:
-        """Raises Conflict when the persona's turn in this step is already in the log."""
-        return self._write_once(ref, fact)
+    def speak(
+        self, ref: DebateRef, fact: TurnTaken, *, sampled: bool = False
+    ) -> Coroutine[Any, Any, None]:
+        """
+        Raises Conflict when the persona's turn in this step is already in the log.
+
+        `sampled` is what the ask said.
+        """
+        return self._write_once(ref, fact, sampled=sampled)
 
     def draft(self, ref: DebateRef, fact: ControlFact, data: bytes | None = None) -> Draft:
         """`data` is the fact, where it is encoded already."""
@@ -314,13 +322,19 @@ class Journal:
             return isinstance(error, NotInstalled)
         return True
 
-    async def _write_once(self, ref: DebateRef, fact: Fact, after: int = 0) -> None:
-        draft = self._draft(ref, fact)
+    async def _write_once(
+        self, ref: DebateRef, fact: Fact, after: int = 0, *, sampled: bool | None = None
+    ) -> None:
+        draft = self._draft(ref, fact, sampled=sampled)
         await self.bus.append(_entry(draft, Guard(draft.subject, after)))
 
-    def _draft(self, ref: DebateRef, fact: Fact, data: bytes | None = None) -> Draft:
+    def _draft(
+        self, ref: DebateRef, fact: Fact, data: bytes | None = None, *, sampled: bool | None = None
+    ) -> Draft:
         tail = tail_of(fact)
-        headers = envelope(ref, fact, tail)
+        if sampled is None:
+            sampled = self.telemetry.samples(ref)
+        headers = envelope(ref, fact, tail, sampled=sampled)
         return Draft(self.subjects.at(ref, tail), data or encode(fact), fact, headers)
 
 
@@ -352,27 +366,12 @@ def externalise(ask: Asked) -> tuple[Asked, bytes]:
     return ask.model_copy(update={"request": RequestByReference(blob=ref)}), data
 
 
-def envelope(ref: DebateRef, fact: Fact, name: str) -> tuple[str, ...]:
-    """
-    CloudEvents attributes (binary mode) and W3C trace context, of the debate's fact of this name.
-
-    The trace id is a function of the debate, so that every process puts its facts into the same
-    trace without having to be told; so is the span's, of the name.
-    """
+def envelope(ref: DebateRef, fact: Fact, name: str, *, sampled: bool = False) -> tuple[str, ...]:
+    """CloudEvents attributes (binary mode) and W3C trace context, of the debate's fact of this name."""
     return (
         "ce-specversion: 1.0",
         f"ce-id: {name}",
         f"ce-source: /{ref.panel}/{ref.id}",
         f"ce-type: parley.{fact.type}",
-        f"traceparent: 00-{_trace_of(ref)}-{_span_of(name)}-00",
+        f"traceparent: {traceparent(ref, name, sampled=sampled)}",
     )
-
-
-@lru_cache(maxsize=8192)
-def _trace_of(ref: DebateRef) -> str:
-    return hashlib.blake2s(str(ref).encode(), digest_size=16).hexdigest()
-
-
-@lru_cache(maxsize=1024)
-def _span_of(name: str) -> str:
-    return hashlib.blake2s(name.encode(), digest_size=8).hexdigest()

@@ -66,8 +66,8 @@ class Metrics:
         return sum(self.counts[metric].values()) if metric in self.counts else 0
 
 
-def exposition(metrics: Iterable[Metrics]) -> str:
-    """Equal label sets of several metrics are added up."""
+def summed(metrics: Iterable[Metrics]) -> Metrics:
+    """Equal label sets are added up."""
     sums = Metrics()
     for one in metrics:
         for metric, counts in one.counts.items():
@@ -76,6 +76,11 @@ def exposition(metrics: Iterable[Metrics]) -> str:
         for key, buckets in one.durations.items():
             known = sums.durations[key]
             sums.durations[key] = [a + b for a, b in zip(known, buckets, strict=True)]
+    return sums
+
+
+def exposition(metrics: Iterable[Metrics]) -> str:
+    sums = summed(metrics)
     lines: list[str] = []
     for metric in sorted(sums.counts, key=lambda one: one.name):
         lines += [f"# HELP {metric.name} {metric.help}", f"# TYPE {metric.name} {metric.kind}"]

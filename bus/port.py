@@ -95,8 +95,8 @@ class Queue:
     filters: tuple[str, ...]
     ack_wait_s: float = 5.0
     max_deliver: int = 5
-    # Only what is stored after it was made.
-    from_now: bool = False
+    # Only what was stored at this time or later.
+    since_ns: int | None = None
 
 
 class Delivery(Protocol):
@@ -351,6 +351,10 @@ class Queues(Protocol):
         Up to where all records of the queue are acknowledged or given up; behind everything where
         none waits, None where there is no such queue.
         """
+        ...
+
+    async def made_ns(self, queue: str) -> int | None:
+        """When the queue was made, by the log's own clock; None where there is none."""
         ...
 
     async def undeliverable(self, on: Callable[[str, int], None]) -> None:

@@ -61,6 +61,7 @@ REDRIVE = "redrive"
 SUBMITTED = "submitted"
 CONTROL = "ctl."
 ASKS = "ctl.ask."
+OPENED = "ctl.opened"
 CLOSED = "ctl.closed"
 TURN = "turn."
 PARTIAL = "partial"
@@ -245,9 +246,6 @@ class Subjects:
 
     def closings(self, panel: str = "*") -> str:
         return self.at(DebateRef(panel, "*"), CLOSED)
-
-    def every_control(self) -> str:
-        return self.control_of(EVERY_DEBATE)
 
     def every_ask(self) -> str:
         return self.at(EVERY_DEBATE, f"{ASKS}>")

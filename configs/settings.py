@@ -59,6 +59,10 @@ def _webhook_address(url: str) -> str:
     return http_address(url, like="https://example.org/hook")
 
 
+def _collector_address(url: str) -> str:
+    return http_address(url, like="http://collector:4318")
+
+
 def _page_address(url: str) -> str:
     return http_address(url, like="https://parley.example.org")
 
@@ -88,6 +92,7 @@ def _secret_file(path: Path) -> Path:
 ServerUrl = Annotated[str, AfterValidator(_server_address)]
 MonitorUrl = Annotated[str, AfterValidator(_monitoring_address)]
 WebhookUrl = Annotated[str, AfterValidator(_webhook_address)]
+CollectorUrl = Annotated[str, AfterValidator(_collector_address)]
 PageUrl = Annotated[str, AfterValidator(_page_address)]
 Networks = Annotated[str, AfterValidator(_known_networks)]
 ExistingFile = Annotated[Path, AfterValidator(_existing_file)]
@@ -246,6 +251,10 @@ class WebSettings(Block):
     proxies: Networks = "127.0.0.0/8,::1"
     # Offers the tools of `parley mcp` at /mcp beside the page.
     mcp: bool = False
+    # Answers as an agent of A2A at /a2a beside the page: every panel a skill, every debate a task.
+    a2a: bool = False
+    # Lets A2A's push notifications go to addresses of this machine and of private networks as well.
+    a2a_private_push: bool = False
 
 
 class PeopleSettings(Block):
@@ -278,6 +287,19 @@ class LogSettings(Block):
     format: Literal["auto", "json", "console"] = "auto"
 
 
+class TelemetrySettings(Block):
+    """Traces, metrics and logs for a collector of OpenTelemetry; the extra `otel`."""
+
+    # Its address for OTLP over HTTP, without /v1/traces; None: nothing is collected or sent.
+    endpoint: CollectorUrl | None = Field(default=None, repr=False)
+    # The share of debates that are traced; their coordinators decide.
+    sample: Annotated[float, Field(ge=0, le=1)] = 1.0
+    # Whether spans carry what was asked and said.
+    content: bool = False
+    # Seconds between two deliveries of metrics.
+    interval_s: Annotated[float, Field(ge=1, le=3600)] = 15.0
+
+
 class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         frozen=True,
@@ -300,6 +322,7 @@ class Settings(BaseSettings):
     people: PeopleSettings = PeopleSettings()
     notify: NotifySettings = NotifySettings()
     log: LogSettings = LogSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     model: ModelSettings = ModelSettings()
     # The directory of the user's own panels, beside the ones that come with Parley.
     panels: Path | None = None

@@ -168,6 +168,9 @@ MODERATOR = [
              {**stage1(("음식", "positive", 0.75)), **risks("IRONY"), **turn("epm"), **turn("cj"), **judge()}, ("suggested_label=negative",)),
     Scenario("rule-c-blocked", {"moderator.applied_rules": ["RuleB"], "moderator.final_label": "positive"},
              {**stage1(("음식", "positive", 0.75)), **turn("epm"), **turn("cj"), **judge()}, ("suggested_label=negative", "contrast_guess=true")),
+    # 001 §6.3: a risk of high severity is critical, also that of a contrast with one aspect only.
+    Scenario("rule-c-contrast", {"moderator.applied_rules": ["RuleB", "RuleC", "RuleD"], "moderator.final_label": "negative"},
+             {**stage1(("음식", "positive", 0.75)), **turn("epm"), **turn("cj"), **judge()}, ("suggested_label=negative",)),
     Scenario("rule-a", {"moderator.applied_rules": ["RuleB", "RuleA"]},
              {**stage1(("서비스", "negative", 0.8)), **turn("epm"), **turn("cj"), **judge(),
               "s1-ate": {"ate": {"aspects": [{"term": "서비스", "span": {"start": 9, "end": 12}, "confidence": 0.9}]}}}),

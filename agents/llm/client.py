@@ -15,6 +15,7 @@ import structlog
 from pydantic import JsonValue
 
 from parley.agents.brain import BrainFailure
+from parley.agents.llm.call_span import CallSpan
 from parley.agents.llm.completion import Completion, Endpoint, Listener, open_endpoint
 from parley.agents.llm.cost import CostMeter, expected, guessed_tokens
 from parley.agents.llm.endpoint_capabilities import (
@@ -246,9 +247,11 @@ class ModelClient:
             terms.bill.calls += 1
             try:
                 parameters = parameters_of(options, talk.form, capabilities)
-                completion = await self._complete(
-                    messages, parameters, terms.listener, capabilities
-                )
+                with CallSpan(options, messages) as span:
+                    completion = await self._complete(
+                        messages, parameters, terms.listener, capabilities
+                    )
+                    span.answered(completion)
                 read = completion.input_tokens
                 terms.bill.add(
                     guessed_tokens(messages) if read is None else read,

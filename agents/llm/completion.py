@@ -77,6 +77,12 @@ class Completion:
     # None where the endpoint does not say.
     input_tokens: int | None
     output_tokens: int | None
+    # The model that answered, as the endpoint says; empty where it does not.
+    model: str = ""
+
+    @property
+    def finish(self) -> str:
+        return "content_filter" if self.filtered else "length" if self.cut_off else "stop"
 
 
 class _TooLarge(Exception):
@@ -149,6 +155,7 @@ class Endpoint:
             filtered=heard.refused or heard.finish == "content_filter",
             input_tokens=heard.input_tokens,
             output_tokens=heard.output_tokens,
+            model=self._named(heard.model),
         )
 
     async def models(self) -> list[str]:
@@ -196,6 +203,7 @@ class Endpoint:
             filtered=refused or choice.finish_reason == "content_filter",
             input_tokens=_count(usage.prompt_tokens if usage else None),
             output_tokens=_count(usage.completion_tokens if usage else None),
+            model=self._named(completion.model),
         )
 
     def _something_else(self) -> Fault:
@@ -233,6 +241,9 @@ class Endpoint:
 
     def _said(self, error: openai.APIStatusError) -> str:
         return " ".join(self._without_key(error.message).split())[:_SHOWN_CHARS]
+
+    def _named(self, model: object) -> str:
+        return self._without_key(model)[:_SHOWN_CHARS] if isinstance(model, str) else ""
 
     def _so_far(self, text: str) -> str:
         """What may be the beginning of the key waits for what follows."""

@@ -24,6 +24,8 @@ class StreamReader:
     finish: str | None = None
     refused: bool = False
     input_tokens: int | None = None
+    # As the endpoint says; empty where it does not.
+    model: str = ""
     _parts: list[str] = field(default_factory=list)
     _counted: int | None = None
 
@@ -32,6 +34,8 @@ class StreamReader:
         usage = getattr(chunk, "usage", None)
         if usage is not None:
             self.input_tokens, self._counted = usage.prompt_tokens, usage.completion_tokens
+        named = getattr(chunk, "model", None)
+        self.model = named if isinstance(named, str) else self.model
         choices = getattr(chunk, "choices", None)
         if not choices:
             return False

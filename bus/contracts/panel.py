@@ -1,5 +1,6 @@
 """A panel as one debate runs it: fully resolved, so that the log alone explains the outcome."""
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
@@ -150,3 +151,13 @@ class DebateInput(Contract):
     topic: Annotated[Topic, Field(exclude_if=is_empty)] = ""
     # Whatever the submitter wants to find it by.
     labels: Annotated[dict[Token, Topic], Field(max_length=MOST_LABELS, exclude_if=is_empty)] = {}
+
+    @property
+    def listed(self) -> str:
+        return listed(self.topic, self.labels, self.text)
+
+
+def listed(topic: str, labels: Mapping[str, str], text: str) -> str:
+    """How a debate is told in one line, and what a list is searched for: topic, labels, text."""
+    tags = (f"{name}={value}" for name, value in labels.items())
+    return " · ".join(filter(None, (topic if topic != text else "", *tags, text)))

@@ -21,6 +21,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
 import nats.errors
+import structlog
 
 from parley.bus.errors import BadInput, BusError, Conflict, Full, Unavailable, Unsuitable
 from parley.bus.jetstream.replies import NO_ANSWER, Answer, ApiError, Replies
@@ -41,9 +42,12 @@ SERVICE_UNAVAILABLE = 503
 # A limit of the stream, of the server's store, of the account: what is full today may have room later.
 NO_ROOM = frozenset({10077, 10023, 10047, 10002})
 
+log = structlog.get_logger()
+
 _SEQUENCE = re.compile(rb'"seq":\s*(\d+)')
 
-# The sequence under which the log holds this entry with this header line, None if it does not.
+# The sequence under which the log holds this entry with this header line, None if it does not; it
+# raises Unavailable.
 Find = Callable[[Entry, str], Awaitable[int | None]]
 
 
@@ -132,22 +136,29 @@ class Writer:
             while True:
                 await anyio.sleep(pause_s)
                 await self._connection.usable()
-                if isinstance(refusal, NoRoom):
-                    pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
-                    found = await self._find(entry, mark)
-                    if found is not None:
-                        return found
                 try:
-                    answer = decided(await self._send(entry, headers), entry)
-                except Conflict:
-                    found = await self._find(entry, mark)
-                    if found is None:
-                        raise
-                    return found
+                    if isinstance(refusal, NoRoom):
+                        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+                        found = await self._find(entry, mark)
+                        if found is not None:
+                            return found
+                    answer = await self._send_again(entry, headers, mark)
+                except Unavailable as error:
+                    log.info("write_in_doubt", subject=entry.subject, reason=str(error))
+                    continue
                 if isinstance(answer, int):
                     return answer
                 refusal = answer
         raise _given_up(entry, refusal)
+
+    async def _send_again(self, entry: Entry, headers: bytes, mark: str) -> int | str:
+        try:
+            return decided(await self._send(entry, headers), entry)
+        except Conflict:
+            found = await self._find(entry, mark)
+            if found is None:
+                raise
+            return found
 
 
 def header_block(entry: Entry, *marks: str) -> bytes:

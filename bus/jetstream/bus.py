@@ -204,6 +204,9 @@ class JetStreamBus:
             tuple(LAST if n == math.inf else s.place.sequence(int(n or 0)) for n, s in places)
         )
 
+    async def made_ns(self, queue: str) -> int | None:
+        return await inspect.made_ns(self._replies, self._streams.all[0].name, queue)
+
     async def waiting_in(self, queue: str) -> int:
         return sum([await inspect.queue_lag(self._replies, one, queue) for one in self.layout.logs])
 

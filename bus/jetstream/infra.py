@@ -17,6 +17,7 @@ from typing import Any
 
 from parley.bus.errors import BadInput, Denied, Unsuitable
 from parley.bus.jetstream.differences import Difference, difference
+from parley.bus.jetstream.records import rfc3339
 from parley.bus.jetstream.replies import ApiError, Replies
 from parley.bus.port import LARGEST_RECORD_BYTES, Queue
 from parley.bus.position import Place
@@ -210,7 +211,7 @@ def _queue(layout: Layout, stream: str, queue: Queue) -> Resource:
         config={
             "name": queue.name,
             "durable_name": queue.name,
-            "deliver_policy": "new" if queue.from_now else "all",
+            **_start(queue.since_ns),
             "ack_policy": "explicit",
             "ack_wait": int(queue.ack_wait_s * 10**9),
             "max_deliver": queue.max_deliver,
@@ -219,6 +220,12 @@ def _queue(layout: Layout, stream: str, queue: Queue) -> Resource:
             **_spread(layout.streams),
         },
     )
+
+
+def _start(since_ns: int | None) -> dict[str, str]:
+    if since_ns is None:
+        return {"deliver_policy": "all"}
+    return {"deliver_policy": "by_start_time", "opt_start_time": rfc3339(since_ns)}
 
 
 def _spread(streams: int) -> dict[str, str]:
@@ -318,7 +325,7 @@ def refuse_foreign(differences: Sequence[Difference]) -> None:
 
 async def _make(replies: Replies, resource: Resource) -> None:
     found = await _found(replies, resource)
-    config = resource.config if found is None else {**found, **resource.config}
+    config = resource.config if found is None else {**found, **_kept(resource)}
     subject = resource.create if found is None else resource.update
     try:
         await replies.ask(subject, resource.request(config))
@@ -348,6 +355,14 @@ async def _info(replies: Replies, subject: str) -> dict[str, Any] | None:
     return info
 
 
+def _kept(resource: Resource) -> dict[str, object]:
+    """What is wanted of something that exists: where a queue began stays as it was."""
+    if "opt_start_time" not in resource.config:
+        return resource.config
+    start = {"deliver_policy", "opt_start_time"}
+    return {field: value for field, value in resource.config.items() if field not in start}
+
+
 def _differences(resource: Resource, found: dict[str, Any] | None) -> list[Difference]:
     if found is None:
         return [Difference(resource.label, "", None, "created")]
@@ -356,6 +371,6 @@ def _differences(resource: Resource, found: dict[str, Any] | None) -> list[Diffe
     forgets = resource.config.get("discard") != "new"
     return [
         difference(resource.label, field, found.get(field), wanted, forgets=forgets)
-        for field, wanted in resource.config.items()
+        for field, wanted in _kept(resource).items()
         if found.get(field) != wanted
     ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parley.bus.errors import Unsuitable
+from parley.bus.jetstream.records import nanoseconds
 from parley.bus.jetstream.replies import ApiError, Replies
 
 NOT_FOUND = 404
@@ -121,6 +122,11 @@ async def settled_through(replies: Replies, stream: str, queue: str) -> float | 
         return None
     busy = info["num_pending"] or info["num_ack_pending"]
     return int(info["ack_floor"]["stream_seq"]) if busy else math.inf
+
+
+async def made_ns(replies: Replies, stream: str, queue: str) -> int | None:
+    info = await _ask(replies, f"$JS.API.CONSUMER.INFO.{stream}.{queue}")
+    return nanoseconds(info["created"]) if info is not None else None
 
 
 async def _ask(replies: Replies, subject: str, body: object = None) -> dict[str, Any] | None:

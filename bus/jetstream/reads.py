@@ -29,8 +29,9 @@ SILENCE_S = 2.0
 PATIENCE_S = 15.0
 LAG_PAUSE_S = 0.02
 NO_MESSAGE_FOUND = 10037
-NO_RESPONDERS = 503
 FORBIDDEN = 403
+# With these a batch is whole: that was all, and there is nothing.
+END_OF_BATCH, NOT_FOUND = 204, 404
 
 
 class Batch:
@@ -202,30 +203,36 @@ class Log:
         raise NotFound(f"the log holds no record {sequence}")
 
     async def find(self, entry: Entry, mark: str) -> int | None:
-        """Where the leader holds the entry with this header line; None if it does not, or does not say."""
+        """
+        Where the leader holds the entry with this header line; None if it does not, or would not
+        tell this login. Raises Unavailable.
+        """
         after = entry.guard.sequence if entry.guard is not None else 0
         line = f"\r\n{mark}\r\n".encode()
-        try:
-            while True:
+        while True:
+            try:
                 message = await self.from_leader({"seq": after + 1, "next_by_subj": entry.subject})
-                if message is None:
-                    return None
-                headers = base64.b64decode(message.get("hdrs", ""))
-                if line in headers:
-                    return int(message["seq"])
-                after = message["seq"]
-        except BusError:
-            return None
+            except Denied:
+                return None
+            if message is None:
+                return None
+            headers = base64.b64decode(message.get("hdrs", ""))
+            if line in headers:
+                return int(message["seq"])
+            after = message["seq"]
 
     async def _batch(self, request: dict[str, Any]) -> Batch:
-        """Repeated until it is answered; only for what has a time limit around it."""
+        """
+        Repeated until it is answered; only for what has a time limit around it. Whatever else the
+        server says, that nobody listens for example, tells nothing of what stands there.
+        """
         while True:
             await self._connection.usable()
             try:
                 batch = await direct_get(self._connection, self._stream, request)
             except Unavailable:
                 continue
-            if batch.status != NO_RESPONDERS:
+            if batch.status in (END_OF_BATCH, NOT_FOUND):
                 return batch
             await self.info()
             await anyio.sleep(LAG_PAUSE_S)

@@ -104,3 +104,8 @@ def nanoseconds(moment: str) -> int:
     whole, _, fraction = moment.removesuffix("Z").partition(".")
     seconds = int(datetime.fromisoformat(whole).replace(tzinfo=UTC).timestamp())
     return seconds * 1_000_000_000 + int(fraction.ljust(9, "0")[:9])
+
+
+def rfc3339(time_ns: int) -> str:
+    seconds, rest = divmod(time_ns, 10**9)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"

@@ -23,6 +23,8 @@ NO_ANSWER = b""
 SWEEP_S = 0.25
 API_TIMEOUT_S = 3.0
 NOT_FOUND = 404
+# A cluster without a leader, which tells nothing of what is asked for.
+FOR_THE_MOMENT = frozenset({10008, 10009})
 
 Answer = bytes | BusError
 
@@ -89,7 +91,10 @@ class Replies:
             raise Unavailable(f"{self.connection.server} did not answer {subject}")
         decoded = json.loads(answer)
         if "error" in decoded:
-            raise ApiError.of(decoded["error"])
+            error = ApiError.of(decoded["error"])
+            if error.err_code in FOR_THE_MOMENT:
+                raise Unavailable(f"{subject}: {error}")
+            raise error
         return decoded
 
     def _receive(self, subject: bytes, _reply: bytes, data: bytes, headers: bytes) -> None:

@@ -276,6 +276,11 @@ class MemoryBus:
         known = self._server.queues.get(queue)
         return Position((known.settled_through,)) if known is not None else None
 
+    async def made_ns(self, queue: str) -> int | None:
+        await self._chance.delay()
+        known = self._server.queues.get(queue)
+        return known.made_ns if known is not None else None
+
     async def waiting_in(self, queue: str) -> int:
         await self._chance.delay()
         known = self._server.queues.get(queue)

@@ -34,8 +34,10 @@ class MemoryQueue:
         self._settled: set[int] = set()
         self._ready: deque[int] = deque()
         self._takers: deque[Taker] = deque()
-        for record in () if queue.from_now else log.read(">", 1):
-            self.offer(record)
+        self.made_ns = log.now_ns()
+        for record in log.read(">", 1):
+            if record.time_ns >= (queue.since_ns or 0):
+                self.offer(record)
         log.on_record.append(self.offer)
 
     @property

@@ -2,7 +2,8 @@
 A verdict panel's file, and how it becomes the panel of a debate.
 
 Keys of `--set`: the parameters by their names (`max_rounds`), `stop` and `stop.RULE.PARAMETER`,
-`decide` and `decide.STOP_RULE`, `trust.PERSONA`, `deadline_s`, `quorum`, `manager`, `visibility`, `chamber`.
+`decide` and `decide.STOP_RULE`, `trust.PERSONA`, `deadline_s`, `quorum`, `manager`, `visibility`,
+`dissent`, `chamber`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,7 +71,7 @@ _PRESET_KEYS = {
 # Trust that older panels gave to an agent which is no more; harmless, so it is only reported.
 _RETIRED_TRUST = "semantic"
 _RECOMMENDED_ROUNDS = 5
-_RECORDED_KEYS = ("quorum", "visibility")
+_RECORDED_KEYS = ("quorum", "visibility", "dissent")
 _CHAMBER = "chamber"
 _PLAIN_KEYS = ("deadline_s", *_RECORDED_KEYS, "language", _CHAMBER)
 _MANAGER = "manager"
@@ -89,6 +90,7 @@ class VerdictPanelFile(ManagedPanel, PanelFile):
     undecided: LabelName = "uncertain"
     input: InputKind = "text"
     visibility: Visibility = "named"
+    dissent: Share | None = None
     # Brings stop rules of its own, and decides by COBRA.
     chamber: Chamber | None = None
     # Of the manager and the prompts; without it the text's, or else the settings'.
@@ -230,6 +232,7 @@ def assemble(content: PanelFile, wanted: Wanted) -> Resolution:
         "undecided": content.undecided,
         "input": content.input,
         "visibility": content.visibility,
+        "dissent": content.dissent,
         "language": content.language or _by_settings(wanted),
         "stop": content.stop_of(wanted.preset),
         "decide": content.decide,
@@ -329,6 +332,8 @@ def _described_rules(content: VerdictPanelFile) -> Iterator[str]:
     yield f"stops by: {', '.join(map(_rule_in_words, stop))}"
     decide = [f"{reason}: {_rule_in_words(rule)}" for reason, rule in rules.items()]
     yield f"decides by: {'; '.join(decide) or 'trust_weighted'}"
+    if content.dissent is not None:
+        yield f"where all agree, the least sure speaks for another verdict (dissent {shown(content.dissent)})"
     for one in content.follow_ups:
         yield f"after {one.after}: {one.persona} is asked to {in_language(one.task, None)}"
 

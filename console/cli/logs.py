@@ -2,10 +2,16 @@
 
 import logging
 import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Literal
 
 import structlog
 import structlog.tracebacks
+
+# The processors that complete an event come first; so many are they.
+_COMPLETE = 3
+_OF_THE_EVENT = {"event", "level", "timestamp", "exc_info"}
 
 Level = Literal["auto", "debug", "info", "warning", "error"]
 Format = Literal["auto", "json", "console"]
@@ -40,6 +46,31 @@ def configure(level: Level, shape: Format = "auto", *, auto: str = "info") -> No
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, least.upper())),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
+
+
+@contextmanager
+def heard_by(hear: Callable[[str, str, Mapping[str, object]], None]) -> Iterator[None]:
+    """Somebody else hears every event that is written, with its level, while the context lasts."""
+
+    def pass_on(
+        _logger: object, _method: str, event: structlog.typing.EventDict
+    ) -> structlog.typing.EventDict:
+        fields = {key: value for key, value in event.items() if key not in _OF_THE_EVENT}
+        given = event.get("exc_info")
+        error = sys.exc_info()[1] if given is True else given
+        if isinstance(error, BaseException):
+            fields |= {"exception.type": type(error).__name__, "exception.message": str(error)}
+        hear(str(event.get("event", "")), str(event.get("level", "info")), fields)
+        return event
+
+    # In place, since loggers that are bound already hold this very list.
+    processors: list[structlog.typing.Processor] = structlog.get_config()["processors"]
+    # Behind what completes an event, before what makes text of it.
+    processors.insert(_COMPLETE, pass_on)
+    try:
+        yield
+    finally:
+        processors.remove(pass_on)
 
 
 def keep_quiet() -> None:

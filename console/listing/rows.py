@@ -5,7 +5,6 @@ A row takes from a fact only what it shows, so that a long log is read in second
 by their subject alone. What decides anything reads the facts themselves.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Literal, NamedTuple, cast
@@ -16,6 +15,7 @@ from parley.bus.archive import Summary
 from parley.bus.codec import decode
 from parley.bus.contracts.base import Contract, Usage
 from parley.bus.contracts.facts import Finding
+from parley.bus.contracts.panel import listed
 from parley.bus.contracts.registry import finding_types
 from parley.bus.errors import DecodeError
 from parley.bus.port import Record
@@ -25,16 +25,13 @@ from parley.console.transcript.presentation import presentation_of
 from parley.console.transcript.text import one_line
 from parley.console.transcript.timestamps import iso
 from parley.coordinator.core.state import Phase
+from parley.coordinator.core.summary import round_of
 from parley.listing import State, Wanted
 
 TOPIC_WIDTH = 160
 VERDICT_WIDTH = 80
 
 Status = Literal["open", "completed", "failed", "cancelled", "deleted"]
-
-# opening, round-2, d2-epm, deliberate-2
-_ROUND = re.compile(r"(?:^d|-)(\d{1,4})(?:-|$)")
-_OPENING = "opening"
 
 
 class Row(Contract):
@@ -87,6 +84,8 @@ class _PanelExcerpt(_Excerpt):
 
 
 class _InputExcerpt(_Excerpt):
+    topic: str = ""
+    labels: dict[str, str] = {}
     text: str = ""
 
 
@@ -124,7 +123,8 @@ class Entry:
         self.submitted_ns = record.time_ns
         self.protocol = said.panel.protocol
         self.tones = _tones(said.panel.labels)
-        self.topic = one_line(said.input.text, TOPIC_WIDTH)
+        about = said.input
+        self.topic = one_line(listed(about.topic, about.labels, about.text), TOPIC_WIDTH)
         self.phase = Phase.SUBMITTED
         self.round: int | None = None
         self.outcome: Outcome | None = None
@@ -186,7 +186,7 @@ def row_of_summary(ref: DebateRef, said: Summary) -> Row:
         protocol=said.protocol,
         topic=one_line(said.topic, TOPIC_WIDTH),
         phase=Phase.CLOSED,
-        round=_round_of(said.step),
+        round=round_of(said.step),
         verdict=one_line(said.answer, VERDICT_WIDTH) if said.answer else None,
         confidence=said.confidence,
         tone=(known.get(said.answer) or tones.get(said.answer)) if said.answer else None,
@@ -235,15 +235,8 @@ def _opened(entry: Entry, _tail: str, _record: Record) -> None:
 
 
 def _asked(entry: Entry, tail: str, _record: Record) -> None:
-    number = _round_of(tail.split(".")[2])
+    number = round_of(tail.split(".")[2])
     entry.round = entry.round if number is None else number
-
-
-def _round_of(step: str) -> int | None:
-    found = _ROUND.search(step)
-    if found is not None:
-        return int(found[1])
-    return 0 if step == _OPENING else None
 
 
 def _spoken(entry: Entry, _tail: str, record: Record) -> None:

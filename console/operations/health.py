@@ -8,7 +8,7 @@ Probes over HTTP: GET and HEAD, one answer for each connection.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -16,9 +16,11 @@ import anyio
 from anyio.abc import SocketStream
 
 from parley.bus.errors import BadInput, BusError
-from parley.bus.metrics import Metric, Metrics, exposition
+from parley.bus.metrics import Metric, Metrics, exposition, summed
 from parley.bus.port import Bus, Presence
-from parley.configs.settings import HealthSettings
+from parley.bus.telemetry import Telemetry
+from parley.client import Client
+from parley.console.cli.logs import heard_by
 
 BEAT_S = 1.0
 # A loop whose last beat is older than this hangs.
@@ -98,12 +100,12 @@ class Vitals:
             *([f"{starting} of {len(self.staff)} not at work yet"] if starting else []),
         ]
 
-    async def metrics(self) -> str:
+    async def metrics(self) -> Metrics:
         """One request for each persona of this process, and one for its coordinator."""
         async with self.scrapes:
             return await self._figures()
 
-    async def _figures(self) -> str:
+    async def _figures(self) -> Metrics:
         now = Metrics()
         now.put(UP, float(self.bus.link.up))
         now.put(LOSSES, self.bus.link.losses)
@@ -118,7 +120,7 @@ class Vitals:
                 await self._put(now, WAITING, self.bus.waiting_in("-".join(where)), *where)
             if OPEN_FIGURE in present.figures:
                 await self._put(now, DEAD, self.bus.count_dead())
-        return exposition([now, *(one.metrics for one in self.staff)])
+        return summed([now, *(one.metrics for one in self.staff)])
 
     async def _put(
         self, metrics: Metrics, metric: Metric, figure: Awaitable[int], *where: str
@@ -127,13 +129,46 @@ class Vitals:
             metrics.put(metric, await figure, *where)
 
 
-def probed(
-    health: HealthSettings, bus: Bus, staff: Sequence[Member], stop: anyio.Event
-) -> AbstractAsyncContextManager[None]:
-    """While the context lasts, probes are answered, if the settings name a port."""
-    if health.port is None:
-        return nullcontext()
-    return _answering(health.host, health.port, Vitals(bus, staff, stop))
+@asynccontextmanager
+async def probed(client: Client, staff: Sequence[Member], stop: anyio.Event) -> AsyncIterator[None]:
+    """
+    While the context lasts, probes are answered, if the settings name a port; and the same figures
+    and what is logged are sent to a collector, if they name one.
+    """
+    settings, telemetry = client.settings, client.journal.telemetry
+    vitals = Vitals(client.journal.bus, staff, stop)
+    health = settings.health
+    async with AsyncExitStack() as stack:
+        if telemetry.on:
+            sending = _sending(telemetry, vitals, settings.telemetry.interval_s)
+            await stack.enter_async_context(sending)
+        if health.port is not None:
+            await stack.enter_async_context(_answering(health.host, health.port, vitals))
+        yield
+
+
+@asynccontextmanager
+async def _sending(telemetry: Telemetry, vitals: Vitals, interval_s: float) -> AsyncIterator[None]:
+    telemetry.serve_as(vitals.staff[0].describe().service)
+
+    async def send() -> None:
+        figures = await vitals.metrics()
+        await anyio.to_thread.run_sync(telemetry.measure, figures, abandon_on_cancel=True)
+
+    async def keep_sending() -> None:
+        while True:
+            await anyio.sleep(interval_s)
+            await send()
+
+    with heard_by(telemetry.log):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(keep_sending)
+            try:
+                yield
+            finally:
+                tasks.cancel_scope.cancel()
+        with anyio.move_on_after(PATIENCE_S, shield=True):
+            await send()
 
 
 @asynccontextmanager
@@ -201,6 +236,6 @@ async def _page(path: str, vitals: Vitals) -> tuple[str, str, str]:
             text = "\n".join(missing or ["ready"]) + "\n"
             return (UNAVAILABLE if missing else OK), PLAIN, text
         case "/metrics":
-            return OK, EXPOSITION, await vitals.metrics()
+            return OK, EXPOSITION, exposition([await vitals.metrics()])
         case _:
             return NOT_FOUND, PLAIN, "healthz, readyz, metrics\n"

@@ -112,7 +112,7 @@ def _outcome(log: Log, gold: Gold, variant: str) -> Outcome:
         panel=log.ref.panel,
         variant=variant,
         protocol=state.running_panel.protocol,
-        topic=one_line(state.input.text, TOPIC_WIDTH),
+        topic=one_line(state.input.listed, TOPIC_WIDTH),
         status=ending.status.value if ending.status else "open",
         reason=_reason(state, ending),
         rounds=ending.rounds,
@@ -140,7 +140,7 @@ def _unreadable(log: Log, variant: str) -> Outcome:
         panel=log.ref.panel,
         variant=variant,
         protocol=log.state.running_panel.protocol,
-        topic=one_line(log.state.input.text, TOPIC_WIDTH),
+        topic=one_line(log.state.input.listed, TOPIC_WIDTH),
         status=UNREADABLE,
         reason=UNREADABLE,
     )

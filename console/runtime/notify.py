@@ -30,7 +30,7 @@ from parley.bus.port import Delivery, Queue
 from parley.bus.subjects import NOTIFY_COMMAND, NOTIFY_WEBHOOK
 from parley.configs.settings import NotifySettings, Settings
 from parley.console.runtime.links import address_of, known_key, link_to, sign
-from parley.seat import asks_in
+from parley.seat import Seats, asks_in
 
 # The pause before the n-th attempt doubles from one to the other.
 FIRST_PAUSE_S = 2.0
@@ -40,6 +40,8 @@ WITHIN_S = 30.0
 MOST_ATTEMPTS = 100_000
 LONGEST_TEXT = 500
 AT_ONCE = 4
+# A queue begins so much earlier than it has to, since the log's clock is another.
+MARGIN_S = 3600.0
 
 Message = dict[str, JsonValue]
 Tell = Callable[[Message], Awaitable[None]]
@@ -58,6 +60,8 @@ class Notifier:
         self._journal = journal
         self._settings = settings
         self.ready = anyio.Event()
+        # By the name of a queue: debates that closed before it was made are nobody's news.
+        self._began_ns: dict[str, int] = {}
 
     async def run(self, stop: anyio.Event | None = None) -> None:
         notify = self._settings.notify
@@ -66,18 +70,26 @@ class Notifier:
             ways.append((NOTIFY_WEBHOOK, lambda said: post(notify, said)))
         if notify.command:
             ways.append((NOTIFY_COMMAND, lambda said: run_command(notify, said)))
+        if ways:
+            since_ns = await self._awaited_since_ns()
         for name, _ in ways:
-            await self._journal.bus.ensure_queue(queue_of(self._journal, name))
+            await self._journal.bus.ensure_queue(queue_of(self._journal, name, since_ns))
+            self._began_ns[name] = await self._journal.bus.made_ns(name) or 0
         async with anyio.create_task_group() as tasks:
             for name, tell in ways:
                 tasks.start_soon(self._work, name, tell, stop)
             log.info("notifier_ready", ways=[name for name, _ in ways])
             self.ready.set()
 
+    async def _awaited_since_ns(self) -> int:
+        """Where a queue begins that is made: before the first ask that is open at this moment."""
+        asked = [one.asked_at.timestamp() for one in await Seats(self._journal).asks()]
+        return int((min([time.time(), *asked]) - MARGIN_S) * 1e9)
+
     async def _work(self, name: str, tell: Tell, stop: anyio.Event | None) -> None:
         async def handle(delivery: Delivery) -> None:
             try:
-                async for said in self._messages(delivery):
+                async for said in self._messages(delivery, self._began_ns[name]):
                     with anyio.fail_after(WITHIN_S):
                         await tell(said)
             except (NotTold, TimeoutError, OSError, BusError) as error:
@@ -92,7 +104,7 @@ class Notifier:
 
         await self._journal.bus.work(name, AT_ONCE, handle, stop=stop)
 
-    async def _messages(self, delivery: Delivery) -> AsyncIterator[Message]:
+    async def _messages(self, delivery: Delivery, began_ns: int) -> AsyncIterator[Message]:
         """Nothing of what is over meanwhile, was imported, or is no fact."""
         record = delivery.record
         if record.imported:
@@ -102,7 +114,7 @@ class Notifier:
         except DecodeError:
             return
         fact, events = one.fact, self._settings.notify.events
-        if isinstance(fact, Closed) and "closed" in events:
+        if isinstance(fact, Closed) and "closed" in events and one.time_ns >= began_ns:
             yield closed(one, fact)
         elif isinstance(fact, Asked) and fact.people and "awaited" in events:
             async for said in self._awaited(one, fact):
@@ -122,6 +134,7 @@ class Notifier:
                 "step": ask.step,
                 "persona": ask.persona,
                 "title": ask.panel.title,
+                "topic": ask.input.topic,
                 "text": ask.input.text[:LONGEST_TEXT],
                 "asked_at": ask.asked_at.isoformat(),
                 "deadline": ask.deadline.isoformat(),
@@ -146,15 +159,14 @@ async def notifying(journal: Journal, settings: Settings) -> AsyncIterator[None]
         tasks.cancel_scope.cancel()
 
 
-def queue_of(journal: Journal, name: str) -> Queue:
-    """From its first start on: what was closed before is nobody's news."""
+def queue_of(journal: Journal, name: str, since_ns: int) -> Queue:
     subjects = journal.subjects
     return Queue(
         name=name,
         filters=(subjects.every_ask(), subjects.closings()),
         ack_wait_s=2 * WITHIN_S,
         max_deliver=MOST_ATTEMPTS,
-        from_now=True,
+        since_ns=since_ns,
     )
 
 

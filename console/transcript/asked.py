@@ -20,6 +20,8 @@ class AskShown(Contract):
     step: str
     persona: str
     role: str
+    # What people call it; empty where the text says it.
+    topic: str
     text: str
     has_image: bool
     asked_at: datetime
@@ -38,6 +40,7 @@ def show_ask(ask: OpenAsk) -> AskShown:
         step=ask.step,
         persona=ask.persona,
         role=clean(ask.panel.people[ask.persona].role),
+        topic=clean(ask.input.topic),
         text=clean(ask.input.text),
         has_image="image" in ask.input.blobs,
         asked_at=ask.asked_at,
@@ -58,8 +61,7 @@ def content_for(ask: OpenAsk, values: Values) -> ContentBase | Turn:
 def tell_ask(shown: AskShown) -> Iterator[str]:
     """For a terminal."""
     yield f"{shown.panel}/{shown.persona}, {shown.step} of {shown.debate}"
-    if shown.title:
-        yield shown.title
+    yield from filter(None, (shown.title, shown.topic))
     yield f"until {when(shown.deadline)}" + ("" if shown.waits else " (the others go on)")
     yield ""
     yield from shown.text.splitlines()
@@ -72,7 +74,7 @@ def tell_ask(shown: AskShown) -> Iterator[str]:
 
 
 def tell_briefly(ask: OpenAsk) -> str:
-    about = one_line(ask.input.text or ask.panel.title, 40)
+    about = one_line(ask.input.listed or ask.panel.title, 40)
     return f"{ask.ref.id}  {ask.ref.panel}/{ask.persona}  {ask.step}  until {when(ask.deadline)}  {about}"
 
 

@@ -142,7 +142,7 @@ def _of_any_protocol(walked: Walked, fact: Fact, told: Presentation) -> Told:  #
         case Submitted():
             panel = fact.panel
             who = f"panel {panel.name}, {told.setting(panel)}: {', '.join(panel.everybody)}"
-            topic = fact.input.text
+            topic = fact.input.listed
             return Told(who, topic[:TOPIC_WIDTH] + ("…" if len(topic) > TOPIC_WIDTH else ""))
         case Opened():
             return Told("the debate is open")

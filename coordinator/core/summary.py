@@ -1,5 +1,6 @@
 """What a list shows of a closed debate, folded from its facts: pure."""
 
+import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
@@ -19,6 +20,9 @@ LONGEST_ANSWER = 200
 # Of all labels together.
 LONGEST_LABELS = 4_000
 _BLOB = {"sha256", "size", "media_type"}
+# opening, round-2, d2-epm, deliberate-2
+_ROUND = re.compile(r"(?:^d|-)(\d{1,4})(?:-|$)")
+_OPENING = "opening"
 
 
 def summary_of(logged: Sequence[Logged], stream: str) -> Summary | None:
@@ -32,7 +36,7 @@ def summary_of(logged: Sequence[Logged], stream: str) -> Summary | None:
     answer, confidence = _answer(state)
     return Summary(
         protocol=state.running_panel.protocol,
-        topic=_cut(" ".join(state.input.text.split()), LONGEST_TOPIC),
+        topic=_cut(" ".join(state.input.listed.split()), LONGEST_TOPIC),
         status=state.closed.status.value,
         reason=state.terminated.reason if state.terminated is not None else None,
         closing=state.closed.reason,
@@ -40,7 +44,7 @@ def summary_of(logged: Sequence[Logged], stream: str) -> Summary | None:
         answer=_cut(answer, LONGEST_ANSWER) if answer else None,
         confidence=confidence,
         labels=_labels(state.running_panel),
-        step=state.steps[-1].name if state.steps else "",
+        step=_last_round(state),
         tokens=used.tokens,
         cost=used.cost,
         calls=used.model_calls,
@@ -49,6 +53,14 @@ def summary_of(logged: Sequence[Logged], stream: str) -> Summary | None:
         facts=state.facts,
         stream=stream,
     )
+
+
+def round_of(step: str) -> int | None:
+    """The number in the name of a step; None for what follows a debate's rounds."""
+    found = _ROUND.search(step)
+    if found is not None:
+        return int(found[1])
+    return 0 if step == _OPENING else None
 
 
 def blobs_in(facts: Iterable[Fact]) -> list[BlobRef]:
@@ -71,6 +83,12 @@ def _refs(value: object) -> Iterable[BlobRef]:
     elif isinstance(value, list):
         for one in value:
             yield from _refs(one)
+
+
+def _last_round(state: DebateState) -> str:
+    """The last step that was asked, of those with a number where there is one."""
+    names = [one.name for one in state.steps]
+    return next((one for one in reversed(names) if round_of(one) is not None), "".join(names[-1:]))
 
 
 def _answer(state: DebateState) -> tuple[str | None, float | None]:

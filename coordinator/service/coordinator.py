@@ -15,12 +15,12 @@ import structlog
 from anyio.abc import TaskGroup
 
 from parley.bus.codec import decode
-from parley.bus.contracts.facts import Asked, Fact
+from parley.bus.contracts.facts import Asked, Closed, Fact
 from parley.bus.errors import BusError, DecodeError, NotInstalled, Unavailable
 from parley.bus.journal import Journal, refuse_forged
 from parley.bus.metrics import Metrics
 from parley.bus.port import Presence, Record
-from parley.bus.subjects import CLOSED, SUBMITTED, DebateRef, partition_of
+from parley.bus.subjects import CLOSED, OPENED, SUBMITTED, DebateRef, partition_of
 from parley.coordinator.core.misplaced import NOT_ASKED, NOT_SUBMITTED, stray_reason
 from parley.coordinator.core.protocol import PROTOCOLS, Protocol
 from parley.coordinator.core.reducer import take
@@ -47,6 +47,7 @@ from parley.coordinator.service.open_debates import (
     unasked_turns,
 )
 from parley.coordinator.service.quarantine import Quarantine
+from parley.coordinator.service.spans import tell_of
 from parley.coordinator.service.tracked import News, TrackedDebate
 
 # A debate that shows nothing of what was written to it for this long is read again.
@@ -110,7 +111,9 @@ class Coordinator:
         self._quarantine = Quarantine(journal.bus, self._subjects, self.metrics)
         self._archiver = Archiver(journal, archiving, self._quarantine, self.metrics, self._is_mine)
         # Submitted just now; whether their ids are taken by archived debates is not known yet.
-        self._fresh: list[tuple[DebateRef, TrackedDebate]] = []
+        self._fresh: list[Loading] = []
+        # Opened just now; whether somebody had them before is not known yet.
+        self._opened: list[Loading] = []
 
     @property
     def open_debates(self) -> int:
@@ -233,6 +236,9 @@ class Coordinator:
         if self._fresh:
             fresh, self._fresh = self._fresh, []
             self._tasks.start_soon(self._admit, fresh)
+        if self._opened:
+            opened, self._opened = self._opened, []
+            self._tasks.start_soon(self._confirm, opened)
         self._stop_following_if_done()
 
     def _read_alone(self, record: Record) -> News | None:
@@ -260,8 +266,15 @@ class Coordinator:
         return False
 
     def _decide(self, ref: DebateRef, tracked: TrackedDebate) -> None:
+        if tracked.is_unconfirmed:
+            if not tracked.confirming:
+                tracked.confirming = True
+                self._opened.append((ref, tracked))
+            return
         self._decisions.make_if_due(ref, tracked, self._now)
         if tracked.state is not None and tracked.state.phase in OVER:
+            if tracked.closed_by_us:
+                tell_of(self._journal.telemetry, ref, list(tracked.facts.values()))
             self._leave(ref, tracked.state)
 
     def _leave(self, ref: DebateRef, state: DebateState) -> None:
@@ -338,6 +351,8 @@ class Coordinator:
         """What is no fact, or has no place where it stands, counts for nothing and is put aside."""
         if fact is None:
             return state
+        if self._journal.telemetry.on:
+            tracked.facts[record.sequence] = (record.time_ns, fact)
         _, _, after, refused = take(state, fact)
         if refused is not None:
             unknown = state.phase is Phase.UNKNOWN
@@ -380,6 +395,7 @@ class Coordinator:
             tracked.came_back()
             count(self.metrics, ref.panel, sent.fact)
             self._declarations.see(ref, sent.fact)
+            tracked.closed_by_us = isinstance(sent.fact, Closed)
             return sent.fact
         return decode(tail, record.data)
 
@@ -438,21 +454,46 @@ class Coordinator:
     def _is_closed_in(self, ref: DebateRef, records: Sequence[Record]) -> bool:
         return any(one.subject == self._subjects.at(ref, CLOSED) for one in records)
 
-    async def _admit(self, fresh: Sequence[tuple[DebateRef, TrackedDebate]]) -> None:
+    async def _admit(self, fresh: Sequence[Loading]) -> None:
         """The purge of an archived debate took every guard of its id away: the archive stands for it."""
-        subjects = [self._subjects.archive(ref) for ref, _ in fresh]
-        try:
-            archived = await self._journal.bus.archive.holds(subjects)
-        except BusError as error:
-            log.warning("admission_put_off", debates=len(fresh), reason=str(error))
+        archived = await self._in_archive(fresh)
+        if archived is None:
             for _, tracked in fresh:
                 tracked.loading_failed()
             return
-        for subject, (ref, tracked) in zip(subjects, fresh, strict=True):
-            if subject in archived:
+        for ref, tracked in fresh:
+            if ref in archived:
                 await self._put_aside(ref, tracked)
             elif self._debates.get(ref) is tracked:
                 self._alone(ref, tracked, partial(self._fold, ref, tracked, ()))
+
+    async def _in_archive(self, asked: Sequence[Loading]) -> set[DebateRef] | None:
+        """Those of them that are; None while that is not known."""
+        places = {self._subjects.archive(ref): ref for ref, _ in asked}
+        try:
+            return {places[one] for one in await self._journal.bus.archive.holds(list(places))}
+        except BusError as error:
+            log.warning("archive_unread", debates=len(asked), reason=str(error))
+        except Exception:
+            log.exception("archive_unread", debates=len(asked))
+        return None
+
+    async def _confirm(self, opened: Sequence[Loading]) -> None:
+        """
+        Nobody is asked in a debate before this. Its opening found no control fact in its way, so that
+        whoever held the debate before has purged it, and archived it before that.
+        """
+        archived = await self._in_archive(opened)
+        self._now = anyio.current_time()
+        for ref, tracked in opened:
+            tracked.confirming = False
+            if self._debates.get(ref) is not tracked or tracked.loading:
+                continue
+            if archived is None or ref in archived:
+                self._load(ref, tracked)
+                continue
+            tracked.confirmed = True
+            self._alone(ref, tracked, partial(self._decide, ref, tracked))
 
     async def _put_aside(
         self, ref: DebateRef, tracked: TrackedDebate, records: Sequence[Record] = ()
@@ -482,6 +523,8 @@ class Coordinator:
             raise
         tracked.reach(state)
         tracked.arm(next_deadline(tracked, state))
+        opening = self._subjects.at(ref, OPENED)
+        tracked.confirmed = any(record.subject == opening for record in records)
         self._settle(ref, tracked, state)
 
     def _leave_broken(
@@ -505,6 +548,9 @@ class Coordinator:
     def _settle(self, ref: DebateRef, tracked: TrackedDebate, state: DebateState) -> None:
         if state.phase in OVER:
             self._leave(ref, state)
+        elif tracked.is_unconfirmed:
+            tracked.confirming = True
+            self._tasks.start_soon(self._confirm, [(ref, tracked)])
         elif not self._decisions.make_if_due(ref, tracked, self._now) and has_passed(
             tracked, self._now
         ):

@@ -7,7 +7,7 @@ from parley.bus.contracts.facts import Fact
 from parley.bus.journal import Draft
 from parley.bus.port import Record
 from parley.bus.subjects import ASKS, CONTROL, DebateRef
-from parley.coordinator.core.state import DebateState
+from parley.coordinator.core.state import DebateState, Phase
 
 
 class Sent(NamedTuple):
@@ -41,11 +41,24 @@ class TrackedDebate:
     # When people were asked, by step: told by our own clock, as the log's shows it.
     people_asked: dict[str, float] = field(default_factory=dict)
     deadline: float | None = None
+    # Where debates are traced: when each fact was stored, by its sequence.
+    facts: dict[int, tuple[int, Fact]] = field(default_factory=dict)
+    # Whether the end that the log shows is ours.
+    closed_by_us: bool = False
+    # Whether the archive was looked into after the opening stood in the log, or is at this moment.
+    confirmed: bool = False
+    confirming: bool = False
 
     @property
     def is_writing(self) -> bool:
         """A decision was made and the log does not show yet what became of it."""
         return self.acting_after == self.control
+
+    @property
+    def is_unconfirmed(self) -> bool:
+        """It runs, and may yet be one that took place before and is archived."""
+        running = self.state is not None and self.state.phase is Phase.RUNNING
+        return running and not self.confirmed
 
     def move_to(self, sequence: int, tail: str) -> None:
         """Past a record whose subject ends in `tail`."""

@@ -24,7 +24,7 @@ from parley.bus.subjects import DebateRef
 from parley.configs.names import name_unknown
 from parley.configs.panels import resolve
 from parley.configs.settings import Settings, load
-from parley.connection import Warn, new_id, open_host, open_journal, tell
+from parley.connection import Warn, new_id, only_warnings, open_host, open_journal, tell
 from parley.coordinator.core.reducer import take
 from parley.coordinator.core.state import DebateState
 from parley.debate import WORDINGS, Debate, Event
@@ -327,6 +327,7 @@ async def connect(
     `store` keeps the private server's log in a folder; without it the log is gone afterwards.
     Raises BadInput for an address that is none, Unreachable for a server that does not answer.
     """
+    only_warnings()
     if url is not None and store is not None:
         raise BadInput("give a server's address or the store of a private one, not both")
     chosen = settings or load(flags={"nats.url": url})

@@ -5,9 +5,10 @@ A stream that exists is never changed, only compared.
 """
 
 import secrets
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -15,12 +16,14 @@ import structlog
 
 from parley.bus.embedded import embedded_server
 from parley.bus.errors import Denied, Unsuitable
+from parley.bus.extras import extra
 from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.jetstream.infra import Keep, Layout, refuse_foreign
 from parley.bus.journal import Journal
 from parley.bus.subjects import Subjects
-from parley.configs.settings import NatsSettings, Settings
+from parley.bus.telemetry import OFF, Telemetry
+from parley.configs.settings import NatsSettings, Settings, TelemetrySettings
 
 USUAL_URL = "nats://127.0.0.1:4222"
 DAY_S = 86_400
@@ -41,6 +44,15 @@ def tell(differences: Iterable[str]) -> None:
     """Where nobody says whom to tell."""
     for one in differences:
         log.warning("not_as_expected", what=one)
+
+
+def only_warnings() -> None:
+    """A library says on stderr what goes wrong, and nothing else, unless told otherwise."""
+    if not structlog.is_configured():
+        structlog.configure(
+            wrapper_class=structlog.make_filtering_bound_logger("warning"),
+            logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        )
 
 
 def new_id() -> str:
@@ -102,9 +114,19 @@ async def open_journal(
     `create` makes the stream where there is none; without it a missing stream means that nobody
     runs Parley there.
     """
-    async with open_server(settings) as bus:
+    async with _telemetry(settings.telemetry) as telemetry, open_server(settings) as bus:
         await _prepare(bus, create=create, warn=warn)
-        yield Journal(bus, Subjects(settings.nats.prefix))
+        yield Journal(bus, Subjects(settings.nats.prefix), telemetry)
+
+
+def _telemetry(settings: TelemetrySettings) -> AbstractAsyncContextManager[Telemetry]:
+    """Raises MissingPackage."""
+    if settings.endpoint is None:
+        return nullcontext(OFF)
+    with extra("otel", "telemetry.endpoint"):
+        from parley.bus.otlp import open_collector  # noqa: PLC0415 - large packages
+
+    return open_collector(settings.endpoint, sample=settings.sample, content=settings.content)
 
 
 def layout_of(settings: Settings) -> Layout:

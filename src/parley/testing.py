@@ -28,6 +28,7 @@ from parley.bus.subjects import Subjects
 from parley.bus.virtual import VirtualTimeLoop
 from parley.client import Client, connect
 from parley.configs.settings import Settings
+from parley.connection import only_warnings
 from parley.debate import Event, Result
 from parley.panel import Panel
 from parley.speaking import Ask, Turn
@@ -172,6 +173,7 @@ class World:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Client]:
         """The client, on the event loop that runs: its time passes as everybody's."""
+        only_warnings()
         clients = connect(settings=Settings()) if self.server else _in_memory()
         async with clients as client, client.serve(self.panel, brains=self.brains):
             yield client

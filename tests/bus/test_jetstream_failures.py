@@ -4,6 +4,7 @@ import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -17,15 +18,17 @@ from parley.bus.errors import (
     Unreachable,
     Unsuitable,
 )
-from parley.bus.jetstream import acks
+from parley.bus.jetstream import acks, reads
 from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
+from parley.bus.jetstream.reads import Batch, direct_get
 from parley.bus.port import LARGEST_RECORD_BYTES, Delivery, Guard, Queue, Record
 from tests.bus.worlds import NatsServer, datas, entry, until
 
 QUEUE = Queue("p-noise", ("debate.0.p.*.ask",), ack_wait_s=1.0)
 
 
+@pytest.mark.own_server
 async def test_nothing_is_lost_or_doubled_when_the_server_dies(nats: NatsServer) -> None:
     """A queue may hand a record out twice; the guard on the answer keeps it single."""
     count = 300
@@ -73,6 +76,7 @@ async def test_nothing_is_lost_or_doubled_when_the_server_dies(nats: NatsServer)
     assert seen == stored
 
 
+@pytest.mark.own_server
 async def test_whoever_follows_a_log_that_was_set_back_is_told(nats: NatsServer) -> None:
     """As after a power cut without fsync, or when a backup is restored."""
     seen: list[Record] = []
@@ -96,12 +100,22 @@ async def test_whoever_follows_a_log_that_was_set_back_is_told(nats: NatsServer)
 
 
 class Proxy:
-    """Stands between client and server, and can hold back what the server says."""
+    """
+    Stands between client and server, and can hold back what the server says. Of what holds one of
+    `lost`, the first is lost.
+    """
 
     def __init__(self) -> None:
         self.url = ""
+        self.lost: list[bytes] = []
         self.speak = anyio.Event()
         self.speak.set()
+
+    def _loses(self, chunk: bytes) -> bool:
+        found = next((one for one in self.lost if one in chunk), None)
+        if found is not None:
+            self.lost.remove(found)
+        return found is not None
 
     async def forward(self, source: ByteStream, sink: ByteStream, *, answers: bool) -> None:
         with anyio.CancelScope():
@@ -110,6 +124,8 @@ class Proxy:
                     chunk = await source.receive()
                     if answers:
                         await self.speak.wait()
+                        if self._loses(chunk):
+                            continue
                     await sink.send(chunk)
             except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
                 await sink.aclose()
@@ -137,6 +153,7 @@ async def proxy_to(nats: NatsServer) -> AsyncIterator[Proxy]:
             tasks.cancel_scope.cancel()
 
 
+@pytest.mark.own_server
 @pytest.mark.parametrize("guarded", [False, True])
 async def test_a_late_answer_does_not_double_the_entry(
     nats: NatsServer, monkeypatch: pytest.MonkeyPatch, guarded: bool
@@ -161,6 +178,7 @@ async def test_a_late_answer_does_not_double_the_entry(
         assert datas(await bus.read("debate.>")) == [b"mine"]
 
 
+@pytest.mark.own_server
 async def test_a_late_answer_does_not_hide_that_somebody_else_was_first(
     nats: NatsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +207,39 @@ async def test_a_late_answer_does_not_hide_that_somebody_else_was_first(
         assert len(refused) == 1
 
 
+@pytest.mark.own_server
+async def test_a_lost_answer_to_who_wrote_it_passes_no_entry_off_as_somebody_elses(
+    nats: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(acks, "ACK_TIMEOUT_S", 0.2)
+    mine = entry("debate.0.p.d.submitted", "mine", guard=Guard("debate.0.p.d.submitted", 0))
+    async with proxy_to(nats) as proxy, open_bus(Server((proxy.url,))) as bus:
+        await bus.apply()
+        proxy.lost = [b'"seq":', b'"message":']
+        assert await bus.append(mine) == 1
+        assert proxy.lost == []
+
+
+async def test_what_says_nothing_about_the_log_is_not_taken_for_an_empty_log(
+    nats: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A status that nobody expects, in place of a batch."""
+    odd = Batch()
+    odd.receive(b"", b"", b"", b"NATS/1.0 408 Request Timeout\r\n\r\n")
+    answers = [odd]
+
+    async def get(*asked: Any) -> Batch:
+        return answers.pop() if answers else await direct_get(*asked)
+
+    async with open_bus(Server((nats.url,))) as bus:
+        await bus.apply()
+        await bus.append(entry("debate.0.p.d.x", "m", b"m"))
+        monkeypatch.setattr(reads, "direct_get", get)
+        assert datas(await bus.read("debate.>")) == [b"m"]
+        assert answers == []
+
+
+@pytest.mark.own_server
 async def test_a_write_gives_up_when_the_server_stays_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ import anyio
 import pytest
 from anyio.abc import SocketStream
 from nats import connect as connect_plainly
+from nats.aio.msg import Msg
 
 from parley.bus.errors import BadInput, Unavailable, Unreachable, Unsuitable
 from parley.bus.jetstream import acks, connection
@@ -57,6 +58,7 @@ async def test_tls_is_not_quietly_left_out(nats: NatsServer) -> None:
             pass
 
 
+@pytest.mark.own_server
 async def test_a_server_without_jetstream_is_refused(tmp_path: Path) -> None:
     server = NatsServer(tmp_path, arguments=()).start()
     try:
@@ -103,6 +105,7 @@ def guarded_server(tmp_path: Path) -> Iterator[NatsServer]:
     server.stop()
 
 
+@pytest.mark.own_server
 @pytest.mark.parametrize("login", ["", "core:wrong@", "nobody:right@", "token@"])
 async def test_wrong_credentials_are_refused(guarded_server: NatsServer, login: str) -> None:
     url = f"nats://{login}{guarded_server.address}"
@@ -112,6 +115,7 @@ async def test_wrong_credentials_are_refused(guarded_server: NatsServer, login: 
             pass
 
 
+@pytest.mark.own_server
 async def test_a_refused_permission_is_said_at_once(guarded_server: NatsServer) -> None:
     async with open_bus(Server((f"nats://core:right@{guarded_server.address}",))) as core:
         await core.apply()
@@ -141,6 +145,7 @@ async def test_a_full_log_is_found_on_a_server_with_room(nats: NatsServer) -> No
         assert "maximum bytes exceeded" in await bus.refusal()
 
 
+@pytest.mark.own_server
 async def test_a_full_server_is_named_as_such(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,3 +162,22 @@ async def test_a_full_server_is_named_as_such(
             assert "insufficient resources" in await bus.refusal()
     finally:
         server.stop()
+
+
+async def test_a_cluster_without_a_leader_is_not_taken_for_one_that_refuses(
+    nats: NatsServer,
+) -> None:
+    """Nor for one that has nothing."""
+    description = "JetStream system temporarily unavailable"
+    error = {"code": 503, "err_code": 10008, "description": description}
+    api = await connect_plainly(nats.url)
+    async with open_bus(Server((nats.url,))) as bus:
+
+        async def answer(message: Msg) -> None:
+            await message.respond(json.dumps({"error": error}).encode())
+
+        await api.subscribe("some.api", cb=answer)
+        await api.flush()
+        with pytest.raises(Unavailable, match=description):
+            await bus._replies.ask("some.api")
+    await api.close()

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -304,6 +305,32 @@ async def test_what_left_the_log_is_not_handed_out_again(world: OpenWorld) -> No
         settled = await bus.settled_through("p-noise")
         assert settled is not None
         assert await bus.dead_letters() == []
+
+
+async def test_a_queue_may_begin_at_some_moment_of_the_log(world: OpenWorld) -> None:
+    handed: list[bytes] = []
+
+    async def handle(delivery: Delivery) -> None:
+        handed.append(delivery.record.data)
+        await delivery.ack()
+
+    async with world() as w, w.connect() as bus:
+        assert await bus.made_ns("p-noise") is None
+        for number in (1, 2, 3):
+            await ask(bus, w, number)
+        second = (await bus.read(f"{w.prefix}.>"))[1].time_ns
+        await bus.ensure_queue(replace(asks(w), since_ns=second))
+        await ask(bus, w, 4)
+        made = await bus.made_ns("p-noise")
+        assert made is not None
+        stored = await bus.read(f"{w.prefix}.>")
+        assert stored[2].time_ns <= made <= stored[3].time_ns
+        wanted = [one.data for one in stored if one.time_ns >= second]
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(bus.work, "p-noise", 1, handle)
+            await until(lambda: len(handed) >= len(wanted))
+            tasks.cancel_scope.cancel()
+        assert handed == wanted
 
 
 async def test_what_a_worker_calls_may_raise(world: OpenWorld) -> None:

@@ -15,7 +15,9 @@ ELSEWHERE = {9: "test_row_09.py", 13: "test_row_13.py", 17: "test_row_17.py"}
 def ruled() -> dict[int, list[str]]:
     """The table of docs/brief.md by number: document, brief, Parley, ruling."""
     lines = PAGE.read_text(encoding="utf-8").splitlines()
-    cells = [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines if re.match(r"\| \d+ \|", line)]
+    cells = [
+        re.split(r"(?<!\\)\|", line)[1:-1] for line in lines if re.match(r"\| [1-9]\d? \|", line)
+    ]
     return {int(row[0]): [one.strip() for one in row[1:]] for row in cells}
 
 

@@ -9,6 +9,8 @@ import pytest
 from parley.bus.contracts.absa.params import AbsaParams, OverrideThresholds
 from parley.bus.contracts.deliberation.regimes import Theta, params_for
 from parley.bus.contracts.verdicts.panel import VerdictParams
+from tests.fidelity.__main__ import ELSEWHERE, ruled
+from tests.fidelity.test_rows import ROWS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "brief.md").read_text(encoding="utf-8")
@@ -38,3 +40,11 @@ def test_the_default_is_the_default(name: str, stated: str) -> None:
 
 def test_nothing_is_open() -> None:
     assert "**open**" not in PAGE
+
+
+def test_every_row_is_tried() -> None:
+    """`python -m tests.fidelity` prints each of the 34 rulings with what tries it."""
+    assert list(ruled()) == list(range(1, 35))
+    tried = {int(name.split("-")[1]) for name in ROWS if name.startswith("row-")}
+    assert tried | ELSEWHERE.keys() == ruled().keys()
+    assert all((ROOT / "tests" / "fidelity" / file).is_file() for file in ELSEWHERE.values())

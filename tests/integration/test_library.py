@@ -69,7 +69,9 @@ def test_the_first_example_of_the_readme_runs_and_is_typed(tmp_path: Path) -> No
         [sys.executable, file], capture_output=True, text=True, timeout=100, check=False
     )
     assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("panel merge-review")
     assert "closed: completed" in ran.stdout
+    assert ran.stderr == ""
     typed = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", file],
         capture_output=True, text=True, timeout=110, check=False, cwd=tmp_path,

@@ -125,6 +125,29 @@ async def test_a_webhook_that_was_away_is_told_after_a_restart(
                         await anyio.sleep(0.1)
 
 
+async def test_who_was_asked_before_the_first_start_is_told_of_and_what_closed_before_is_not() -> (
+    None
+):
+    panel = review().resolved()
+    with receiving() as receiver:
+        settings = Settings.model_validate({"notify": {"webhook": receiver.url, "key": KEY}})
+        async with parley.client.host(settings) as client, client.staffed([]):
+            over = await client.submit(panel, "over")
+            await over.cancel()
+            await over.result(timeout=60)
+            open_ = await client.submit(panel, "open", topic="Pull request 12")
+            with anyio.fail_after(60):
+                while not await client.asks():  # noqa: ASYNC110
+                    await anyio.sleep(0.05)
+            async with notify.notifying(client.journal, settings):
+                await until(lambda: bool(receiver.told), 60)
+                await open_.cancel()
+                await until(lambda: len(receiver.told) > 1, 60)
+            told = [(one["event"], one["debate"]) for one in receiver.told]
+            assert told == [("awaited", open_.id), ("closed", open_.id)]
+            assert receiver.told[0]["topic"] == "Pull request 12"
+
+
 def spoiling(debate: str) -> Callable[[Iterable[Fact]], DebateState]:
     """A reducer that cannot take one debate."""
 

@@ -183,6 +183,7 @@ async def sit(url: str, *more: str) -> subprocess.CompletedProcess[bytes]:
     return await anyio.run_process(command, check=False)
 
 
+@pytest.mark.own_server
 async def test_a_persons_debate_survives_kill_9_of_everything(tmp_path: Path) -> None:
     with deployment(tmp_path) as deployed:
         coordinator = deployed.coordinator()

@@ -40,7 +40,8 @@ class ChattyJournal(Journal):
     """Lets a persona speak as often as it is handed its ask."""
 
     @override
-    async def speak(self, ref: DebateRef, fact: TurnTaken) -> None:
+    async def speak(self, ref: DebateRef, fact: TurnTaken, *, sampled: bool = False) -> None:
+        del sampled
         subject = self.subjects.of(ref, fact)
         said = await self.bus.read(subject)
         await self.bus.append(Entry(subject, encode(fact), f"{subject}.{len(said)}"))

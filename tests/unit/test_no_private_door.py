@@ -12,8 +12,8 @@ OPERATORS = {
     "cli/commands/coordinator.py",
     "cli/commands/memory.py",
     "cli/commands/notify.py",
-    "cli/commands/serve.py",
     "cli/commands/up.py",
+    "operations/health.py",
     "runtime/brains.py",
 }
 # Opened below the client: what sets up or examines a server.

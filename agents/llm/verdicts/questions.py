@@ -146,8 +146,7 @@ class VerdictQuestions(Questions):
         told_by = words(language)
         material = _material(task, image, measured, shown, language)
         debate = _debate(request, task.persona, told_by)
-        rules = isinstance(request, RoundRequest) and request.decides
-        told = Section("TASK", prompts.text("ruling" if rules else request.kind))
+        told = Section("TASK", prompts.text(_task_of(request)))
         said = [Section("DEBATE", debate)] if debate else []
         user = render(f"[MATERIAL]\n{material}", [told, *said])
         asked = Prompt(prompts.system(), user, uris, language)
@@ -162,13 +161,24 @@ class VerdictQuestions(Questions):
             case RoundRequest():
                 return Question(
                     asked,
-                    round_form(verdicts, decides=request.decides),
+                    round_form(verdicts, alone=request.decides or request.dissents),
                     lambda filled: read_reply(filled, request, task.persona, given),
                 )
             case LocalizeRequest():
                 return Question(asked, LocalizeForm, lambda form: read_localization(form, given))
             case _:
                 raise NotFound(f"no question for {request.kind}")
+
+
+def _task_of(request: VerdictRequest) -> str:
+    """The prompt that says what to do."""
+    match request:
+        case RoundRequest(decides=True):
+            return "ruling"
+        case RoundRequest(dissents=True):
+            return "dissent"
+        case _:
+            return str(request.kind)
 
 
 def _made(options: QuestionOptions) -> Questions:
@@ -261,8 +271,8 @@ def _debate(request: Request, persona: str, told_by: Mapping[str, str]) -> str:
             seat = [told_by["chamber"].format(role=told_by[role])] if role is not None else []
             if request.phase is not None:
                 seat.append(told_by["phase"].format(phase=told_by[request.phase]))
-            # Who decides a debate that is over is challenged by nobody.
-            now = [] if request.decides else [called, *points]
+            # Who decides a debate that is over, or dissents after it, is challenged by nobody.
+            now = [] if request.decides or request.dissents else [called, *points]
             return "\n".join([*past, *said, *now, *seat])
         case LocalizeRequest():
             return "\n".join(_statements(request.standing, persona, told_by))

@@ -85,7 +85,7 @@ async def _speak(settings: Settings, seats: Seats, choice: BrainChoice, stop: an
     ):
         staff = workers(client.journal, settings, seated)
         async with (
-            probed(settings.health, client.journal.bus, staff, stop),
+            probed(client, staff, stop),
             anyio.create_task_group() as tasks,
         ):
             for worker in staff:

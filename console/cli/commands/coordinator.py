@@ -35,5 +35,5 @@ def coordinator(
 async def _coordinate(settings: Settings, stop: anyio.Event) -> None:
     async with join(settings, create=True) as client:
         one = coordinator_of(client.journal, settings)
-        async with probed(settings.health, client.journal.bus, [one], stop):
+        async with probed(client, [one], stop):
             await one.run(stop)

@@ -16,8 +16,9 @@ def notify(nats: Nats = None, config: Config = None) -> None:
     """
     Tell of people who are awaited, and of debates that closed.
 
-    A webhook, a command or both (notify: in the settings) are told at least once, from the first
-    start on and whatever is restarted; any number of these processes can run at once.
+    A webhook, a command or both (notify: in the settings) are told at least once, whatever is
+    restarted; the first start tells of everybody who is awaited then. Any number of these processes
+    can run at once.
     """
     settings = load(config, {"nats.url": nats})
     check(settings.notify)

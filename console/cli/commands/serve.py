@@ -45,6 +45,10 @@ def serve(
         bool | None,
         typer.Option("--mcp", help="Offer the tools of parley mcp at /mcp, to the same tokens."),
     ] = None,
+    a2a: Annotated[
+        bool | None,
+        typer.Option("--a2a", help="Answer as an agent of A2A at /a2a, to the same tokens."),
+    ] = None,
     nats: Nats = None,
     panels_dir: Panels = None,
     config: Config = None,
@@ -61,6 +65,7 @@ def serve(
         "web.host": host,
         "web.port": port,
         "web.mcp": mcp,
+        "web.a2a": a2a,
         "web.read_token": _token(read_token_file),
         "web.operator_token": _token(operator_token_file),
     }
@@ -79,7 +84,7 @@ async def _serve(settings: Settings, stop: anyio.Event) -> None:
     async with (
         join(settings, create=True) as client,
         web_server(client, settings, port) as page,
-        probed(settings.health, client.journal.bus, [page.hub], stop),
+        probed(client, [page.hub], stop),
     ):
         print_line(f"The web page is at {page.url}")
         await stop.wait()

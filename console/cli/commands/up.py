@@ -94,7 +94,7 @@ async def _up(
         settings = client.settings
         panels = panels_of(seats, settings.panels)
         staff = await stack.enter_async_context(at_work(client, choice, panels, seats))
-        await stack.enter_async_context(probed(settings.health, client.journal.bus, staff, stop))
+        await stack.enter_async_context(probed(client, staff, stop))
         await stack.enter_async_context(notifying(client.journal, settings))
         page = await stack.enter_async_context(served(client, settings)) if web else None
         _explain(settings, port, page, own_server=own_server)

@@ -18,7 +18,7 @@ function Sentences({ view }) {
       <div class="two">
         ${view.before
           ? html`<div><span class="tag">before the debate</span><${Sentence} read=${view.before} language=${view.language} /></div>`
-          : html`<p class="sentence" lang=${view.language}>${view.topic}</p>`}
+          : html`<p class="sentence" lang=${view.language}>${view.text}</p>`}
         ${view.after && html`<div><span class="tag">after</span><${Sentence} read=${view.after} language=${view.language} /></div>`}
         ${view.after && html`<${Opinions} before=${view.before} after=${view.after} />`}
       </div>

@@ -1,12 +1,14 @@
 // The frame of the page: which view, the theme, signing in.
 import { html, render, useEffect, useState } from './vendor/htm-preact.js';
 import { Agents } from './agents.js';
-import { post, signIn } from './api.js';
+import { call, post, signIn } from './api.js';
 import { Debate } from './debate.js';
 import { Debates } from './list.js';
 import { Dialog, Problem } from './parts.js';
 import { Waiting } from './waiting.js';
 
+// How often it is looked whether a person is awaited, while somebody looks at the page.
+const AWAITED_MS = 30_000;
 const TITLES = { agents: 'Agents', waiting: 'Waiting for you' };
 
 function route() {
@@ -28,6 +30,7 @@ function App() {
   const [at, setAt] = useState(route);
   const [wire, setWire] = useState('');
   const [locked, setLocked] = useState(false);
+  const [awaited, setAwaited] = useState(0);
   useEffect(() => {
     const moved = () => {
       if (location.hash === '#main') return;
@@ -50,6 +53,14 @@ function App() {
     };
   }, []);
   useEffect(() => {
+    // The list of what waits tells by itself.
+    if (at.view === 'waiting') return undefined;
+    const look = () => document.hidden || call('/asks').then((found) => setAwaited(found.asks.length), () => {});
+    look();
+    const timer = setInterval(look, AWAITED_MS);
+    return () => clearInterval(timer);
+  }, [at.view]);
+  useEffect(() => {
     document.title = at.view === 'debate' ? `${at.id} · Parley` : `${TITLES[at.view] ?? 'Debates'} · Parley`;
   }, [at.view, at.id]);
   return html`
@@ -57,14 +68,14 @@ function App() {
       <a class="brand" href="#/debates" aria-label="Parley"><img src="/static/icon.svg" alt="" /><span>Parley</span></a>
       <nav aria-label="Views">
         <a href="#/debates" aria-current=${at.view in TITLES ? undefined : 'page'}>Debates</a>
-        <a href="#/waiting" aria-current=${at.view === 'waiting' ? 'page' : undefined}>Waiting</a>
+        <a href="#/waiting" aria-current=${at.view === 'waiting' ? 'page' : undefined}>Waiting${awaited > 0 && html`<span class="badge">${awaited}</span>`}</a>
         <a href="#/agents" aria-current=${at.view === 'agents' ? 'page' : undefined}>Agents</a>
       </nav>
       <div class="end"><${Wire} state=${wire} /><${Theme} /></div>
     </header>
     <main id="main" tabindex="-1">
       ${at.view === 'agents' && html`<${Agents} wire=${setWire} />`}
-      ${at.view === 'waiting' && html`<${Waiting} wire=${setWire} />`}
+      ${at.view === 'waiting' && html`<${Waiting} wire=${setWire} awaited=${setAwaited} />`}
       ${at.view === 'debates' && html`<${Debates} query=${at.query} wire=${setWire} />`}
       ${at.view === 'debate' && html`<${Debate} key=${at.id} id=${at.id} query=${at.query} wire=${setWire} />`}
     </main>

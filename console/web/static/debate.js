@@ -8,7 +8,7 @@ import { Fact } from './fact.js';
 import { VerdictHero, VerdictSide } from './verdicts.js';
 import { Cancel } from './list.js';
 import { Moments } from './moments.js';
-import { Chip, Problem } from './parts.js';
+import { Card, Chip, Problem } from './parts.js';
 import { Replay } from './replay.js';
 import { Transcript } from './transcript.js';
 import { date, span, useLabels, voices } from './words.js';
@@ -17,6 +17,9 @@ import { date, span, useLabels, voices } from './words.js';
 const HEROES = { verdicts: VerdictHero, absa: AbsaHero, deliberation: DeliberationHero };
 const SIDES = { verdicts: VerdictSide, absa: AbsaSide, deliberation: DeliberationSide };
 const Nothing = () => null;
+// Protocols whose heroes show what is debated.
+const SHOWN = new Set(['absa', 'deliberation']);
+const LONG_TEXT = 600;
 const LONG_TOPIC = 90;
 
 export function Debate({ id, query, wire }) {
@@ -59,6 +62,7 @@ export function Debate({ id, query, wire }) {
     <${Outcome} view=${view} live=${moments.isLive} />
     <div class="board">
       <div class="stack">
+        ${SHOWN.has(view.protocol) || html`<${About} view=${view} />`}
         <${Hero} view=${view} path=${moments.path} />
         <${Transcript} view=${view} partials=${moments.isLive ? [...moments.partials.values()] : []}
           live=${moments.isLive} voice=${voice} open=${setOpened} />
@@ -73,6 +77,18 @@ export function Debate({ id, query, wire }) {
     </div>
     <${Replay} moments=${moments} look=${look} link=${(at) => new URL(link(id, query.panel, at), location.href).href} />
     ${opened !== null && html`<${Fact} path=${moments.path} facts=${moments.facts} ordinal=${opened} show=${setOpened} />`}`;
+}
+
+// What is debated, as it was written, where the heading does not say all of it.
+function About({ view }) {
+  const [whole, setWhole] = useState(false);
+  if (!view.text || (view.text === view.topic && view.text.length <= LONG_TOPIC && !view.text.includes('\n'))) return null;
+  const cut = !whole && view.text.length > LONG_TEXT;
+  return html`
+    <${Card} title="What is debated" about=${view.title}>
+      <p class="asked">${cut ? `${view.text.slice(0, LONG_TEXT)}…` : view.text}</p>
+      ${cut && html`<button class="button tiny" type="button" onClick=${() => setWhole(true)}>Show all</button>`}
+    </${Card}>`;
 }
 
 function link(id, panel, at) {
@@ -102,17 +118,18 @@ function Head({ id, moments, view }) {
   const open = row?.status === 'open';
   return html`
     <div class="debate-head">
-      <div class="crumbs"><a href="#/debates">Debates</a> / <a href=${`#/debates?panel=${view.panel}`}>${view.panel}</a> / <span class="mono">${id}</span></div>
+      <div class="row"><span class="crumbs"><a href="#/debates">Debates</a> / <a href=${`#/debates?panel=${view.panel}`}>${view.panel}</a> / <span class="mono">${id}</span></span>
+        <span class="row end">
+          <a class="button tiny" href=${`${moments.path}/export`} download=${`${id}.jsonl`}>Export</a>
+          ${open && html`<${Cancel} row=${row} />`}
+        </span></div>
       <h1 class=${topic.length > LONG_TOPIC ? 'long' : ''} title=${topic.length > LONG_TOPIC ? topic : undefined}>${topic}</h1>
       <div class="facts-line">
         ${view.status ? html`<${Chip} label=${view.status} />` : html`<span class="chip tone-accent"><i class="pulse" aria-hidden="true"></i><span>${view.phase}</span></span>`}
         <span>${date(view.submitted_at)}</span>
         <span>${view.closed_at ? 'took' : 'for'} <b>${span(ended - Date.parse(view.submitted_at))}</b></span>
+        ${view.tags.map((tag) => html`<span key=${tag} class="chip"><span>${tag}</span></span>`)}
         ${view.setting.map(([name, value]) => html`<span key=${name}>${name} <b>${value}</b></span>`)}
-        <span class="row end">
-          <a class="button tiny" href=${`${moments.path}/export`} download=${`${id}.jsonl`}>Export</a>
-          ${open && html`<${Cancel} row=${row} />`}
-        </span>
       </div>
     </div>`;
 }

@@ -26,6 +26,7 @@ export function SeatForm({ ask, send, image, named }) {
     <section class="card start" aria-label=${`${ask.persona} in ${ask.step} of ${ask.debate}`}>
       <header><h2>${ask.title || ask.panel}</h2>
         <span class="muted">${ask.role || ask.persona} · ${spoken(ask.step)} · until ${date(ask.deadline)}${ask.waits ? '' : ' · the others go on'}</span></header>
+      ${ask.topic && ask.topic !== ask.text && html`<p><b>${ask.topic}</b></p>`}
       <p class="asked">${ask.text}</p>
       ${ask.has_image && html`<${Picture} image=${image} />`}
       ${ask.voices.map((one) => html`
@@ -61,7 +62,7 @@ function Picture({ image }) {
 
 function Field({ field }) {
   const name = `field ${field.name}`;
-  const help = field.help && html`<span class="muted small">${field.help}</span>`;
+  const help = field.help && html`<span class="help muted small">${field.help}</span>`;
   if (field.kind === 'choice') {
     return html`
       <fieldset class="choices" aria-label=${field.label}>

@@ -51,9 +51,9 @@ function Material({ panel }) {
   if (withImage(panel)) return html`<${Picture} needed=${panel.input === 'image'} />`;
   const question = panel.input === 'question';
   return html`
-    <label class="field"><span>${question ? 'The question' : 'The text'}</span>
+    <label class="field"><span>${question ? 'The question, with options, criteria and evidence; plain words are enough where a model answers' : `The text: ${panel.title}`}</span>
       <textarea name=${question ? 'question' : 'text'} rows=${question ? 8 : 3} required value=${text}
-        placeholder=${question ? 'YAML with question, options, criteria and evidence; plain words are enough where a model answers.' : panel.title}
+        placeholder=${panel.example ?? ''}
         onInput=${(event) => setText(event.target.value)}></textarea></label>
     ${panel.example && html`<div><button class="button tiny" type="button" onClick=${() => setText(panel.example)}>Fill in an example</button></div>`}`;
 }

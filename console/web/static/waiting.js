@@ -8,7 +8,7 @@ import { date, many, spoken } from './words.js';
 const AGAIN_MS = 5000;
 const keyOf = (ask) => `${ask.panel}/${ask.debate}/${ask.step}/${ask.persona}`;
 
-export function Waiting({ wire }) {
+export function Waiting({ wire, awaited }) {
   const [asks, setAsks] = useState(null);
   const [open, setOpen] = useState(null);
   const [error, setError] = useState(null);
@@ -17,7 +17,9 @@ export function Waiting({ wire }) {
     let left = false;
     const look = async () => {
       try {
-        setAsks((await call('/asks')).asks);
+        const found = (await call('/asks')).asks;
+        setAsks(found);
+        awaited(found.length);
         setError(null);
         wire('on');
       } catch (refused) {
@@ -48,7 +50,7 @@ export function Waiting({ wire }) {
       ${(asks ?? []).map((ask) => html`
         <li key=${keyOf(ask)} class="card">
           <div class="what"><b>${ask.title || ask.panel}</b>
-            <span>${ask.text.slice(0, 120)}${ask.text.length > 120 ? '…' : ''}</span>
+            <span>${(ask.topic || ask.text).slice(0, 120)}${(ask.topic || ask.text).length > 120 ? '…' : ''}</span>
             <span class="muted small">for ${ask.role || ask.persona} · ${spoken(ask.step)} of <a href=${`#/debates/${ask.debate}`}>${ask.debate}</a> · until ${date(ask.deadline)}</span></div>
           <button class="button main" type="button" aria-label=${`Answer for ${ask.persona} in ${ask.debate}`} onClick=${() => setOpen(ask)}>Answer</button>
         </li>`)}

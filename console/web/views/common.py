@@ -18,6 +18,9 @@ from parley.coordinator.core.state import DebateState, Phase
 
 Said = TypeVar("Said", bound=Contract)
 
+# What is debated, as far as the page shows it: the whole of it is a fact.
+LONGEST_TEXT = 4000
+
 
 class Scene(NamedTuple):
     """A debate at some moment: `items` tell it so far, `facts` counts all it has."""
@@ -33,12 +36,15 @@ class Scene(NamedTuple):
         panel, step = state.running_panel, state.open_step
         told = presentation_of(panel.protocol)
         reason = state.terminated.reason if state.terminated else None
+        text = cut(clean(state.input.text), LONGEST_TEXT)
         return {
             "id": self.ref.id,
             "panel": self.ref.panel,
             "protocol": panel.protocol,
             "title": clean(panel.title),
-            "topic": self.items[0].text,
+            "topic": clean(state.input.topic) or text,
+            "text": text,
+            "tags": tuple(clean(f"{one}={what}") for one, what in state.input.labels.items()),
             "at": len(self.items),
             "facts": self.facts,
             "phase": state.phase.value,

@@ -105,6 +105,9 @@ class ViewBase(Contract):
     protocol: str
     title: str
     topic: str
+    # What is debated, cut where it is very long, and the labels it was submitted with.
+    text: str
+    tags: tuple[str, ...]
     at: int
     facts: int
     phase: str

@@ -4,6 +4,20 @@ from itertools import groupby
 
 from parley.bus.contracts.base import BlobRef
 from parley.bus.contracts.verdicts.content import Challenge, Region
+from parley.bus.contracts.verdicts.panel import VerdictPanel
+from parley.bus.contracts.verdicts.rules import (
+    AllOf,
+    BudgetSpent,
+    Consensus,
+    Deadlock,
+    NoProgress,
+    OwnStop,
+    Rounds,
+    Stable,
+    Stalemate,
+    StopRule,
+    Unanimity,
+)
 from parley.console.transcript.marks import mark_of
 from parley.console.transcript.text import clean
 from parley.console.transcript.verdicts import read_out, tones_of
@@ -60,7 +74,7 @@ def view(scene: Scene) -> VerdictView:
         moment=_moment(scene, result),
         round=_round(state),
         outcome=_outcome(state, result),
-        setting=_setting(result),
+        setting=_setting(panel_of(state)),
         personas=_seats(state),
         matrix=_matrix(state),
         charts=_charts(state, result),
@@ -122,15 +136,35 @@ def _outcome(state: DebateState, result: VerdictResult) -> Outcome | None:
     )
 
 
-def _setting(result: VerdictResult) -> tuple[tuple[str, str], ...]:
-    params = result.params
-    return (
-        ("preset", result.preset),
-        ("max rounds", str(params.max_rounds)),
-        ("consensus below", f"{params.consensus_threshold:g}"),
-        ("stalemate after", f"{params.stalemate_threshold} unchanged"),
-        ("deadlock above", f"{params.high_confidence_threshold:g}"),
-    )
+def _setting(panel: VerdictPanel) -> tuple[tuple[str, str], ...]:
+    """The rules that may stop it, in the order in which they are asked."""
+    return (("preset", panel.preset), *filter(None, map(_stop, panel.stop_rules)))
+
+
+def _stop(rule: StopRule) -> tuple[str, str] | None:  # noqa: C901, PLR0911 - one case a rule
+    match rule:
+        case Consensus():
+            return "consensus below", f"{rule.below:g}"
+        case Unanimity():
+            return "unanimity", f"from {rule.confidence:g}"
+        case Stalemate():
+            return "stalemate after", f"{rule.rounds} unchanged"
+        case Deadlock():
+            return "deadlock above", f"{rule.above:g}"
+        case Stable():
+            return "stable below", f"{rule.below:g}"
+        case NoProgress():
+            return ("no progress after", f"{rule.at} rounds") if rule.at is not None else None
+        case Rounds():
+            return "max rounds", str(rule.at)
+        case BudgetSpent():
+            limits = rule.model_dump(exclude={"rule"}, exclude_none=True).items()
+            return "budget", ", ".join(f"{limit:g} {name}" for name, limit in limits)
+        case OwnStop():
+            return "rule", rule.name
+        case AllOf():
+            parts = filter(None, map(_stop, rule.rules))
+            return "all of", ", ".join(" ".join(part) for part in parts)
 
 
 def _seats(state: DebateState) -> tuple[Seat, ...]:

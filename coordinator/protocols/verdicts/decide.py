@@ -18,6 +18,7 @@ from parley.bus.contracts.verdicts.rules import (
     DecideRule,
     Fixed,
     Judge,
+    Language,
     Majority,
     MixedContent,
     OwnDecide,
@@ -28,12 +29,14 @@ from parley.bus.contracts.verdicts.rules import (
     Words,
     in_language,
 )
+from parley.coordinator.core.addition import total_of
 from parley.coordinator.core.tolerance import at_least
 from parley.coordinator.protocols.verdicts.cobra import CobraAlgorithm, CobraResponse, cobra
 from parley.coordinator.protocols.verdicts.figures import History
 from parley.coordinator.protocols.verdicts.groups import mean_confidence
 from parley.coordinator.protocols.verdicts.position import Position
 from parley.coordinator.protocols.verdicts.rationale import English, Word
+from parley.coordinator.protocols.verdicts.rationale_korean import Korean
 from parley.coordinator.protocols.verdicts.votes import (
     best_of,
     confidence_scores,
@@ -43,10 +46,11 @@ from parley.coordinator.protocols.verdicts.votes import (
     trust_scores,
     trusted_mean,
 )
-from parley.coordinator.protocols.verdicts.wording import wording
 
 # Of a vote that nobody won.
 NO_WINNER_CONFIDENCE = 0.30
+# The manager's words by the language of the debate.
+WORDINGS: dict[Language, English] = {"en": English(), "ko": Korean()}
 
 
 class Case(NamedTuple):
@@ -68,7 +72,7 @@ class Case(NamedTuple):
 
     @property
     def words(self) -> English:
-        return wording(self.panel.language)
+        return WORDINGS[self.panel.language or "en"]
 
     def told(self, words: Words) -> str:
         return in_language(words, self.panel.language)
@@ -137,7 +141,7 @@ def _weighed(case: Case, scores: Mapping[str, float], by: str) -> Ruling:
     """By trajectory a verdict can win that nobody holds any more: then its share counts."""
     verdict, tied = best_of(scores, case.verdicts)
     holders = case.holders(verdict)
-    total = sum(scores.values())
+    total = total_of(scores.values())
     share = scores[verdict] / total if total else 0.0
     confidence = trusted_mean(holders, case.panel.trust) if holders else share
     return Ruling(verdict, confidence, case.words.weighted(scores, verdict, by, tied=tied))

@@ -320,6 +320,10 @@ def test_submit_waits_for_the_outcome(up: Up, parley: Call, script: str) -> None
     submitted = json.loads(exported.out.splitlines()[0])
     about = submitted.get("fact", submitted)["input"]
     assert (about["topic"], about["labels"]) == ("Case 17", {"team": "core"})
+    for words in ("case 17", "team=core"):
+        (row,) = parley("list", "--search", words, "--json", "--nats", up.url).out.splitlines()
+        assert json.loads(row)["topic"] == "Case 17 · team=core"
+    assert "about: Case 17 · team=core" in parley("show", "case-17", "--nats", up.url).out
 
 
 def test_submit_names_every_label_that_is_none(up: Up, parley: Call, script: str) -> None:

@@ -239,7 +239,27 @@ def test_text_is_cleaned_of_what_nobody_can_see():
     facts, _ = debates.play(debates.panel(), debates.DEADLOCK)
     submission = Submitted(panel=debates.panel(), input=DebateInput(text=HIDDEN))
     view = view_of(REF, logged([submission, *facts[1:]]))
-    assert view.topic == "safe detrever <b>bold</b>"
+    assert (view.topic, view.text, view.tags) == ("safe detrever <b>bold</b>", view.topic, ())
+
+
+def test_a_topic_stands_above_the_text_and_beside_labels():
+    facts, _ = debates.play(debates.panel(), debates.DEADLOCK)
+    about = DebateInput(text="line 1\nline 2", topic="Case 7", labels={"team": "core"})
+    view = view_of(REF, logged([Submitted(panel=debates.panel(), input=about), *facts[1:]]))
+    assert (view.topic, view.text, view.tags) == ("Case 7", "line 1\nline 2", ("team=core",))
+
+
+def test_the_setting_is_the_panels_own_stop_list():
+    rules = [{"rule": "all", "rules": [{"rule": "stable"}, {"rule": "unanimity"}]},
+             {"rule": "budget", "calls": 4}, {"rule": "rounds", "at": 2}]  # fmt: skip
+    panel = VerdictPanel.model_validate({**debates.panel().model_dump(), "stop": rules})
+    view = view_of(REF, logged([Submitted(panel=panel, input=DebateInput(text="x"))]))
+    assert view.setting == (
+        ("preset", "default"),
+        ("all of", "stable below 0.05, unanimity from 0"),
+        ("budget", "4 calls"),
+        ("max rounds", "2"),
+    )
 
 
 def test_nothing_that_was_said_in_a_deliberation_hides_anything():
