@@ -153,7 +153,9 @@ class Log:
 
     async def pages(self, filter_subject: str, start: int) -> AsyncGenerator[list[Record]]:
         """Every matching record stored before this call, as they come; it waits for ever."""
-        least = await self._last_on_leader(filter_subject) if await self._replicas_known() > 1 else 0
+        least = 0
+        if await self._replicas_known() > 1:
+            least = await self._last_on_leader(filter_subject)
         following = max(1, start)
         while True:
             batch = await self._batch(
