@@ -2,7 +2,8 @@
 A verdict panel's file, and how it becomes the panel of a debate.
 
 Keys of `--set`: the parameters by their names (`max_rounds`), `stop` and `stop.RULE.PARAMETER`,
-`decide` and `decide.STOP_RULE`, `trust.PERSONA`, `deadline_s`, `quorum`, `manager`, `visibility`, `chamber`.
+`decide` and `decide.STOP_RULE`, `trust.PERSONA`, `deadline_s`, `quorum`, `manager`, `visibility`,
+`dissent`, `chamber`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,6 +60,7 @@ from parley.configs.protocols.verdict_rules import (
     read_stop,
     stop_names,
 )
+from parley.configs.tools import ToolServer
 
 BRIEFS_PANEL = "forensic"
 _PRESET_KEYS = {
@@ -70,7 +72,7 @@ _PRESET_KEYS = {
 # Trust that older panels gave to an agent which is no more; harmless, so it is only reported.
 _RETIRED_TRUST = "semantic"
 _RECOMMENDED_ROUNDS = 5
-_RECORDED_KEYS = ("quorum", "visibility")
+_RECORDED_KEYS = ("quorum", "visibility", "dissent")
 _CHAMBER = "chamber"
 _PLAIN_KEYS = ("deadline_s", *_RECORDED_KEYS, "language", _CHAMBER)
 _MANAGER = "manager"
@@ -89,6 +91,7 @@ class VerdictPanelFile(ManagedPanel, PanelFile):
     undecided: LabelName = "uncertain"
     input: InputKind = "text"
     visibility: Visibility = "named"
+    dissent: Share | None = None
     # Brings stop rules of its own, and decides by COBRA.
     chamber: Chamber | None = None
     # Of the manager and the prompts; without it the text's, or else the settings'.
@@ -100,6 +103,8 @@ class VerdictPanelFile(ManagedPanel, PanelFile):
     presets: dict[Token, VerdictParams] = Field(default_factory=dict)
     trust: dict[Token, Share] = Field(default_factory=dict)
     quorum: int | None = Field(default=None, ge=1)
+    # Of personas for whom models speak; for their agents, and never part of a debate.
+    tools: dict[Token, tuple[ToolServer, ...]] = Field(default_factory=dict)
     # Where a manager sits without being asked for.
     manager_sits: Literal["with_models", "always"] = "with_models"
 
@@ -117,6 +122,10 @@ class VerdictPanelFile(ManagedPanel, PanelFile):
     @override
     def usual_roster(self) -> tuple[str, ...]:
         return self.order or self.roster
+
+    @override
+    def tools_for(self, persona: str) -> tuple[ToolServer, ...]:
+        return self.tools.get(persona, ())
 
     def params_of(self, preset: str) -> VerdictParams:
         laid_over = self.presets.get(preset, VerdictParams()).model_dump(exclude_unset=True)
@@ -153,6 +162,7 @@ def prepare(raw: dict[str, object]) -> Prepared:
         mistakes += wrong
         mistakes += names_that_decide_rules_lack(decide, (*labels, str(undecided)), names)
     mistakes += _follow_up_mistakes(raw.get("follow_ups"), names)
+    mistakes += _tools_mistakes(raw, names)
     return Prepared(raw, tuple(mistakes), tuple(warnings))
 
 
@@ -205,6 +215,27 @@ def _follow_up_mistakes(given: object, personas: Sequence[str]) -> list[str]:
     return mistakes
 
 
+def _tools_mistakes(raw: Mapping[str, object], personas: Sequence[str]) -> list[str]:
+    """Who reports finds nothing out, and people look things up as they like."""
+    given, listed = raw.get("tools"), raw.get("personas")
+    people = {
+        one.get("name")
+        for one in (listed if isinstance(listed, list) else [])
+        if isinstance(one, dict) and one.get("human")
+    }
+    mistakes = []
+    for who in given if isinstance(given, dict) else ():
+        if who == raw.get(_MANAGER):
+            mistakes.append(
+                f"tools.{who}: the manager puts a decision into words and finds nothing out"
+            )
+        elif who in people:
+            mistakes.append(f"tools.{who}: a person sits there")
+        elif who not in personas:
+            mistakes.append(f"tools.{who}: {name_unknown('persona', str(who), personas)}")
+    return mistakes
+
+
 def _names(given: object) -> list[str]:
     listed = given if isinstance(given, list) else []
     found = [one.get("name") if isinstance(one, dict) else None for one in listed]
@@ -230,6 +261,7 @@ def assemble(content: PanelFile, wanted: Wanted) -> Resolution:
         "undecided": content.undecided,
         "input": content.input,
         "visibility": content.visibility,
+        "dissent": content.dissent,
         "language": content.language or _by_settings(wanted),
         "stop": content.stop_of(wanted.preset),
         "decide": content.decide,
@@ -326,9 +358,14 @@ def _described_rules(content: VerdictPanelFile) -> Iterator[str]:
         yield f"chamber: {content.chamber}"
         params = _chamber_params(content, DEFAULT_PRESET, content.chamber)
         stop, rules = chamber_stops(params.max_rounds), CHAMBER_DECIDES
+    for who, servers in content.tools.items():
+        shown_tools = "; ".join(f"{', '.join(one.allow)} of {one.shown}" for one in servers)
+        yield f"where a model speaks for {who}, it may call {shown_tools}"
     yield f"stops by: {', '.join(map(_rule_in_words, stop))}"
     decide = [f"{reason}: {_rule_in_words(rule)}" for reason, rule in rules.items()]
     yield f"decides by: {'; '.join(decide) or 'trust_weighted'}"
+    if content.dissent is not None:
+        yield f"where all agree, the least sure speaks for another verdict (dissent {shown(content.dissent)})"
     for one in content.follow_ups:
         yield f"after {one.after}: {one.persona} is asked to {in_language(one.task, None)}"
 

@@ -33,11 +33,12 @@ from parley.coordinator.core.reducer import Walked
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.board import (
     AFTERWARDS,
+    DISSENT,
     RULING,
     Stand,
-    board_of,
     round_of,
 )
+from parley.coordinator.protocols.verdicts.dissent import board_after
 from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
 from parley.coordinator.protocols.verdicts.turns import DebateTurn, turns_of
 
@@ -80,6 +81,8 @@ def _ask(asked: Asked, state: DebateState) -> Told:  # noqa: PLR0911  one case a
             return Told("opening statements")
         case RoundRequest(decides=True):
             return Told(f"ruling: {who} is asked to decide")
+        case RoundRequest(dissents=True):
+            return Told(f"dissent: all agree, and {who} is asked what speaks for another verdict")
         case RoundRequest() as request:
             phase = f", {request.phase}" if request.phase is not None else ""
             roles = tuple(
@@ -124,7 +127,7 @@ def _turn(walked: Walked) -> Told:
                 confidence=said.confidence,
                 tone=tones.get(said.verdict),
             )
-        case Reply() as said if turn.step == RULING:
+        case Reply() as said if turn.step in {RULING, DISSENT}:
             return Told(
                 text=said.content or said.reasoning,
                 arguments=said.arguments or (),
@@ -279,7 +282,7 @@ class Readout:
 
 def read_out(state: DebateState) -> Readout:
     now = so_far(state)
-    standing = {one.position.agent: one for one in board_of(now).standing}
+    standing = {one.position.agent: one for one in board_after(now).standing}
     rounds = [step for step in state.steps if step.name not in AFTERWARDS and not step.abandoned]
     number = round_of(rounds[-1]) if rounds else -1
     turns = {turn.agent: turn for turn in turns_of(now) if turn.round == number}

@@ -86,6 +86,10 @@ async def _standards(
             from parley.console.mcp.server import mcp_route  # noqa: PLC0415 - an extra
 
             routes.append(await stack.enter_async_context(mcp_route(client, tokens)))
+        if web.a2a:
+            from parley.console.a2a.server import a2a_routes  # noqa: PLC0415 - an extra
+
+            routes += await stack.enter_async_context(a2a_routes(client, tokens, web))
         yield routes
 
 

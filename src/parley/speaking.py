@@ -41,6 +41,8 @@ class Ask:
     points: Mapping[str, str] = field(default_factory=dict)
     # The debate is over, and the answer is its verdict.
     decides: bool = False
+    # All agree: what speaks for another verdict? It counts only with evidence that is new.
+    dissents: bool = False
     role: str = ""
 
     @property
@@ -103,6 +105,7 @@ def ask_of(task: Task) -> Ask:
         challengers=tuple(one.challenger for one in challenges),
         points={one.challenger: one.point for one in challenges},
         decides=turn is not None and turn.decides,
+        dissents=turn is not None and turn.dissents,
         role=own.role if own else "",
     )
 

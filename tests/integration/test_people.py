@@ -199,6 +199,7 @@ def leave_the_seat(url: str) -> None:
         assert sitting.stderr.read().endswith(b"parley: interrupted\n")
 
 
+@pytest.mark.own_server
 async def test_a_persons_debate_survives_kill_9_of_everything(tmp_path: Path) -> None:
     with deployment(tmp_path) as deployed:
         coordinator = deployed.coordinator()

@@ -103,9 +103,9 @@ def opening_form(verdicts: tuple[str, ...]) -> type[OpeningForm]:
 
 
 @lru_cache(_FORMS_KEPT)
-def round_form(verdicts: tuple[str, ...], *, decides: bool = False) -> type[RulingForm]:
-    """Who decides answers nobody."""
-    return with_verdicts(RulingForm if decides else RoundForm, verdicts)
+def round_form(verdicts: tuple[str, ...], *, alone: bool = False) -> type[RulingForm]:
+    """Who decides or dissents alone answers nobody."""
+    return with_verdicts(RulingForm if alone else RoundForm, verdicts)
 
 
 class Box(Form):

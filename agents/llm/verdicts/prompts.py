@@ -39,6 +39,7 @@ ROLES = (
     "opening",
     "round",
     "ruling",
+    "dissent",
     "localize",
     "seen",
     "unseen",

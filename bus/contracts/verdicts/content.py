@@ -218,6 +218,8 @@ class RoundRequest(VerdictRequest):
     peers: Annotated[tuple[Token, ...], Field(exclude_if=is_empty)] = ()
     # The debate is over, and the answer is its verdict.
     decides: Annotated[bool, Field(exclude_if=is_empty)] = False
+    # All agree, and the persona is asked for what speaks for another verdict.
+    dissents: Annotated[bool, Field(exclude_if=is_empty)] = False
     # In a chamber, by persona: verdicts stay, and each argues for its own.
     roles: Annotated[dict[Token, Role], Field(exclude_if=is_empty)] = {}
     phase: Annotated[Phase | None, Field(exclude_if=is_absent)] = None

@@ -7,7 +7,16 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from parley.bus.contracts.base import Amount, Contract, Seconds, Share, Token, Whole, is_absent
+from parley.bus.contracts.base import (
+    Amount,
+    Contract,
+    Seconds,
+    Share,
+    Token,
+    Whole,
+    is_absent,
+    is_empty,
+)
 from parley.bus.contracts.budget import Budget
 from parley.bus.contracts.panel import ManagedPanel
 from parley.bus.contracts.verdicts.chamber import Chamber
@@ -45,6 +54,9 @@ class VerdictParams(Contract):
     high_confidence_threshold: Share = 0.85
     consensus_needs_majority: bool = True
     mixed_content_min_confidence: Share = 0.6
+    # A verdict in which its holders are less confident is not given: nothing is decided then. An end
+    # whose decide rule sets the confidence is no matter of theirs.
+    abstain_below: Annotated[Share, Field(exclude_if=is_empty)] = 0.0
     skip_unchallenged: bool = False
     # How many rounds before the last travel with an ask; the standing statements always do.
     history_rounds: Whole = 0
@@ -104,6 +116,9 @@ class VerdictPanel(ManagedPanel):
     undecided: Label = "uncertain"
     input: InputKind = "text"
     visibility: Visibility = "named"
+    # How new the evidence of a last word against a unanimous panel must be to count: the share of
+    # its words that nobody used before. None: nobody is asked for one.
+    dissent: Annotated[Share | None, Field(exclude_if=is_absent)] = None
     # None: personas answer challenges, and may change their verdicts.
     chamber: Annotated[Chamber | None, Field(exclude_if=is_absent)] = None
     # None where nobody chose: then the manager speaks English, and agents follow their settings.
@@ -196,6 +211,7 @@ class VerdictPanel(ManagedPanel):
                 else []
             ),
             *decide_mistakes(self.decide, self.verdicts, self.roster),
+            *dissent_mistakes(self.dissent, self.chamber),
         ]
         if mistakes:
             raise ValueError("; ".join(mistakes))
@@ -216,6 +232,12 @@ def label_mistakes(names: list[str], undecided: str) -> list[str]:
             else []
         ),
     ]
+
+
+def dissent_mistakes(dissent: float | None, chamber: Chamber | None) -> list[str]:
+    if dissent is None or chamber is None:
+        return []
+    return ["dissent: verdicts stay in a chamber, so nobody can dissent; leave one of them out"]
 
 
 def decide_mistakes(

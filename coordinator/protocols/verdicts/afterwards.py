@@ -15,6 +15,7 @@ from parley.coordinator.core.budget import exhausted
 from parley.coordinator.core.flow import ask
 from parley.coordinator.core.state import DebateState, Step
 from parley.coordinator.protocols.verdicts.board import (
+    DISSENT,
     LOCALIZE,
     REPORT,
     RULING,
@@ -26,6 +27,11 @@ from parley.coordinator.protocols.verdicts.board import (
 )
 from parley.coordinator.protocols.verdicts.brief import brief_of
 from parley.coordinator.protocols.verdicts.decide import Case
+from parley.coordinator.protocols.verdicts.dissent import (
+    advocate_of,
+    board_after,
+    dissent_request,
+)
 from parley.coordinator.protocols.verdicts.manager import (
     UNDECIDED,
     decide_verdict,
@@ -37,6 +43,10 @@ from parley.coordinator.protocols.verdicts.rationale import Word
 
 
 def decide_afterwards(state: DebateState, reason: TerminationReason) -> Asked | Decided:
+    advocate = advocate_of(board_of(state), panel_of(state), reason)
+    if advocate is not None and state.cancelled_at is None and _may_be_asked(state, DISSENT):
+        request = dissent_request(state, board_of(state), advocate)
+        return ask(state, DISSENT, (advocate,), request, None)
     judge = judge_for(panel_of(state), reason, _rule_of(state))
     if judge is not None and state.cancelled_at is None and _may_be_asked(state, RULING):
         return _ask_to_decide(state, judge)
@@ -54,7 +64,7 @@ def _may_be_asked(state: DebateState, step: str) -> bool:
 
 
 def _ask_to_decide(state: DebateState, judge: str) -> Asked:
-    board, panel = board_of(state), panel_of(state)
+    board, panel = board_after(state), panel_of(state)
     request = RoundRequest(
         brief=brief_of(panel),
         round=board.round + 1,
@@ -75,7 +85,7 @@ def _ask_for_region(
     state: DebateState, reason: TerminationReason, personas: tuple[str, ...]
 ) -> Asked:
     request = LocalizeRequest(
-        brief=brief_of(panel_of(state)), reason=reason, standing=board_of(state).statements()
+        brief=brief_of(panel_of(state)), reason=reason, standing=board_after(state).statements()
     )
     return ask(state, LOCALIZE, personas, request, None)
 
@@ -96,7 +106,7 @@ def _ask_for_words(state: DebateState, reason: TerminationReason) -> Asked:
     request = ReportRequest(
         brief=brief_of(panel),
         decision=_decision(state, reason),
-        standing=board_of(state).statements(),
+        standing=board_after(state).statements(),
     )
     return ask(state, REPORT, (panel.manager,), request, None)
 
@@ -113,7 +123,7 @@ def _decided(state: DebateState, reason: TerminationReason) -> Decided:
 
 
 def _decision(state: DebateState, reason: TerminationReason) -> ManagerDecision:
-    board, panel = board_of(state), panel_of(state)
+    board, panel = board_after(state), panel_of(state)
     case = Case(
         panel,
         board.history,

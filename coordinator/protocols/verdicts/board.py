@@ -22,8 +22,9 @@ OPENING = "opening"
 LOCALIZE = "localize"
 REPORT = "report"
 RULING = "ruling"
+DISSENT = "dissent"
 # What is asked once the debate is over; no round.
-AFTERWARDS = frozenset({LOCALIZE, REPORT, RULING})
+AFTERWARDS = frozenset({LOCALIZE, REPORT, RULING, DISSENT})
 # Of those, what alters no outcome.
 EPILOGUE = frozenset({LOCALIZE, REPORT})
 

@@ -1,8 +1,8 @@
 """
 The flow of a debate of verdicts.
 
-    opening ─▶ round-1 ─▶ … ─▶ terminated ─▶ (ruling, where a judge decides)
-            ─▶ (localize, where the panel has a follow-up)
+    opening ─▶ round-1 ─▶ … ─▶ terminated ─▶ (dissent, where all agree)
+            ─▶ (ruling, where a judge decides) ─▶ (localize, where the panel has a follow-up)
             ─▶ (report, where a manager sits) ─▶ decided ─▶ closed
 
 After the opening and after every round the coordinator declares whether it goes on; the

@@ -18,11 +18,13 @@ from parley.bus.contracts.verdicts.rules import (
     Plurality,
     Rounds,
 )
+from parley.coordinator.core.checks import in_words
 from parley.coordinator.core.nodes import declare_judge, declare_stage
 from parley.coordinator.core.protocol import Answer, Course, Extent, Flip, Opening, Protocol
 from parley.coordinator.core.state import DebateState, Step
 from parley.coordinator.protocols.verdicts.board import (
     AFTERWARDS,
+    DISSENT,
     EPILOGUE,
     OPENING,
     RULING,
@@ -31,6 +33,7 @@ from parley.coordinator.protocols.verdicts.board import (
     foreign_verdict,
     panel_of,
 )
+from parley.coordinator.protocols.verdicts.dissent import board_after, dissent_of
 from parley.coordinator.protocols.verdicts.figures import History
 from parley.coordinator.protocols.verdicts.flow import advance, cancel
 from parley.coordinator.protocols.verdicts.manager import majority_vote
@@ -53,7 +56,7 @@ def course_of(state: DebateState) -> Course:
         answer=Answer(decision.final_verdict) if decision else None,
         confidence=decision.confidence if decision else None,
         before=Answer(majority_vote(opened, panel)) if opened else None,
-        opening=_opening(board, panel) if opened else Opening(),
+        opening=_opening(board_after(state), panel) if opened else Opening(),
     )
 
 
@@ -89,7 +92,8 @@ def extent_of(panel: PanelBase) -> Extent:
     rounds = panel.max_rounds
     rulings = any(isinstance(rule, Judge) for rule in panel.decide.values())
     steps = rounds * (len(panel.personas) if panel.chamber == "asynchronous" else 1)
-    return Extent(steps + STEPS_BESIDE_ROUNDS + rulings, rounds, len(panel.personas))
+    asked = STEPS_BESIDE_ROUNDS + rulings + (panel.dissent is not None)
+    return Extent(steps + asked, rounds, len(panel.personas))
 
 
 def refusal(state: DebateState, turn: TurnTaken) -> str | None:
@@ -104,7 +108,21 @@ def declare_step(state: DebateState, step: Step) -> TerminationDeclaration | Non
     """The debate itself declares after the opening and every round."""
     if step.name not in AFTERWARDS:
         return None
+    if step.name == DISSENT:
+        return _declare_dissent(state, step)
     return declare_judge(state, step) if step.name == RULING else declare_stage(state, step)
+
+
+def _declare_dissent(state: DebateState, step: Step) -> TerminationDeclaration:
+    """Answered or not, and whether what was said counts."""
+    declared, heard = declare_stage(state, step), dissent_of(state)
+    if heard is None:
+        return declared
+    details = declared.details.model_copy(
+        update={"rule": heard.rule, "checks": (*declared.details.checks, *heard.checks)}
+    )
+    why = f"{step.name} ended by {heard.rule}: {'; '.join(map(in_words, heard.checks))}."
+    return declared.model_copy(update={"details": details, "justification": why})
 
 
 def lacks(panel: PanelBase) -> tuple[str, ...]:
@@ -131,7 +149,7 @@ def lacks(panel: PanelBase) -> tuple[str, ...]:
 def without_debate(panel: PanelBase) -> PanelBase:
     assert isinstance(panel, VerdictPanel)
     opening_only = {"stop": (Rounds(at=0),), "decide": {ANY: Plurality()}, "follow_ups": ()}
-    return panel.model_copy(update={**opening_only, "manager": None})
+    return panel.model_copy(update={**opening_only, "manager": None, "dissent": None})
 
 
 PROTOCOL = Protocol(

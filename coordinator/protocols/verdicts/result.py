@@ -29,6 +29,7 @@ from parley.coordinator.core.accounting import (
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.board import OPENING, Board, board_of, panel_of
 from parley.coordinator.protocols.verdicts.disagreement import disagreements
+from parley.coordinator.protocols.verdicts.dissent import board_after
 from parley.coordinator.protocols.verdicts.figures import figures_of
 from parley.coordinator.protocols.verdicts.flow import reason_of
 from parley.coordinator.protocols.verdicts.manager import majority_vote
@@ -102,7 +103,7 @@ def result_of(ref: DebateRef, state: DebateState) -> VerdictResult:
         disagreement_after=levels[-1] if levels else 0.0,
         disagreement_history=levels,
         unchanged_streak=figures_of(board.history).unchanged_streak if levels else 0,
-        final_verdicts={one.agent: one.verdict for one in board.positions},
+        final_verdicts={one.agent: one.verdict for one in board_after(state).positions},
         final_verdict=final,
         confidence=decision.confidence if decision else None,
         insufficient_evidence=bool(decision and decision.insufficient_evidence),

@@ -38,6 +38,7 @@ FORMS = {
     ("verdicts", "opening"): verdict_forms.OpeningForm,
     ("verdicts", "round"): verdict_forms.RoundForm,
     ("verdicts", "ruling"): verdict_forms.RulingForm,
+    ("verdicts", "dissent"): verdict_forms.RulingForm,
     ("forensic", "opening"): verdict_forms.OpeningForm,
     ("forensic", "round"): verdict_forms.RoundForm,
     ("forensic", "localize"): verdict_forms.LocalizeForm,

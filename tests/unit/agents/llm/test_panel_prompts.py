@@ -202,6 +202,10 @@ async def test_a_round_and_a_report_know_the_labels():
     ruling = await asked(last, persona="maintainer")
     assert "the panel leaves the verdict to you" in ruling.prompt.user
     assert "A round of the debate is open" not in ruling.prompt.user
+    other = last.model_copy(update={"decides": False, "dissents": True})
+    dissent = await asked(other, persona="maintainer")
+    assert "It counts only if it brings evidence that is new" in dissent.prompt.user
+    assert "challenge" not in dissent.prompt.user
     decision = ManagerDecision(
         final_verdict="reject", confidence=0.8, termination_reason="consensus_reached", rationale=""
     )
