@@ -34,7 +34,7 @@ eval-absa: $(VENV)/ready  ## set up, then measure the aspect-sentiment pipeline 
 	$(BIN)/python -m parley.console.batch.eval_absa absa --data ../shared/data/mams --split test
 
 eval-forensic: $(VENV)/installed  ## set up, then measure the forensic agents on labelled images, if there are any (10 minutes)
-	$(BIN)/python -m parley.console.batch.eval_forensic --data ../shared/data/forensic
+	$(BIN)/python -m parley.console.batch.eval_forensic --data ../shared/data/forensic ../shared/data/forensic2
 
 # The browser of the tests in tests/browser: Debian's, since nobody else packages it for offline use.
 CHROMIUM := /usr/bin/chromium-headless-shell

@@ -128,6 +128,8 @@ def assess(findings: Findings, calibration: Calibration) -> Evidence:
     """A declaration or a statistic becomes a belief; the belief, if it is strong enough, a verdict."""
     if findings.skill is Skill.WATERMARK:
         return _assess_marks(findings, calibration.marks)
+    if findings.unsuited is not None:
+        return _knowing_nothing(findings, calibration.marks.trust)
     model = nearest_state(findings.state, calibration.skills[findings.skill].states)
     belief = _without(_believe(model, findings.features), findings.rules_out)
     best = belief.best
@@ -141,12 +143,16 @@ def assess(findings: Findings, calibration: Calibration) -> Evidence:
     )
 
 
+def _knowing_nothing(findings: Findings, trust: float) -> Evidence:
+    return Evidence(
+        findings=findings, belief=NOTHING_KNOWN, verdict=Verdict.UNCERTAIN,
+        confidence=NOTHING_KNOWN.authentic, trust=trust,
+    )  # fmt: skip
+
+
 def _assess_marks(findings: Findings, marks: MarkModel) -> Evidence:
     if findings.declared is None:
-        return Evidence(
-            findings=findings, belief=NOTHING_KNOWN, verdict=Verdict.UNCERTAIN,
-            confidence=NOTHING_KNOWN.authentic, trust=marks.trust,
-        )  # fmt: skip
+        return _knowing_nothing(findings, marks.trust)
     belief = marks.declared[findings.declared]
     return Evidence(
         findings=findings, belief=belief, verdict=findings.declared,

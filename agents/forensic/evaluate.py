@@ -18,7 +18,7 @@ import numpy as np
 
 from parley.agents.forensic.calibration import Calibration, assess, shipped, weigh
 from parley.agents.forensic.debate import Position, debate_positions
-from parley.agents.forensic.evidence import CLASSES, Evidence, Skill
+from parley.agents.forensic.evidence import CLASSES, ClassShares, Evidence, Skill
 from parley.agents.forensic.image import ImageLimits, decoding, read_file
 from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.skills import ANALYSES
@@ -38,6 +38,9 @@ Judge = Callable[[Sequence[tuple[Position, ...]], Trust], tuple[str, float] | No
 FOLDS = 8
 MAX_ROUNDS = 3
 _TIMED_IMAGES = 12
+_BINS = 10
+# The thresholds of the curve of coverage and accuracy.
+_LEAST_SHARES = (0.0, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9)
 
 
 class Judged(NamedTuple):
@@ -48,7 +51,7 @@ class Judged(NamedTuple):
     # Votes in which nobody may say UNCERTAIN, and the agents' own weighing without any debate:
     # what is left between these and the debate is what the debate itself adds.
     forced_vote: str
-    weighed: str
+    weighed: ClassShares
     debate: str
     confidence: float
     rounds: int
@@ -102,7 +105,7 @@ def judge_sample(sample: Sample, calibration: Calibration, judge: Judge) -> Judg
         forced_vote=trust_weighted(forced, trust),
         weighed=weigh(
             {e.findings.skill: e.belief for e in panel}, panel[0].findings.state, calibration
-        ).best,
+        ),
         debate=final[0],
         confidence=final[1],
         rounds=len(history) - 1,
@@ -111,12 +114,12 @@ def judge_sample(sample: Sample, calibration: Calibration, judge: Judge) -> Judg
 
 def judge_all(samples: Sequence[Sample], folds: Folds, judge: Judge) -> tuple[Judged, ...]:
     if folds == "shipped":
-        return tuple(judge_sample(sample, shipped(), judge) for sample in samples)
+        return tuple(judge_sample(one, shipped(), judge) for one in samples if not one.forged)
     groups = [s.path if folds == "image" else s.source for s in samples]
     fold = group_folds(groups, labels_of(samples), FOLDS)
     judged: list[Judged] = []
     for index in range(FOLDS):
-        inside = [s for s, f in zip(samples, fold, strict=True) if f == index]
+        inside = [s for s, f in zip(samples, fold, strict=True) if f == index and not s.forged]
         fitted = fit_calibration([s for s, f in zip(samples, fold, strict=True) if f != index])
         judged += [judge_sample(sample, fitted, judge) for sample in inside]
     return tuple(judged)
@@ -140,12 +143,16 @@ def report(judged: Sequence[Judged]) -> Iterator[str]:
         "  forced vote", [_share(j.forced_vote is j.sample.label for j in p) for p in parts]
     )
     yield _line(
-        "weighed, no debate", [_share(j.weighed is j.sample.label for j in p) for p in parts]
+        "weighed, no debate", [_share(j.weighed.best is j.sample.label for j in p) for p in parts]
     )
     yield _line("debate", [_share(j.debate is j.sample.label for j in p) for p in parts])
-    yield _line("debate, surest half", [_surest_half(p) for p in parts])
+    yield _line("  of verdicts given", [_share(_right_of_given(p)) for p in parts])
+    yield _line("  share given", [_share(j.debate != Verdict.UNCERTAIN for j in p) for p in parts])
+    yield _line("  authentic called fake", [_share(_called_fake(p)) for p in parts])
+    yield _line("  calibration error", [calibration_error(p) for p in parts])
     for name, part in zip(VARIANTS, parts, strict=True):
         yield _ledger(name, part)
+        yield from _curve(name, part)
 
 
 def _line(name: str, values: Sequence[float]) -> str:
@@ -165,9 +172,42 @@ def _auc(part: Sequence[Judged], skill: Skill) -> float:
     )
 
 
-def _surest_half(part: Sequence[Judged]) -> float:
-    surest = sorted(part, key=lambda j: -j.confidence)[: len(part) // 2]
-    return _share(j.debate is j.sample.label for j in surest)
+def _right_of_given(part: Sequence[Judged]) -> Iterator[bool]:
+    return (j.debate is j.sample.label for j in part if j.debate != Verdict.UNCERTAIN)
+
+
+def _called_fake(part: Sequence[Judged]) -> Iterator[bool]:
+    authentic = (j for j in part if j.sample.label is Verdict.AUTHENTIC)
+    return (j.debate not in {Verdict.AUTHENTIC, Verdict.UNCERTAIN} for j in authentic)
+
+
+def calibration_error(part: Sequence[Judged]) -> float:
+    """Of verdicts given: how far confidence and share right lie apart, in ten bins, weighted."""
+    given = [j for j in part if j.debate != Verdict.UNCERTAIN]
+    if not given:
+        return float("nan")
+    said = np.array([j.confidence for j in given])
+    right = np.array([j.debate is j.sample.label for j in given], np.float64)
+    bins = np.minimum((said * _BINS).astype(np.int64), _BINS - 1)
+    gaps = np.bincount(bins, said - right, _BINS)
+    return float(np.abs(gaps).sum() / len(given))
+
+
+def _curve(name: str, part: Sequence[Judged]) -> Iterator[str]:
+    """What abstaining below a share of the weighing does."""
+    yield f"{name}, abstaining below:" + "".join(f"{least:8.2f}" for least in _LEAST_SHARES)
+    rows: dict[str, list[float]] = {"given": [], "right of given": [], "right": [], "fake": []}
+    for least in _LEAST_SHARES:
+        given = [j for j in part if j.weighed.of(j.weighed.best) >= least]
+        right = sum(j.weighed.best is j.sample.label for j in given)
+        authentic = sum(j.sample.label is Verdict.AUTHENTIC for j in part)
+        fake = sum(j.sample.label is Verdict.AUTHENTIC is not j.weighed.best for j in given)
+        rows["given"].append(len(given) / len(part))
+        rows["right of given"].append(right / max(1, len(given)))
+        rows["right"].append(right / len(part))
+        rows["fake"].append(fake / max(1, authentic))
+    for what, values in rows.items():
+        yield f"  {what:24}" + "".join(f"{value:8.3f}" for value in values)
 
 
 def _ledger(name: str, part: Sequence[Judged]) -> str:
@@ -177,15 +217,15 @@ def _ledger(name: str, part: Sequence[Judged]) -> str:
     return f"{name}: against the trusted vote the debate fixed {fixed}, broke {broken}; {rounds:.2f} rounds"
 
 
-def milliseconds_per_megapixel(folder: Path, names: Sequence[str]) -> dict[Skill, float]:
-    """Processor time of each skill on one core, over some images of the folder."""
+def milliseconds_per_megapixel(paths: Sequence[Path]) -> dict[Skill, float]:
+    """Processor time of each skill on one core."""
     cv2.setNumThreads(1)
     limits = ImageLimits()
     spent: dict[Skill, float] = dict.fromkeys(Skill, 0.0)
     pixels = 0.0
     with decoding(limits) as decoder:
-        for name in names:
-            picture = decoder.decode(read_file(folder / name, limits))
+        for path in paths:
+            picture = decoder.decode(read_file(path, limits))
             pixels += picture.megapixels
             for skill, analyse in ANALYSES.items():
                 start = time.process_time()
@@ -194,9 +234,10 @@ def milliseconds_per_megapixel(folder: Path, names: Sequence[str]) -> dict[Skill
     return {skill: 1000 * seconds / pixels for skill, seconds in spent.items()}
 
 
-def cost_lines(folder: Path, samples: Sequence[Sample]) -> Iterator[str]:
-    """Over a dozen images, spread over the folder."""
-    paths = list(dict.fromkeys(s.path for s in samples))
-    costs = milliseconds_per_megapixel(folder, paths[:: max(1, len(paths) // _TIMED_IMAGES)])
+def cost_lines(folders: Sequence[Path], samples: Sequence[Sample]) -> Iterator[str]:
+    """Over a dozen images, spread over the folders."""
+    paths = {folder / s.path: None for s in samples for folder in folders}
+    there = [path for path in paths if path.is_file()]
+    costs = milliseconds_per_megapixel(there[:: max(1, len(there) // _TIMED_IMAGES)])
     for skill, cost in costs.items():
         yield f"{skill.value}: {cost:.0f} ms per megapixel"

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from parley.agents.forensic.labels import Verdict
+from parley.agents.forensic.suited import Unsuited
 from parley.bus.contracts.base import Contract, Share, Text
 from parley.bus.contracts.verdicts.content import Region
 
@@ -54,6 +55,8 @@ class Findings(Contract):
     declared_because: Text = ""
     # Verdicts that a single measurement makes all but impossible.
     rules_out: tuple[Verdict, ...] = ()
+    # Why the measurements say nothing; a declaration still counts.
+    unsuited: Unsuited | None = None
     limitations: tuple[str, ...] = ()
 
 
@@ -75,6 +78,10 @@ class ClassShares(Contract):
     @property
     def best(self) -> Verdict:
         return max(CLASSES, key=self.of)
+
+    @property
+    def second(self) -> Verdict:
+        return sorted(CLASSES, key=self.of)[-2]
 
 
 class Evidence(Contract):

@@ -171,6 +171,7 @@ def analyse_frequency(picture: Picture) -> Findings:
     return Findings(
         skill=Skill.FREQUENCY,
         state=picture.state,
+        unsuited=picture.unsuited,
         measurements=_measurements(
             Traces(straight, float(curvature), (half, quarter, eighth), stray, periodic, lags[0]),
             jpeg=jpeg,

@@ -24,6 +24,7 @@ from pydantic import Field
 from parley.agents.forensic.decode_worker import LENGTH_BYTES, DecodeLimits
 from parley.agents.forensic.evidence import CompressionState
 from parley.agents.forensic.provenance import ContentCredentials, Provenance
+from parley.agents.forensic.suited import Unsuited, unsuited
 from parley.bus.contracts.base import Contract
 from parley.bus.errors import BadInput
 
@@ -55,6 +56,7 @@ class Picture:
     tables: tuple[tuple[int, ...], ...]
     provenance: Provenance
     notes: tuple[str, ...]
+    unsuited: Unsuited | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -225,8 +227,9 @@ def _picture(header: dict[str, Any], pixels: bytes) -> Picture:
     said = dict(header["provenance"])
     credentials = said.pop("c2pa")
     said["png_text"] = tuple((key, value) for key, value in said["png_text"])
+    rgb = np.frombuffer(pixels, np.uint8).reshape(bottom - top, right - left, 3)
     return Picture(
-        rgb=np.frombuffer(pixels, np.uint8).reshape(bottom - top, right - left, 3),
+        rgb=rgb,
         left=left,
         top=top,
         width=header["width"],
@@ -237,4 +240,5 @@ def _picture(header: dict[str, Any], pixels: bytes) -> Picture:
             **said, c2pa=ContentCredentials(**credentials) if credentials else None
         ),
         notes=tuple(header["notes"]),
+        unsuited=unsuited(rgb),
     )

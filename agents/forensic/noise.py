@@ -231,6 +231,7 @@ def analyse_noise(picture: Picture) -> Findings:
     return Findings(
         skill=Skill.NOISE,
         state=picture.state,
+        unsuited=picture.unsuited,
         measurements=_measurements(fine, lattice, outliers, flat, regions),
         features=features,
         regions=regions,

@@ -156,6 +156,7 @@ def analyse_spatial(picture: Picture) -> SpatialResult:
     findings = Findings(
         skill=Skill.SPATIAL,
         state=picture.state,
+        unsuited=picture.unsuited,
         measurements=_measurements(comb, grid.foreign_tiles, (exact, keypoints), maps, regions),
         features=features,
         regions=regions,

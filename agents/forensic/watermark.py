@@ -188,6 +188,7 @@ def analyse_watermark(picture: Picture) -> Findings:
     return Findings(
         skill=Skill.WATERMARK,
         state=picture.state,
+        unsuited=picture.unsuited,
         measurements=_measurements(said, agreement, camera=camera),
         features=_features(picture, agreement, camera=camera),
         declared=declaration.verdict,

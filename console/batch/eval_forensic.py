@@ -44,30 +44,35 @@ class RulesOf:
         return decision.final_verdict, decision.confidence
 
 
-def lines_of(folder: Path, cache: Path | None, folds: Folds, rules: RulesOf) -> Iterator[str]:
-    samples = load_samples(folder, VARIANTS, cache)
+def lines_of(
+    folders: Sequence[Path], cache: Path | None, folds: Folds, rules: RulesOf
+) -> Iterator[str]:
+    samples = load_samples(folders, VARIANTS, cache)
     yield f"{len(samples)} samples in {len(VARIANTS)} variants; folds: {folds}"
     yield from report(judge_all(samples, folds, rules))
     ended = ", ".join(f"{reason} {count}" for reason, count in rules.reasons.most_common())
     yield f"debates ended by: {ended}"
-    yield from cost_lines(folder, samples)
+    yield from cost_lines(folders, samples)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder with manifest.csv")
+    parser.add_argument(
+        "--data", type=Path, required=True, nargs="+", help="folders with manifest.csv"
+    )
     parser.add_argument("--cache", type=Path, help="file that keeps the features between runs")
     parser.add_argument("--folds", choices=get_args(Folds), default="source")
     parser.add_argument("--preset", help="of the forensic panel")
     parser.add_argument("--set", action="append", default=[], metavar="K=V", help="trust.noise=.9")
     options = parser.parse_args()
-    if not (options.data / "manifest.csv").is_file():
-        print(f"eval-forensic: skipped, no labelled images in {options.data}")
+    folders = [folder for folder in options.data if (folder / "manifest.csv").is_file()]
+    if not folders:
+        print(f"eval-forensic: skipped, no labelled images in {', '.join(map(str, options.data))}")
         sys.exit(0)
     panel = wished_panel("forensic", Wishes(preset=options.preset, sets=options.set)).panel
     assert isinstance(panel, VerdictPanel)
     rules = RulesOf(panel)
-    for line in lines_of(options.data, options.cache, options.folds, rules):
+    for line in lines_of(folders, options.cache, options.folds, rules):
         print(line, flush=True)
 
 

@@ -14,7 +14,7 @@ from parley.bus.errors import BadInput
 from parley.configs.files import read_text
 from parley.configs.mistakes import explain
 from parley.console.batch.kind import BatchKind, Row, batch_kind_of
-from parley.console.images.files import SUFFIXES
+from parley.console.images.files import files_below, images_below
 from parley.console.inputs.kind import input_of, refusal_of
 from parley.console.runtime.brains import MODEL, SCRIPT, BrainChoice
 from parley.console.runtime.inputs import LONGEST_TEXT, Material
@@ -81,10 +81,9 @@ def _problem(item: Item, places: dict[str, str], refusal: Refusal) -> str | None
 def _in_folder(folder: Path, panel: PanelBase, kind: BatchKind) -> Iterator[tuple[str, Item | str]]:
     """Every file that the panel may read, to the bottom, in order of names; hidden ones are not."""
     images_only = input_of(panel).takes(panel) == "image"
-    for path in sorted(folder.rglob("*")):
+    for path in images_below(folder) if images_only else files_below(folder):
         name = path.relative_to(folder).as_posix()
-        hidden = any(part.startswith(".") for part in name.split("/"))
-        if hidden or not path.is_file() or (images_only and path.suffix.lower() not in SUFFIXES):
+        if any(part.startswith(".") for part in name.split("/")):
             continue
         row = kind.row.model_construct(text=None, id=name)
         yield name, Item(name, row, partial(_from_file, panel, path))

@@ -1,5 +1,6 @@
 """Which image files were meant: those named, and those in the directories that were named."""
 
+import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,8 @@ from parley.console.runtime.submit import check_id
 
 # Only these are taken from a directory; a file named outright is looked at whatever its name.
 SUFFIXES = frozenset({".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp"})
+# Images too, but of kinds that are not debated: taken as well, so that each is refused by name.
+OTHER_SUFFIXES = frozenset({".avif", ".bmp", ".gif", ".heic", ".heif", ".tif", ".tiff"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +96,25 @@ def _photos(path: Path) -> Iterator[Path]:
     if not is_directory:
         yield path
         return
-    found = sorted(
-        one for one in path.rglob("*") if one.suffix.lower() in SUFFIXES and one.is_file()
-    )
+    found = images_below(path)
     if not found:
         raise BadInput(f"{path}: no images in this directory ({', '.join(sorted(SUFFIXES))})")
     yield from found
+
+
+def files_below(directory: Path) -> list[Path]:
+    """
+    In order of names, directories that cannot be listed and broken links among them.
+
+    Whoever opens those says what is wrong: nothing is passed over in silence.
+    """
+    closed: list[OSError] = []
+    walked = list(os.walk(directory, onerror=closed.append))
+    files = [Path(folder, name) for folder, _, names in walked for name in names]
+    return sorted(files + [Path(error.filename) for error in closed])
+
+
+def images_below(directory: Path) -> list[Path]:
+    taken = SUFFIXES | OTHER_SUFFIXES
+    found = files_below(directory)
+    return [path for path in found if path.suffix.lower() in taken or path.is_dir()]

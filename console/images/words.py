@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from parley.agents.forensic.argue import Case, case_in
+from parley.agents.forensic.calibration import NOTHING_KNOWN
+from parley.agents.forensic.suited import MEANING
 from parley.bus.contracts.panel import PanelBase
 from parley.bus.contracts.verdicts.content import Region
 from parley.console.transcript.plain import spoken
@@ -12,6 +14,8 @@ from parley.coordinator.protocols.verdicts.result import VerdictResult
 
 _DEGREES = ((0.85, "very probably"), (0.65, "probably"), (0.5, "more likely than not"))
 _WEAKEST = "perhaps, on weak evidence"
+# Shares that lie closer together than this read the same.
+A_TIE = 0.01
 _NEVER_KNOWN = "whether the scene is what its caption says: pixels do not tell"
 
 
@@ -81,11 +85,15 @@ def _headline(result: VerdictResult, means: dict[str, str]) -> str:
 def _ground(case: Case, means: dict[str, str]) -> str:
     if case.declared is not None:
         return f"{case.declared_because}; that speaks for {_named(case.declared, means)}"
-    if not case.measurements and not case.regions:
-        return "found nothing that it could measure"
+    if case.unsuited is not None:
+        return f"cannot judge this: {MEANING[case.unsuited]}"
+    if case.belief == NOTHING_KNOWN:
+        return "found nothing that speaks for a verdict"
     best = case.belief.best
     many = "regions" if len(case.regions) > 1 else "region"
     place = f", with {len(case.regions)} suspect {many}" if case.regions else ""
+    if case.belief.of(best) - case.belief.of(case.belief.second) < A_TIE:
+        return f"its own measurements favour nothing in particular{place}"
     share = f"{case.belief.of(best):.0%}{place}"
     return f"its own measurements favour {_named(best, means)} ({share})"
 

@@ -66,6 +66,15 @@ async def test_an_image_is_uploaded_and_its_debate_followed_to_its_close(visit: 
     assert await evidence.evaluate("image => image.style.opacity") == "0.25"
     assert await page.locator(".picture rect.inner").count() > 0
 
+    await page.get_by_role("radio", name="Spectrum").check(force=True)
+    spectrum = page.get_by_alt_text("Frequency spectrum")
+    await expect(page.get_by_text("Low frequencies in the middle")).to_be_visible()
+    await expect(slider).to_have_count(0)
+    photo_box, spectrum_box = await picture.bounding_box(), await spectrum.bounding_box()
+    assert photo_box is not None
+    assert spectrum_box is not None
+    assert spectrum_box["x"] >= photo_box["x"] + photo_box["width"]
+
 
 async def test_a_sentence_is_followed_from_the_form_to_the_moderator(visit: Visit):
     page = await visit.page()

@@ -112,6 +112,8 @@ def test_bad_files_are_named_and_the_others_are_debated(tmp_path):
         (folder / f"{name}.png").write_bytes(make())
     (folder / "good.png").write_bytes(saved(textured(), "PNG"))
     (folder / "notes.txt").write_text("no image by its name")
+    (folder / "broken.jpg").symlink_to(folder / "nowhere.jpg")
+    (folder / "phone.heic").write_bytes(b"\0\0\0\x18ftypheic")
     gone = tmp_path / "gone.jpg"
     out = tmp_path / "out"
     command = ["run", "forensic", folder, gone, "--json", "--out", out]
@@ -122,11 +124,13 @@ def test_bad_files_are_named_and_the_others_are_debated(tmp_path):
     assert done.returncode == 2, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     refused = {Path(line["image"]).stem: line["error"] for line in lines if "error" in line}
-    assert refused.keys() == {*BAD, "gone"}
+    assert refused.keys() == {*BAD, "broken", "gone", "phone"}
     for name, (_, sentence) in BAD.items():
         assert re.search(sentence, refused[name]), name
         assert f"parley: {folder / name}.png: {refused[name]}\n" in done.stderr
     assert "cannot be read" in refused["gone"]
+    assert "cannot be read" in refused["broken"]
+    assert "not a JPEG, PNG or WEBP" in refused["phone"]
     (debated,) = [line for line in lines if "error" not in line]
     assert (debated["image"], debated["status"]) == (str(folder / "good.png"), "completed")
     assert debated["report"] == str(out / "good.html")

@@ -20,7 +20,9 @@ def write_weights(calibration: Calibration, folder: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder with manifest.csv")
+    parser.add_argument(
+        "--data", type=Path, required=True, nargs="+", help="folders with manifest.csv"
+    )
     parser.add_argument("--cache", type=Path, help="file that keeps the features between runs")
     options = parser.parse_args()
     samples = load_samples(options.data, VARIANTS, options.cache)

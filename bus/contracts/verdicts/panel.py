@@ -7,7 +7,16 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from parley.bus.contracts.base import Amount, Contract, Seconds, Share, Token, Whole, is_absent
+from parley.bus.contracts.base import (
+    Amount,
+    Contract,
+    Seconds,
+    Share,
+    Token,
+    Whole,
+    is_absent,
+    is_empty,
+)
 from parley.bus.contracts.budget import Budget
 from parley.bus.contracts.panel import ManagedPanel
 from parley.bus.contracts.verdicts.chamber import Chamber
@@ -45,6 +54,9 @@ class VerdictParams(Contract):
     high_confidence_threshold: Share = 0.85
     consensus_needs_majority: bool = True
     mixed_content_min_confidence: Share = 0.6
+    # A verdict in which its holders are less confident is not given: nothing is decided then. An end
+    # whose decide rule sets the confidence is no matter of theirs.
+    abstain_below: Annotated[Share, Field(exclude_if=is_empty)] = 0.0
     skip_unchallenged: bool = False
     # How many rounds before the last travel with an ask; the standing statements always do.
     history_rounds: Whole = 0

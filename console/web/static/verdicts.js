@@ -5,6 +5,7 @@ import { glyph, share, spoken, tone } from './words.js';
 
 // Larger images are analysed in a crop around their centre, of this many pixels.
 const ANALYSED_PIXELS = 2_000_000;
+// These show no place in the image: they stand beside it, not over it.
 const NO_PLACE = new Set(['spectrum']);
 
 export const VerdictHero = ({ view, path }) => view.image && html`<${Evidence} view=${view} path=${path} />`;
@@ -24,16 +25,16 @@ function Evidence({ view, path }) {
     setState(next ? 'loading' : '');
   };
   const alone = NO_PLACE.has(name);
+  const drawn = (style) => html`<img class=${alone ? '' : 'over'} key=${map.name} src=${`${path}/maps/${map.name}.png`} alt=${`${map.title}: ${map.caption}`}
+    style=${style} onLoad=${() => setState('')} onError=${() => setState('missing')} />`;
   return html`
     <${Card} title="The image" about=${map ? map.title : size ? `${size.width} × ${size.height} pixels` : ''}>
       <div class="stack">
-        <div class="picture"><div class="layers">
+        <div class=${alone ? 'picture beside' : 'picture'}><div class="layers">
           <img src=${`${path}/blobs/${view.image.sha256}`} alt="The image under debate" onLoad=${(event) => setSize({ width: event.target.naturalWidth, height: event.target.naturalHeight })} />
-          ${map && html`<img class="over" key=${map.name} src=${`${path}/maps/${map.name}.png`} alt=${`${map.title}: ${map.caption}`}
-            style=${{ opacity: opacity / 100, ...(alone ? { objectFit: 'contain' } : placed(size)) }}
-            onLoad=${() => setState('')} onError=${() => setState('missing')} />`}
-          ${boxes && !alone && size && view.regions.length > 0 && html`<${Boxes} regions=${view.regions} size=${size} />`}
-        </div></div>
+          ${map && !alone && drawn({ opacity: opacity / 100, ...placed(size) })}
+          ${boxes && size && view.regions.length > 0 && html`<${Boxes} regions=${view.regions} size=${size} />`}
+        </div>${alone && map && drawn({})}</div>
         <div class="row">
           <div class="segments tight" role="radiogroup" aria-label="Evidence map">
             <label><input type="radio" name="map" checked=${name === ''} onChange=${() => choose('')} />Image</label>
@@ -41,10 +42,11 @@ function Evidence({ view, path }) {
           </div>
           ${view.regions.length > 0 && html`<label class="row small"><input type="checkbox" checked=${boxes} onChange=${(event) => setBoxes(event.target.checked)} />suspect region</label>`}
         </div>
-        ${map && html`
+        ${map && !alone && html`
           <label class="slider"><span>image</span>
             <input type="range" min="0" max="100" value=${opacity} aria-label="How much of the map covers the image" style=${{ '--filled': `${opacity}%` }}
-              onInput=${(event) => setOpacity(Number(event.target.value))} /><span>${map.title.toLowerCase()}</span></label>
+              onInput=${(event) => setOpacity(Number(event.target.value))} /><span>${map.title.toLowerCase()}</span></label>`}
+        ${map && html`
           <p class="muted small" role="status">${state === 'loading' ? 'Being computed…' : state === 'missing' ? 'This map cannot be drawn here.' : map.caption}</p>`}
         ${view.regions.length > 0 && html`<p class="muted small">Suspect: ${view.regions.map((one) => `${one.width} × ${one.height} at (${one.x}, ${one.y}), ${share(one.score)}`).join('; ')}. Found by ${view.regions_about}.</p>`}
       </div>

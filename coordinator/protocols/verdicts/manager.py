@@ -17,6 +17,7 @@ from parley.bus.contracts.verdicts.rules import (
     TrustWeighted,
     in_language,
 )
+from parley.coordinator.core.tolerance import below
 from parley.coordinator.protocols.verdicts.decide import Case, ruling_of
 from parley.coordinator.protocols.verdicts.position import Position
 from parley.coordinator.protocols.verdicts.rationale import Said, Task
@@ -53,14 +54,24 @@ def decide_verdict(
     said = Said(reason, name, case.positions, quotes)
     if reason in UNDECIDED:
         return _no_verdict(case.panel, reason, words.undecided(said))
-    verdict, confidence, ground = ruling_of(decide_rule_for(case.panel, name), case)
+    deciding = decide_rule_for(case.panel, name)
+    verdict, confidence, ground = ruling_of(deciding, case)
     out_of_budget = reason is TerminationReason.BUDGET_EXHAUSTED
     nobody_knows = not out_of_budget and all(
         one.verdict == case.panel.undecided == verdict for one in case.positions
     )
+    too_weak = (
+        deciding.confidence is None
+        and verdict != case.panel.undecided
+        and below(confidence, case.panel.params.abstain_below)
+    )
     if nobody_knows:
-        confidence = min(confidence, INSUFFICIENT_EVIDENCE_CONFIDENCE)
         ground = words.insufficient_evidence(case.positions)
+    elif too_weak:
+        ground = words.abstained(verdict, confidence, case.panel.params.abstain_below)
+        verdict = case.panel.undecided
+    if nobody_knows or too_weak:
+        confidence = min(confidence, INSUFFICIENT_EVIDENCE_CONFIDENCE)
     follow_ups = follow_ups_for(case.panel, name)
     said = said._replace(
         ground=ground, follow_ups=follow_ups, verdict=verdict, confidence=confidence
@@ -79,7 +90,7 @@ def decide_verdict(
             )
             for task, seated in follow_ups
         ),
-        insufficient_evidence=nobody_knows,
+        insufficient_evidence=nobody_knows or too_weak,
         incomplete=out_of_budget,
     )
 

@@ -184,6 +184,12 @@ class English:
             "that the evidence is insufficient. The confidence is kept low for that reason."
         )
 
+    def abstained(self, verdict: str, confidence: float, least: float) -> str:
+        return (
+            f"The agents settled on {in_words(verdict)}, but are only {confidence:.0%} confident, and "
+            f"the panel gives no verdict below {least:.0%}: the evidence is insufficient."
+        )
+
     def tasks(self, follow_ups: Sequence[Task]) -> str:
         return " ".join(
             f"{one.asked.persona} is asked to {one.words}."

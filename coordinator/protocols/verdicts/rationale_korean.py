@@ -157,6 +157,13 @@ class Korean(English):
         )
 
     @override
+    def abstained(self, verdict: str, confidence: float, least: float) -> str:
+        return (
+            f"전문가들의 결론은 {capitals(verdict)}이지만 신뢰도가 {confidence:.2f}로, 패널이 판정에 "
+            f"요구하는 {least:.2f}에 미치지 못합니다. 증거가 부족하므로 판정을 보류합니다."
+        )
+
+    @override
     def tasks(self, follow_ups: Sequence[Task]) -> str:
         return " ".join(
             f"→ {agent(one.asked.persona)}에게 {one.words} 요청"
@@ -196,8 +203,8 @@ def agent(name: str) -> str:
 
 
 def towards(label: str) -> str:
-    """With the particle that follows the sound of the word's end: CERTAIN ends in a consonant."""
-    return f"{label.upper()}{'으로' if label[-1:] in {'m', 'n'} else '로'}"
+    """With the particle that follows the sound of the word's end: AUTHENTIC ends in a consonant."""
+    return f"{label.upper()}{'으로' if label.endswith(('c', 'm', 'n', 'ng')) else '로'}"
 
 
 def distribution(counts: Mapping[str, float]) -> str:

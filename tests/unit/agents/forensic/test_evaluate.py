@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from parley.agents.forensic.debate import Position
 from parley.agents.forensic.evaluate import (
     judge_all,
@@ -20,21 +22,27 @@ AUTHENTIC, AI, UNCERTAIN = Verdict.AUTHENTIC, Verdict.AI_GENERATED, Verdict.UNCE
 
 
 def labelled(folder: Path) -> Path:
-    lines = ["path,label,source_repo,kind"]
+    lines = ["path,label,source_repo,kind,licence"]
     for made, label in ((untouched(), "AUTHENTIC"), (spliced(), "MANIPULATED"),
                         (inpainted(), "AI_GENERATED")):  # fmt: skip
         (folder / made.name).write_bytes(made.data)
-        lines.append(f"{made.name},{label},own:fixtures,synthetic")
+        lines.append(f"{made.name},{label},fixtures/synthetic,synthetic,MIT")
+    (folder / "broken.png").write_bytes(b"no image")
+    lines.append("broken.png,MANIPULATED,fixtures/synthetic,synthetic,")
     (folder / "manifest.csv").write_text("\n".join(lines))
     return folder
 
 
-def test_a_folder_is_evaluated_in_every_variant(tmp_path: Path) -> None:
+def test_a_folder_is_evaluated_in_every_variant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder, cache = labelled(tmp_path), tmp_path / "features.jsonl"
-    samples = load_samples(folder, VARIANTS, cache)
-    assert [s.variant for s in samples] == list(VARIANTS) * 3
-    assert {s.source for s in samples} == {"fixtures"}
-    assert load_samples(tmp_path / "gone", VARIANTS, cache) == samples
+    samples = load_samples([folder], VARIANTS, cache)
+    assert f"left out: {folder / 'broken.png'}: " in capsys.readouterr().err
+    assert [s.variant for s in samples] == list(VARIANTS) * 4
+    assert {s.source for s in samples} == {"fixtures/synthetic"}
+    assert [s.label for s in samples if s.forged] == [Verdict.MANIPULATED] * len(VARIANTS)
+    assert load_samples([tmp_path / "gone"], VARIANTS, cache) == samples
     judged = judge_all(samples, "shipped", last_word)
     lines = list(report(judged))
     right = sum(j.debate is j.sample.label for j in judged if j.sample.variant == "original")
@@ -42,7 +50,7 @@ def test_a_folder_is_evaluated_in_every_variant(tmp_path: Path) -> None:
         next(line for line in lines if line.startswith("debate ")).split()[1] == f"{right / 3:.3f}"
     )
     assert sum("fixed" in line for line in lines) == len(VARIANTS)
-    assert all(cost > 0 for cost in milliseconds_per_megapixel(folder, ["spliced.jpg"]).values())
+    assert all(cost > 0 for cost in milliseconds_per_megapixel([folder / "spliced.jpg"]).values())
 
 
 def test_votes() -> None:

@@ -1,11 +1,17 @@
 """The fitting is exact enough to be trusted with the weights."""
 
+import io
+
+import cv2
 import numpy as np
 import pytest
+from PIL import Image
 
 from parley.agents.forensic.calibration import shipped
 from parley.agents.forensic.evidence import CompressionState, Skill
+from parley.agents.forensic.training.data import is_free, source_of
 from parley.agents.forensic.training.fit import balanced, fit_additive, fit_weighing
+from parley.agents.forensic.training.forge import forge
 from parley.agents.forensic.training.recipe import auc, group_folds
 
 
@@ -64,3 +70,41 @@ def test_the_shipped_weights_are_complete() -> None:
             assert len(model.coefficients) == 3
             assert 0.4 < model.trust <= 1
     assert all(set(w.weights) == set(Skill) for w in calibration.weighing.values())
+
+
+def row(repository: str, licence: str, notes: str = "") -> dict[str, str]:
+    return {"source_repo": repository, "licence": licence, "notes": notes}
+
+
+@pytest.mark.parametrize(
+    ("given", "source", "free"),
+    [
+        (row("own:a/photos", "repository: MIT"), "a/photos", True),
+        (row("a/photos", "no licence file"), "a/photos", False),
+        (row("a/photos", "repository: CC BY-NC"), "a/photos", False),
+        (row("mapo80/image-forgery-scanner", "MIT", "CoMoFoD original"), "comofod", False),
+        (row("The-Harsh-Vardhan/TIDAL", "repository: MIT"), "casia", False),
+        (row("pop-os/wallpapers", "no licence file"), "wallpapers", False),
+    ],
+)
+def test_families_stay_together_and_terms_are_kept(
+    given: dict[str, str], source: str, free: bool
+) -> None:
+    assert (source_of(given), is_free(given)) == (source, free)
+
+
+def test_a_forgery_changes_its_mask_and_nothing_else() -> None:
+    chance = np.random.default_rng(3)
+    base, donor = (chance.integers(0, 255, (160, 200, 3), np.uint8) for _ in range(2))
+    kinds = set()
+    for number in range(40):
+        made = forge(f"photo-{number}", base, [donor])
+        assert forge(f"photo-{number}", base, [donor]).data == made.data
+        kinds.add(made.kind)
+        pixels = np.asarray(Image.open(io.BytesIO(made.data)))
+        near = cv2.dilate(made.mask.astype(np.uint8), np.ones((17, 17), np.uint8)) > 0
+        assert 0 < made.mask.mean() < 0.6
+        if made.data.startswith(b"\x89PNG"):
+            assert np.array_equal(pixels[~near], base[~near])
+            assert not np.array_equal(pixels[made.mask], base[made.mask])
+    assert kinds == {"splice", "copymove", "removal", "retouch"}

@@ -1,4 +1,6 @@
+import re
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import pytest
 
@@ -72,6 +74,26 @@ def test_manager_decision_at_a_standstill(
     for reason in (TerminationReason.STALEMATE, TerminationReason.NO_PROGRESS):
         decision = decided(reason, positions, TRUST, roster=FOUR)
         assert (decision.final_verdict, decision.confidence) == (expected, 0.60)
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_a_verdict_held_with_too_little_confidence_is_not_given(
+    language: Literal["en", "ko"],
+) -> None:
+    agreed = stand((AI, 0.5), (AI, 0.5))
+    consensus, rounds = TerminationReason.CONSENSUS_REACHED, TerminationReason.MAX_ROUNDS_REACHED
+
+    def after(reason: TerminationReason, least: float) -> ManagerDecision:
+        asked = panel(FOUR, abstain_below=least).said_in(language)
+        return decide_verdict(reason, Case(asked.model_copy(update={"trust": TRUST}), (agreed,)))
+
+    given, withheld = after(consensus, 0.5), after(consensus, 0.51)
+    assert (given.final_verdict, given.confidence, given.insufficient_evidence) == (AI, 0.5, False)
+    assert (withheld.final_verdict, withheld.confidence) == (UNSURE, 0.3)
+    assert withheld.insufficient_evidence
+    assert re.search("51%|0\\.51", withheld.rationale)
+    # Here the rule sets the confidence, not the agents.
+    assert after(rounds, 0.9).final_verdict == AI
 
 
 def test_the_threshold_for_mixed_content_can_be_set() -> None:
