@@ -157,7 +157,7 @@ async def test_redriving_twice_asks_once_and_speaks_once(world: OpenWorld) -> No
 
         async with at_work(worker(journal, "noise", brain)):
             with anyio.fail_after(60):
-                while len(brain.asked) < 2 or not await turns():
+                while len(brain.asked) < 2 or not await turns():  # noqa: ASYNC110
                     await anyio.sleep(0.02)
             await anyio.sleep(0.2)
         assert len(await turns()) == 1
