@@ -24,6 +24,7 @@ from parley.agents.forensic.signal import (
     residual_autocorrelation,
     tile_spectrum,
 )
+from parley.agents.forensic.texture import dct_spread, middle
 
 RADIAL_BANDS = 16
 _LAGS = (2, 3, 4, 8)
@@ -87,13 +88,12 @@ def _on_eighths(size: int) -> NDArray[np.bool_]:
     return np.asarray(near_v | near_h)
 
 
-def _stray_peak(prominence: Plane) -> tuple[float, float]:
-    """The strongest peak off the 1/8 lattice (where only resampling puts one), and how many."""
+def _stray_peak(prominence: Plane) -> float:
+    """The strongest peak off the 1/8 lattice (where only resampling puts one)."""
     size = prominence.shape[0]
     vertical, horizontal = frequency_grid(size)
     off = ~_on_eighths(size) & (np.hypot(vertical, horizontal) > 0.1)  # noqa: PLR2004
-    values = prominence[off]
-    return float(values.max()), float(np.mean(values > 1.5) * 1000)  # noqa: PLR2004
+    return float(prominence[off].max())
 
 
 def _resampling(plane: Plane) -> float:
@@ -152,7 +152,7 @@ def analyse_frequency(picture: Picture) -> Findings:
     half, quarter, eighth = (
         _peak_at(light.prominence, f) for f in ((0.5,), (0.25, 0.5), (0.125, 0.25, 0.375, 0.5))
     )
-    stray, density = _stray_peak(light.prominence)
+    stray = _stray_peak(light.prominence)
     rows_columns, diagonal = _directions(light.power)
     periodic = _resampling(y)
     lags = residual_autocorrelation(light.power, _LAGS)
@@ -162,11 +162,12 @@ def analyse_frequency(picture: Picture) -> Findings:
         *(float(b - bands[0]) for b in (bands[8], bands[15])),
         float(curvature), float(slope), straight,
         *((0.0, 0.0, 0.0) if jpeg else (half, quarter, eighth)),
-        stray, density, abs(rows_columns), diagonal, periodic, *lags,
+        abs(rows_columns), diagonal, *lags,
         *(float(c[8:].mean() - c[:4].mean()) for c in colour),
         float(colour[0][12:].mean() - bands[12:].mean()),
         float(colour[1][12:].mean() - bands[12:].mean()),
         *_scale_space(y),
+        *dct_spread(luma(middle(picture.rgb))),
     )  # fmt: skip
     return Findings(
         skill=Skill.FREQUENCY,

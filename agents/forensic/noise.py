@@ -27,6 +27,7 @@ from parley.agents.forensic.signal import (
     residual,
     robust_sigma,
 )
+from parley.agents.forensic.texture import chroma_grain, colour_range, middle, residual_pairs
 from parley.bus.contracts.verdicts.content import Region
 
 _COOCCURRENCE_LEVELS = 2
@@ -217,6 +218,7 @@ def analyse_noise(picture: Picture) -> Findings:
     half = [block_mean(plane, 2) for plane in planes]
     half_y = block_mean(y, 2)
     fine, coarse = _grain(planes, y), _grain(half, half_y)
+    centre = middle(picture.rgb)
     departures = noise_map(fine.tiles)
     regions = _foreign_regions(departures, picture)
     lattice, lattice_consistency = _colour_filter_trace(planes[1])
@@ -227,6 +229,7 @@ def analyse_noise(picture: Picture) -> Findings:
         *fine.features, *coarse.features, lattice, lattice_consistency, *_phase_ranges(fine.residuals),
         flat, outliers, spread, *_cooccurrence(y), *_cooccurrence(half_y),
         *_binary_patterns(half_y), *_colour_response(picture.rgb),
+        *residual_pairs(luma(centre)), *chroma_grain(centre), *colour_range(centre),
     )  # fmt: skip
     return Findings(
         skill=Skill.NOISE,

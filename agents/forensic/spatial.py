@@ -28,6 +28,7 @@ from parley.agents.forensic.signal import (
     residual,
     robust_sigma,
 )
+from parley.agents.forensic.texture import activity, middle
 from parley.bus.contracts.verdicts.content import Region
 
 EXACT_COPIES_NEEDED: Final = 40
@@ -149,9 +150,10 @@ def analyse_spatial(picture: Picture) -> SpatialResult:
         *(float(np.quantile(-_smooth(g), 0.98)) for g in ghost_maps_z),
         *(float(np.mean(g)) for g in ghosts),
         *_map_features(noise), *_map_features(sharpness), *_map_features(maps.suspicion),
-        float(np.mean(maps.mask)), float(len(regions)),
-        float(np.log1p(exact.count)), float(np.log1p(keypoints.count)),
+        float(np.mean(maps.mask)), float(exact.count >= EXACT_COPIES_NEEDED),
+        float(keypoints.count >= KEYPOINT_COPIES_NEEDED),
         float(np.log(t.texture.mean() + 0.1)), float(np.mean(_sharpness(y))),
+        *activity(luma(middle(picture.rgb))),
     )  # fmt: skip
     findings = Findings(
         skill=Skill.SPATIAL,
