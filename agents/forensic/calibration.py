@@ -34,7 +34,7 @@ DEFAULT_TRUST: Final = {
     Skill.SPATIAL: 0.85,
 }
 # Below this share of belief an agent says UNCERTAIN.
-COMMIT_SHARE: Final = 0.42
+COMMIT_SHARE: Final = 0.45
 # What is left of a belief that a measurement rules out.
 RULED_OUT_FACTOR: Final = 0.05
 CLIP: Final = 3.5
@@ -66,12 +66,13 @@ class Weighing(Contract):
     """How the skills' beliefs count against one another in one compression state."""
 
     weights: dict[Skill, float]
-    bias: tuple[float, float, float]
 
 
 class Calibration(Contract):
     skills: dict[Skill, SkillModel]
     marks: MarkModel
+    # What is believed before any measurement.
+    prior: ClassShares
     weighing: dict[CompressionState, Weighing]
 
 
@@ -172,15 +173,16 @@ def weigh(
     beliefs: dict[Skill, ClassShares], state: CompressionState, calibration: Calibration
 ) -> ClassShares:
     """
-    What all beliefs say together. A skill that is absent counts as knowing nothing.
+    What all beliefs say together. Whoever knows nothing, or is absent, changes nothing.
 
     Beliefs are the agents' own measurements and never change in a debate, so that repeating a
     finding cannot make it stronger.
     """
-    weighing = calibration.weighing[nearest(state)]
-    logits = np.array(weighing.bias)
-    for skill, weight in weighing.weights.items():
-        belief = beliefs.get(skill, NOTHING_KNOWN)
-        shares = np.array([belief.of(verdict) for verdict in CLASSES])
-        logits = logits + weight * np.log(np.maximum(shares, LEAST_SHARE))
+    weights = calibration.weighing[nearest(state)].weights
+    before = np.log([calibration.prior.of(verdict) for verdict in CLASSES])
+    logits = before.copy()
+    for skill, belief in beliefs.items():
+        if belief != NOTHING_KNOWN:
+            shares = np.array([belief.of(verdict) for verdict in CLASSES])
+            logits += weights[skill] * (np.log(np.maximum(shares, LEAST_SHARE)) - before)
     return shares_of(softmax(logits))

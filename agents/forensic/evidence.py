@@ -38,7 +38,7 @@ class Measurement(Contract):
     meaning: str
     where: Region | None = None
     # Its place among the features, for who wants to know what it speaks for.
-    feature: Annotated[int | None, Field(exclude=True)] = None
+    feature: int | None = None
 
 
 class Findings(Contract):

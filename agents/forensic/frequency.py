@@ -192,22 +192,24 @@ class Traces:
     neighbours: float
 
 
+# `feature` is the place among the features of analyse_frequency.
 def _measurements(traces: Traces, *, jpeg: bool) -> tuple[Measurement, ...]:
     discounted = "; not counted, JPEG makes such peaks itself" if jpeg else ""
     return (
-        Measurement(name="radial slope", value=traces.slope, unit="log power per log frequency",
+        Measurement(name="radial slope", value=traces.slope, unit="log power per log frequency", feature=19,
                     meaning="natural photographs fall by about 2 to 3; flatter or steeper is unusual"),
-        Measurement(name="radial curvature", value=traces.curvature, unit="log power",
+        Measurement(name="radial curvature", value=traces.curvature, unit="log power", feature=17,
                     meaning="a bend at high frequencies tells of upsampling or denoising"),
         *(
             Measurement(name=f"checkerboard peak at {name}", value=value, unit="log power over neighbours",
+                        feature=None if jpeg else place,
                         meaning=f"upsampling by a generator's decoder repeats in the pixels{discounted}")
-            for name, value in zip(("1/2", "1/4", "1/8"), traces.peaks, strict=True)
+            for place, name, value in zip((20, 21, 22), ("1/2", "1/4", "1/8"), traces.peaks, strict=True)
         ),
         Measurement(name="stray spectral peak", value=traces.stray, unit="log power over neighbours",
                     meaning="a peak off the JPEG lattice is left by resizing or by a generator"),
         Measurement(name="resampling periodicity", value=traces.periodic, unit="log amplitude over median",
                     meaning="interpolated pixels repeat in their second derivative"),
-        Measurement(name="residual autocorrelation at lag 2", value=traces.neighbours, unit="correlation",
+        Measurement(name="residual autocorrelation at lag 2", value=traces.neighbours, unit="correlation", feature=25,
                     meaning="neighbouring noise of a camera is nearly independent"),
     )  # fmt: skip

@@ -188,6 +188,7 @@ def _limitations(picture: Picture) -> tuple[str, ...]:
     return tuple(notes)
 
 
+# `feature` is the place among the features of analyse_spatial.
 def _measurements(
     comb: CombTrace, foreign_tiles: float, copies: tuple[Copies, Copies], maps: SpatialMaps,
     regions: tuple[Region, ...],
@@ -195,16 +196,16 @@ def _measurements(
     exact, keypoints = copies
     where = regions[0] if regions else None
     return (
-        Measurement(name="double quantisation", value=max(comb.strength), unit="log histogram comb",
+        Measurement(name="double quantisation", value=max(comb.strength), unit="log histogram comb", feature=0,
                     meaning="above about 0.3 the image was saved as JPEG twice with different tables"),
-        Measurement(name="foreign block grid", value=foreign_tiles, unit="share of tiles",
+        Measurement(name="foreign block grid", value=foreign_tiles, unit="share of tiles", feature=5,
                     meaning="blocks that do not stand on the file's own 8-pixel grid were moved"),
-        Measurement(name="identical windows", value=float(exact.count), unit="windows",
+        Measurement(name="identical windows", value=float(exact.count), unit="windows", feature=28,
                     meaning=f"from {EXACT_COPIES_NEEDED} on, part of the image was copied within it"),
-        Measurement(name="matching keypoints", value=float(keypoints.count), unit="pairs",
+        Measurement(name="matching keypoints", value=float(keypoints.count), unit="pairs", feature=29,
                     meaning=f"from {KEYPOINT_COPIES_NEEDED} on with one displacement, a copied area is likely"),
-        Measurement(name="strongest inconsistency", value=float(maps.suspicion.max()), unit="robust deviations",
+        Measurement(name="strongest inconsistency", value=float(maps.suspicion.max()), unit="robust deviations", feature=24,
                     meaning="noise, sharpness or compression history differ from the surroundings", where=where),
-        Measurement(name="suspect area", value=float(np.mean(maps.mask)), unit="share of the image",
+        Measurement(name="suspect area", value=float(np.mean(maps.mask)), unit="share of the image", feature=27,
                     meaning="tiles that disagree with the rest"),
     )  # fmt: skip

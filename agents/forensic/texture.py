@@ -83,7 +83,7 @@ def chroma_grain(rgb: NDArray[np.uint8]) -> list[float]:
     """The fine detail of the colour differences at four scales, beside that of the light."""
     red, green, blue = cv2.split(rgb.astype(np.float32))
     y = 0.299 * red + 0.587 * green + 0.114 * blue
-    grain = [_grain(plane) for plane in (red, green, blue)]
+    grain = [_grain(np.asarray(plane, np.float32)) for plane in (red, green, blue)]
     found = [_alike(grain[0], grain[1]), _alike(grain[1], grain[2]), _alike(grain[0], grain[2])]
     figures = []
     for difference in (0.564 * (blue - y), 0.713 * (red - y)):

@@ -11,6 +11,7 @@ Labels = NDArray[np.int64]
 
 _STEPS = 40
 _ENOUGH = 1e-4
+_FIRST_WEIGHT = 0.6
 _TEMPERATURES = np.geomspace(0.05, 3.0, 80)
 
 
@@ -78,26 +79,25 @@ def fit_temperature(scores: Array, prior: Array, labels: Labels, weights: Array)
 
 
 def fit_weighing(
-    beliefs: Array, labels: Labels, weights: Array, towards: Array, ridge: float
+    evidence: Array, prior: Array, labels: Labels, weights: Array, ridge: float
 ) -> Array:
     """
-    One weight per skill for its log beliefs (samples, skills, classes), then one bias per class.
+    One weight per skill for its evidence (samples, skills, classes), added to the log prior.
 
-    The ridge pulls towards the given parameters, so that a state with few images keeps to what all
-    images say. A weight below zero would call a skill a liar; it is cut off at zero.
+    The ridge pulls towards `_FIRST_WEIGHT`. A weight below zero would call a skill a liar; it is
+    cut off at zero.
     """
-    samples, skills, classes = beliefs.shape
-    bias = np.broadcast_to(np.eye(classes), (samples, classes, classes))
-    design = np.concatenate([beliefs.swapaxes(1, 2), bias], axis=2)
-    rows = np.arange(samples)
+    design = evidence.swapaxes(1, 2)
+    rows = np.arange(labels.size)
 
     def loss(candidate: Array) -> float:
-        fit = weights @ log_softmax(design @ candidate)[rows, labels]
+        fit = weights @ log_softmax(design @ candidate + prior)[rows, labels]
         return float(0.5 * ridge * np.square(candidate - towards).sum() - fit)
 
+    towards = np.full(evidence.shape[1], _FIRST_WEIGHT)
     theta = towards.copy()
     for _ in range(_STEPS):
-        shares = np.exp(log_softmax(design @ theta))
+        shares = np.exp(log_softmax(design @ theta + prior))
         mean = np.einsum("nc,ncp->np", shares, design)
         gradient = weights @ (mean - design[rows, labels]) + ridge * (theta - towards)
         centred = design - mean[:, None, :]
@@ -107,8 +107,7 @@ def fit_weighing(
         theta = theta - shrink * step
         if float(np.abs(shrink * step).max()) < _ENOUGH:
             break
-    theta[:skills] = np.maximum(theta[:skills], 0.0)
-    return theta
+    return np.maximum(theta, 0.0)
 
 
 def _backtrack(loss: Callable[[Array], float], theta: Array, step: Array) -> float:

@@ -41,8 +41,11 @@ def rules(**weights: float) -> Calibration:
     counted = {skill: weights.get(skill.value, 1.0) for skill in Skill}
     return Calibration(
         skills={},
-        marks=MarkModel(declared={Verdict.AI_GENERATED: DECLARED}, trust=0.9),
-        weighing={LOW: Weighing(weights=counted, bias=(0.0, 0.0, 0.0))},
+        marks=MarkModel(
+            declared={Verdict.AI_GENERATED: DECLARED}, edited=shares(0.6, 0.3), trust=0.9
+        ),
+        prior=NOTHING_KNOWN,
+        weighing={LOW: Weighing(weights=counted)},
     )
 
 
@@ -58,14 +61,18 @@ def evidence(skill: Skill, belief: ClassShares, verdict: Verdict | None = None) 
     findings = Findings(
         skill=skill,
         state=LOW,
-        measurements=(Measurement(name="grain", value=1.5, unit="levels", meaning="noise"),),
+        measurements=tuple(
+            Measurement(name=name, value=value, unit="levels", meaning="noise")
+            for name, value in (("flat", 0.5), ("grain", 1.5), ("edge", 3), ("blur", 1))
+        ),
         features=(),
         limitations=("compression erases grain",),
     )
     held = verdict or belief.best
     return Evidence(
-        findings=findings, belief=belief, verdict=held, confidence=belief.of(held), trust=0.8
-    )
+        findings=findings, belief=belief, verdict=held, confidence=belief.of(held), trust=0.8,
+        support=(-1.0, 0.5, 2.0, 0.1),
+    )  # fmt: skip
 
 
 def standing(given: Evidence) -> Standing:
@@ -96,8 +103,13 @@ def test_the_opening_lays_everything_on_the_table() -> None:
     assert case is not None
     assert (said.verdict, said.confidence) == (Verdict.AI_GENERATED, SURE_AI.confidence)
     assert case.belief == SURE_AI.belief
-    assert said.arguments == ("grain: 1.50 levels (noise)",)
+    assert said.arguments == ("edge: 3.00 levels (noise)", "grain: 1.50 levels (noise)")
     assert "a strongly compressed JPEG" in said.reasoning
+
+
+def test_nothing_is_quoted_for_an_uncertain_verdict() -> None:
+    torn = evidence(Skill.NOISE, shares(0.4, 0.35), verdict=Verdict.UNCERTAIN)
+    assert open_debate(torn).arguments == ()
 
 
 def test_a_weak_agent_concedes_to_stronger_evidence_and_says_whose() -> None:
