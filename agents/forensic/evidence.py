@@ -7,7 +7,7 @@ from pydantic import Field
 
 from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.suited import Unsuited
-from parley.bus.contracts.base import Contract, Share, Text
+from parley.bus.contracts.base import Contract, Share, Text, is_absent
 from parley.bus.contracts.verdicts.content import Region
 
 
@@ -38,7 +38,7 @@ class Measurement(Contract):
     meaning: str
     where: Region | None = None
     # Its place among the features, for who wants to know what it speaks for.
-    feature: int | None = None
+    feature: Annotated[int | None, Field(exclude_if=is_absent)] = None
 
 
 class Findings(Contract):

@@ -107,7 +107,7 @@ def fit_weighing(
         theta = theta - shrink * step
         if float(np.abs(shrink * step).max()) < _ENOUGH:
             break
-    return np.maximum(theta, 0.0)
+    return np.asarray(np.maximum(theta, 0.0))
 
 
 def _backtrack(loss: Callable[[Array], float], theta: Array, step: Array) -> float:
