@@ -251,6 +251,12 @@ class WebSettings(Block):
     proxies: Networks = "127.0.0.0/8,::1"
     # Offers the tools of `parley mcp` at /mcp beside the page.
     mcp: bool = False
+    # Answers as an agent of A2A at /a2a beside the page: every panel a skill, every debate a task.
+    a2a: bool = False
+    # Answers NATS requests at service.{nats.prefix}.submit, .status and .panels while the page is served.
+    nats_service: bool = False
+    # Lets A2A's push notifications go to addresses of this machine and of private networks as well.
+    a2a_private_push: bool = False
 
 
 class PeopleSettings(Block):

@@ -19,6 +19,8 @@ from parley.bus.contracts.base import (
 # Of one ask, where a budget does not say: more than any answer of a model with its repetitions.
 USUAL_ASK_CALLS = 12
 USUAL_ASK_TOKENS = 200_000
+# An ask may cost so many times what its part of the calls or tokens would cost on average.
+PARTS = 2
 
 
 class Most(NamedTuple):
@@ -87,6 +89,19 @@ class Budget(Contract):
         if self.cost is not None:
             cost = self.ask_cost or self.cost / 2
         return Most(calls, tokens, cost)
+
+    def with_cost_of_an_ask(self) -> "Budget":
+        """
+        Where calls or tokens are limited as well: one ask may cost twice its part of them. A budget
+        of many calls is then not used up by a few claims of cost.
+        """
+        if self.cost is None or self.ask_cost is not None:
+            return self
+        limits, most = (self.calls, self.tokens), self.of_an_ask
+        parts = [one / limit for one, limit in zip(most, limits, strict=False) if limit is not None]
+        if not parts:
+            return self
+        return self.model_copy(update={"ask_cost": self.cost * min(0.5, PARTS * max(parts))})
 
 
 class BatchBudget(Contract):

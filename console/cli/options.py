@@ -64,7 +64,8 @@ Brains = Annotated[
         "--brain",
         metavar="BRAIN",
         help="Who thinks: auto (the script that came along, or the panel's rules), rule, script:FILE,"
-        " model (PARLEY_MODEL__NAME, __BASE_URL, __API_KEY), or your own: module:Name, http://…;"
+        " model (PARLEY_MODEL__NAME, __BASE_URL, __API_KEY), or your own: module:Name, http://…,"
+        " a2a:https://…;"
         " PERSONA=BRAIN for one seat. Repeatable.",
     ),
 ]

@@ -3,6 +3,7 @@
 
     auto, rule, script:FILE, model             Parley's own
     module:Name, http://…, an entry point      a user's own
+    a2a:https://…                              a remote agent that speaks A2A
     PERSONA=…, PANEL/PERSONA=…                 any of these, for one seat
 """
 
@@ -14,7 +15,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
 
-from parley.adapters.http import shown
+from parley.adapters import adapted
+from parley.adapters.http import A2A, shown
 from parley.agents.brain import Brain
 from parley.agents.llm.question import QuestionOptions, Questions, RegisteredQuestions
 from parley.agents.registry import BRAINS, AutoBrain, RuleBrain
@@ -24,8 +26,9 @@ from parley.bus.contracts.panel import Panel, PanelBase
 from parley.bus.errors import BadInput
 from parley.bus.extras import extra
 from parley.client import Client
+from parley.configs.addresses import http_address
 from parley.configs.names import name_unknown
-from parley.configs.panels import brains_of, panel_paths
+from parley.configs.panels import brains_of, panel_paths, tools_of
 from parley.configs.settings import Settings
 from parley.console.cli.exits import warn
 from parley.console.runtime.budgets import check_prices
@@ -124,8 +127,10 @@ def _own(text: str, known: Sequence[str]) -> BrainChoice:
         return BrainChoice(OWN, spec=text, own=BRAINS[text]())
     if text.startswith(("http://", "https://")):
         return BrainChoice(OWN, spec=shown(text), own=text)
+    if text.startswith(A2A):
+        return _remote(text)
     if not colon or (find_spec_of(kind) is None and get_close_matches(kind, known, n=1)):
-        hint = "; or module:Name, http://…"
+        hint = f", and there is no module {kind!r}" if colon else "; or module:Name, http://…"
         raise BadInput(f"--brain: {name_unknown('brain', kind, known)}{hint}")
     try:
         found = load_brain(text, Path.cwd())
@@ -133,6 +138,16 @@ def _own(text: str, known: Sequence[str]) -> BrainChoice:
     except BadInput as error:
         raise BadInput(f"--brain {error}") from error
     return BrainChoice(OWN, spec=text, own=found)
+
+
+def _remote(text: str) -> BrainChoice:
+    url = text.removeprefix(A2A)
+    try:
+        http_address(url, like="a2a:https://agents.example.org")
+    except ValueError as error:
+        raise BadInput(f"--brain: {error}") from error
+    adapted(text)
+    return BrainChoice(OWN, spec=shown(text), own=text)
 
 
 def make_brain(choice: BrainChoice, chosen: Mapping[str, str]) -> Brain:
@@ -222,7 +237,8 @@ async def _open_model(
         check_prices(panel, seats, settings.model)
     raise_for_prompts(dict.fromkeys(panel for panel, _ in seats), settings.panels)
     asking = questions(panels_dir=settings.panels)
-    async with open_model_brain(settings.model, seats, asking, client.journal) as brain:
+    tools = tools_of(seats, settings.panels)
+    async with open_model_brain(settings.model, seats, asking, client.journal, tools) as brain:
         yield brain
 
 

@@ -29,7 +29,10 @@ def server_of_the_web(settings: Settings) -> WebServer:
     tokens_of(settings.web)
     if settings.web.mcp:
         with extra("mcp", "web.mcp"):
-            import parley.console.mcp.server  # noqa: F401, PLC0415
+            import parley.console.mcp.server  # noqa: PLC0415
+    if settings.web.a2a:
+        with extra("a2a", "web.a2a"):
+            import parley.console.a2a.server  # noqa: F401, PLC0415
     return web_server
 
 

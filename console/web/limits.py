@@ -13,18 +13,23 @@ TOO_LARGE, BAD_REQUEST, UNAVAILABLE = 413, 400, 503
 PROBES = frozenset({"/healthz", "/readyz"})
 # By their own link, which opens one ask and nothing else.
 LINKED = frozenset({"/sit", "/seat", "/seat/image"})
-OPEN = PROBES | LINKED | {"/", "/session", "/openapi.json", FACTS, ASYNCAPI}
+# An agent of A2A tells everybody how to come back with a token, and nothing else.
+CARD = "/.well-known/agent-card.json"
+OPEN = PROBES | LINKED | {"/", "/session", "/openapi.json", CARD, FACTS, ASYNCAPI}
 # The largest image, and a little for the fields around it.
 LARGEST_UPLOAD_BYTES = 20_000_000 + 256 * 1024
 LARGEST_BODY_BYTES = 1 << 20
 LARGEST_SIGN_IN_BYTES = 4096
 LARGEST_ANSWER_BYTES = 256 * 1024
-# Calls of tools all come by POST: whether the bearer may act is seen from the tool.
+# Calls of tools and methods all come by POST: whether the bearer may act is seen from their names.
 MCP = "/mcp"
+A2A = "/a2a"
+BY_METHOD = frozenset({MCP, A2A})
 # The same image in Base64.
 LARGEST_MCP_BYTES = LARGEST_UPLOAD_BYTES * 4 // 3
 _LARGEST = {
     MCP: LARGEST_MCP_BYTES,
+    A2A: LARGEST_MCP_BYTES,
     "/debates": LARGEST_UPLOAD_BYTES,
     "/session": LARGEST_SIGN_IN_BYTES,
     "/seat": LARGEST_ANSWER_BYTES,
@@ -72,7 +77,7 @@ class Gate:
             check_origin(headers)
             _check_length(headers.get("content-length"), _most(scope))
         if not _is_open(scope["path"]):
-            looks = scope["method"] in _SAFE or scope["path"] == MCP
+            looks = scope["method"] in _SAFE or scope["path"] in BY_METHOD
             wanted = Role.READER if looks else Role.OPERATOR
             check_role(self._tokens, headers, wanted)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from parley.bus.contracts.budget import Budget
 from parley.bus.contracts.facts import Submitted
 from parley.bus.contracts.panel import DebateInput, Panel
 from parley.bus.errors import BadInput, Conflict
@@ -26,9 +27,22 @@ async def submit(
     if not fresh and await journal.find(debate=ref.id):
         raise BadInput(f"the id {ref.id!r} is taken")
     try:
-        await journal.submit(ref, Submitted(panel=panel, input=about))
+        await journal.submit(ref, Submitted(panel=_bounded(panel), input=about))
     except Conflict as error:
         raise BadInput(f"the id {ref.id!r} is taken") from error
+
+
+def _bounded(panel: Panel) -> Panel:
+    """With what one ask may cost of its budgets written down."""
+    limits, budget, batch = panel.limits, panel.budget, panel.batch
+    if limits is not None and limits.with_cost_of_an_ask() != limits:
+        share = limits.with_cost_of_an_ask().ask_cost
+        budget = (budget or Budget()).model_copy(update={"ask_cost": share})
+    if batch is not None:
+        batch = batch.model_copy(update={"budget": batch.budget.with_cost_of_an_ask()})
+    if (budget, batch) == (panel.budget, panel.batch):
+        return panel
+    return panel.model_copy(update={"budget": budget, "batch": batch})
 
 
 def outlived(kept_s: float, panel: Panel) -> Iterator[str]:

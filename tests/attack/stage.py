@@ -47,7 +47,7 @@ CLOSED_WITHIN_S = 90.0
 BAIT_DELAY_S, BAIT_PATIENCE_S = 3.0, 6.0
 BAITS = 4
 # Nobody there asks a model: only what somebody claims could use it up.
-BAIT_BUDGET = Budget(calls=1000, tokens=10**7, cost=1000.0, seconds=10**6)
+BAIT_BUDGET = Budget(calls=1000, tokens=10**7, cost=1000.0, seconds=10**6).with_cost_of_an_ask()
 DELAY_S = 0.4
 READY_WITHIN_S = 180.0
 # How often the same questions are put while the attack goes on.

@@ -21,7 +21,7 @@ BLOCKS = {
 async def test_an_example_runs(site: Site, heading: str, tmp_path: Path) -> None:
     file = tmp_path / "example.py"
     file.write_text(BLOCKS[heading], encoding="utf-8")
-    async with site({"mcp": True}) as (url, _):
+    async with site({"mcp": True, "a2a": True}) as (url, _):
         ran = await anyio.run_process([sys.executable, str(file), url], check=False)
     assert ran.returncode == 0, ran.stderr.decode()
     assert ran.stdout.decode().splitlines()[-1] == "completed"

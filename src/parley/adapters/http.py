@@ -24,6 +24,8 @@ from parley.agents.guard import unusable
 from parley.bus.contracts.facts import FailureReason
 from parley.speaking import Turn, answer_to, ask_of
 
+# Before the address of an agent that speaks A2A.
+A2A = "a2a:"
 LARGEST_ANSWER_BYTES = 1 << 20
 TOO_MANY = 429
 SERVER_ERROR = 500
@@ -43,6 +45,8 @@ _SAID = TypeAdapter(_Said)
 
 def shown(url: str) -> str:
     """Without what may be secret in it."""
+    if url.startswith(A2A):
+        return f"{A2A}{shown(url.removeprefix(A2A))}"
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 

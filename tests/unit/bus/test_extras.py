@@ -13,7 +13,7 @@ from parley.bus.extras import MissingPackage, extra
 ROOT = Path(__file__).parents[3]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 # Of other people: frameworks and protocols, for who has them.
-ADAPTERS = ("pydantic-ai", "langchain", "openai-agents", "mcp", "otel")
+ADAPTERS = ("pydantic-ai", "langchain", "openai-agents", "mcp", "otel", "a2a")
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,6 +39,8 @@ def test_a_missing_module_of_our_own_is_a_bug(monkeypatch: pytest.MonkeyPatch) -
         ("kiwipiepy", "korean", ["run", "absa", "음식이 맛있어요.", "--brain", "rule"]),
         ("mcp", "mcp", ["mcp"]),
         ("mcp", "mcp", ["serve", "--mcp"]),
+        ("a2a", "a2a", ["serve", "--a2a"]),
+        ("a2a", "a2a", ["agent", "review", "--brain", "a2a:http://127.0.0.1:9"]),
         ("opentelemetry", "otel", ["list", "--config", "telemetry.yaml"]),
         ("nkeys", "nkeys", ["infra", "accounts", "-o", "accounts"]),
     ],

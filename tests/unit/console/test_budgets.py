@@ -9,7 +9,9 @@ from parley.bus.contracts.budget import BatchBudget, Budget
 from parley.bus.contracts.facts import Fact, Submitted, TurnTaken
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.errors import BadInput
-from parley.bus.subjects import DebateRef
+from parley.bus.journal import Journal
+from parley.bus.memory import open_memory_server
+from parley.bus.subjects import DebateRef, Subjects
 from parley.configs.panels import panel_path, resolve
 from parley.console.runtime.budgets import limits_of
 from parley.console.transcript.costs import tell_costs
@@ -17,6 +19,7 @@ from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.result import result_of
 from parley.files.reader import read_archive
+from parley.submission import submit
 from tests.debates import STALEMATE, panel, play, play_out_of_budget
 from tests.unit.console.calling import Call
 
@@ -135,3 +138,23 @@ def test_a_debate_without_models_costs_nothing():
     fresh = fold([Submitted(panel=panel(), input=DebateInput(text="x"))])
     assert list(tell_costs(fresh)) == []
     assert result_of(REF, fresh).early_stop_savings is None
+
+
+async def test_a_submission_says_what_one_ask_may_cost() -> None:
+    """Also where the limits stand among the parameters; a batch's budget likewise."""
+    ref = DebateRef("forensic", "d1")
+    chosen = panel(budget_calls=240).model_copy(
+        update={
+            "budget": Budget(cost=1.0),
+            "batch": BatchBudget(name="month", budget=Budget(calls=240, cost=100.0)),
+        }
+    )
+    async with open_memory_server() as server:
+        journal = Journal(server.client(), Subjects())
+        await submit(journal, ref, chosen, DebateInput(text="a photograph"))
+        ((_, _, fact, _),), _ = await journal.read(ref)
+    assert isinstance(fact, Submitted)
+    assert fact.panel.limits is not None
+    assert fact.panel.limits.ask_cost == pytest.approx(0.1)
+    assert fact.panel.batch is not None
+    assert fact.panel.batch.budget.ask_cost == pytest.approx(10.0)

@@ -316,6 +316,42 @@ def test_no_single_claim_ends_a_debate(claim, limit):
     assert state.closed.status is Status.COMPLETED
 
 
+@pytest.mark.parametrize("claim", [{"usage": EVERYTHING}, {"content": REFUSED}])
+def test_not_even_everybodys_claims_use_up_a_budget_of_many_calls(claim):
+    """All of them were stolen, and lie whenever they are asked."""
+    wide = Budget(calls=1000, tokens=10**7, cost=1000.0).with_cost_of_an_ask()
+    facts: list[Fact] = [
+        Submitted(panel=panel().model_copy(update={"budget": wide}), input=DebateInput(text=TEXT))
+    ]
+    state = apply(DebateState(), facts[0])
+    while state.closed is None:
+        due, step = decide(state), state.open_step
+        said = [due] if due is not None else turns(STALEMATE, step, 3.0) if step else []
+        for fact in said:
+            facts.append(fact.model_copy(update=claim) if isinstance(fact, TurnTaken) else fact)
+            state = apply(state, facts[-1])
+    assert audit(facts).holds
+    assert len(state.steps) > 1 or claim != {"usage": EVERYTHING}
+    assert state.terminated is not None
+    assert state.terminated.reason != TerminationReason.BUDGET_EXHAUSTED
+
+
+@pytest.mark.parametrize(
+    ("budget", "cost"),
+    [
+        (Budget(cost=1.0), None),
+        (Budget(calls=40, cost=1.0), 0.5),
+        (Budget(calls=240, cost=1.0), 0.1),
+        (Budget(calls=240, tokens=10**6, cost=1.0), 0.4),
+        (Budget(calls=240, cost=1.0, ask_cost=0.3), 0.3),
+        (Budget(calls=240, ask_calls=24, cost=1.0), 0.2),
+        (Budget(calls=240), None),
+    ],
+)
+def test_what_one_ask_may_cost_where_calls_or_tokens_are_limited_as_well(budget, cost):
+    assert budget.with_cost_of_an_ask().ask_cost == pytest.approx(cost)
+
+
 def test_what_is_counted_of_a_claim_is_recorded():
     state = lied_to({"usage": EVERYTHING}, budget_calls=400, budget_tokens=10**6, budget_cost=100)
     told = state.steps[1].ask.budget
