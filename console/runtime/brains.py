@@ -130,7 +130,7 @@ def _own(text: str, known: Sequence[str]) -> BrainChoice:
     if text.startswith(A2A):
         return _remote(text)
     if not colon or (find_spec_of(kind) is None and get_close_matches(kind, known, n=1)):
-        hint = "; or module:Name, http://…"
+        hint = f", and there is no module {kind!r}" if colon else "; or module:Name, http://…"
         raise BadInput(f"--brain: {name_unknown('brain', kind, known)}{hint}")
     try:
         found = load_brain(text, Path.cwd())
