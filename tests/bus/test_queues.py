@@ -342,7 +342,7 @@ async def test_what_a_worker_calls_may_raise(world: OpenWorld) -> None:
     async with world() as w, w.connect() as bus:
         await bus.ensure_queue(asks(w))
         await ask(bus, w, 1)
-        with anyio.fail_after(30), pytest.raises(ExceptionGroup) as caught:
+        with anyio.fail_after(90), pytest.raises(ExceptionGroup) as caught:
             await bus.work("p-noise", 2, explode)
         assert isinstance(caught.value.exceptions[0], LookupError)
 
@@ -380,5 +380,5 @@ async def test_working_on_a_queue_nobody_made_is_an_error(world: OpenWorld) -> N
         await delivery.ack()
 
     async with world() as w, w.connect() as bus:
-        with anyio.fail_after(30), pytest.raises(Unsuitable, match="nobody does not exist"):
+        with anyio.fail_after(90), pytest.raises(Unsuitable, match="nobody does not exist"):
             await bus.work("nobody", 1, handle)

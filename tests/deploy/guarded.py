@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -207,3 +208,10 @@ async def _all_written(core: Somebody) -> None:
     for subject in (f"{LAYOUT.prefix}.0.barrier", f"$O.{LAYOUT.bucket}.M.barrier"):
         answer = await core.client.request(subject, b"", timeout=20, headers=impossible)
         assert b"10071" in answer.data
+
+
+def monitored(server: NatsServer, question: str) -> Any:
+    [ports] = server.home.glob("*.ports")
+    [monitoring] = json.loads(ports.read_text())["monitoring"]
+    with urllib.request.urlopen(f"{monitoring}/{question}") as answer:
+        return json.load(answer)

@@ -136,7 +136,7 @@ async def test_an_answer_that_is_not_taken_is_given_up(
         async with site(journal) as client:
             with never_reading(client, "/debates/one/export") as lazy:
                 assert await anyio.to_thread.run_sync(lazy.recv, 1)
-                with anyio.fail_after(30):
+                with anyio.fail_after(90):
                     while holds(lazy):  # noqa: ASYNC110 - nobody tells
                         await anyio.sleep(0.02)
             assert (await client.get("/debates/one/export")).status == 200
