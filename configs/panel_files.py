@@ -19,6 +19,7 @@ from parley.bus.errors import BadInput
 from parley.bus.plugins import Plugins
 from parley.configs.mistakes import Place, explain
 from parley.configs.names import name_unknown
+from parley.configs.tools import ToolServer
 
 DEFAULT_PRESET = "default"
 Checked = TypeVar("Checked", bound=BaseModel)
@@ -48,6 +49,10 @@ class PanelFile(PanelBase):
     def parameter(self) -> str:
         """One that people set, with a value: for a form that asks for parameters."""
         return ""
+
+    def tools_for(self, _persona: str) -> tuple[ToolServer, ...]:
+        """What a model that speaks for the persona may look things up with."""
+        return ()
 
     def sets_for(self, _persona: str) -> tuple[str, ...]:
         """What to `--set` so that somebody sits there who usually does not; empty: name a roster."""

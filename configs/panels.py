@@ -27,6 +27,7 @@ from parley.configs.panel_files import (
     Wanted,
     panel_files_of,
 )
+from parley.configs.tools import ToolServer
 
 BUILT_IN = Path(__file__).with_name("panels")
 
@@ -101,6 +102,19 @@ def brains_of(panels: Iterable[str], panels_dir: Path | None = None) -> dict[str
     paths = panel_paths(panels_dir)
     found = {name: read_panel(paths[name])[0].brains for name in panels if name in paths}
     return {name: brains for name, brains in found.items() if brains is not None}
+
+
+def tools_of(
+    seats: Iterable[tuple[str, str]], panels_dir: Path | None = None
+) -> dict[tuple[str, str], tuple[ToolServer, ...]]:
+    """What the panels' files give to the personas on these seats."""
+    paths = panel_paths(panels_dir)
+    found = {
+        (panel, persona): read_panel(paths[panel])[0].tools_for(persona)
+        for panel, persona in seats
+        if panel in paths
+    }
+    return {seat: servers for seat, servers in found.items() if servers}
 
 
 def parse_sets(sets: Iterable[str]) -> list[Override]:

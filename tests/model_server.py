@@ -109,6 +109,8 @@ class ModelServer:
     gate: asyncio.Event | None = None
     # Sends everybody there instead of answering.
     moved_to: str | None = None
+    # Which tools it calls, with what arguments, where some are offered; None where it has seen enough.
+    looks_up: Callable[[Body], Sequence[tuple[str, str]]] | None = None
     # Quotes the key in its errors and in its answers.
     indiscreet: bool = False
     calls: list[Body] = field(default_factory=list)
@@ -234,6 +236,8 @@ class ModelServer:
         )
 
     async def _answer(self, key: str, body: Body) -> Reply:
+        if "tools" in body and self.looks_up is not None:
+            return Reply(200, calling(self.looks_up(body)))
         fault = self.next_fault()
         good = self.mind(body)
         if self.indiscreet:
@@ -300,6 +304,26 @@ def completion(text: str, finish: str = "stop") -> bytes:
             "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
         }
     ).encode()
+
+
+def calling(tools: Sequence[tuple[str, str]]) -> bytes:
+    """An answer that calls tools, each by its name with the text of its arguments."""
+    whole = json.loads(completion("DONE"))
+    if tools:
+        whole["choices"][0]["finish_reason"] = "tool_calls"
+        whole["choices"][0]["message"] = {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {
+                    "id": f"call-{number}",
+                    "type": "function",
+                    "function": {"name": name, "arguments": arguments},
+                }
+                for number, (name, arguments) in enumerate(tools)
+            ],
+        }
+    return json.dumps(whole).encode()
 
 
 _WIRE_FAULTS = {

@@ -23,6 +23,7 @@ from parley.bus.subjects import DebateRef, Subjects
 from parley.coordinator.core.audit import audit
 from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
+from tests import servers
 from tests.bus.worlds import NatsServer
 
 READY_WITHIN_S = 120.0
@@ -106,7 +107,7 @@ class Deployment:
 def deployment(home: Path) -> Iterator[Deployment]:
     store = home / "nats"
     store.mkdir()
-    deployed = Deployment(NatsServer(store).start(), home)
+    deployed = Deployment(servers.server(store).start(), home)
     try:
         yield deployed
     finally:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from parley.agents.absa.bench import Holding, evidence_text, holdings
 from parley.agents.absa.debate_v2 import LEAST_GAIN, is_overruled
 from parley.agents.absa.reading import chance_of
-from parley.agents.absa.speech import joined, say
+from parley.agents.absa.speech import joined, say, word
 from parley.agents.absa.text_reading import Skill, TextReading, read_text
 from parley.bus.contracts.absa.debate import DebateSummary, DebateTurn, SharedContext
 from parley.bus.contracts.absa.requests import DebateTurnRequest, JudgeRequest
@@ -140,12 +140,12 @@ def _point(reading: TextReading, item: Ground, stance: str) -> str:
         return say(language, "point.plain", aspect=item.aspect)
     if item.polarity is Polarity.NEUTRAL:
         return say(language, "point.neutral", aspect=item.aspect)
-    word = say(language, f"word.{item.polarity.value}")
+    polarity = word(language, item.polarity)
     if item.quote:
         return say(
-            language, "point.polar_quoted", aspect=item.aspect, polarity=word, quote=item.quote
+            language, "point.polar_quoted", aspect=item.aspect, polarity=polarity, quote=item.quote
         )
-    return say(language, "point.polar", aspect=item.aspect, polarity=word)
+    return say(language, "point.polar", aspect=item.aspect, polarity=polarity)
 
 
 def _key_point(reading: TextReading, item: Ground) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from parley.agents.absa.bench import Holding, evidence_text, holdings
 from parley.agents.absa.resolution import Standing, kept, resolve
+from parley.agents.absa.speech import say, word
+from parley.agents.absa.text import Language
 from parley.agents.absa.text_reading import Skill, TextReading, read_text
 from parley.bus.contracts.absa.debate import (
     DebateSummary,
@@ -33,7 +35,7 @@ def judge_v2(text: str, request: JudgeRequest, skill: Skill = "model") -> Debate
         sentence_polarity=_overall(remaining),
         sentence_evidence_spans=_spans(text, remaining, quotes),
         aspect_evidence={key: quote for key, quote in quotes.items() if quote},
-        rationale=_rationale(standing, remaining),
+        rationale=_rationale(reading.language, standing, remaining),
     )
 
 
@@ -102,16 +104,21 @@ def _spans(
     return tuple(dict.fromkeys(found))
 
 
-def _rationale(standing: Sequence[Standing], remaining: Sequence[Standing]) -> str:
+def _rationale(
+    language: Language, standing: Sequence[Standing], remaining: Sequence[Standing]
+) -> str:
     chosen = {id(item) for item in remaining}
     lines = []
     for item in standing:
         if id(item) not in chosen:
-            lines.append(f"{item.was or item.key}: dropped")
+            lines.append(say(language, "judge.dropped", aspect=item.was or item.key))
         elif item.is_changed and item.polarity is not None:
-            before = item.first_polarity.value if item.first_polarity else "-"
-            lines.append(f"{item.key}: {before} → {item.polarity.value}")
-    return "; ".join(lines) or "Stage 1 stands."
+            before = word(language, item.first_polarity) if item.first_polarity else "-"
+            after = word(language, item.polarity)
+            lines.append(
+                say(language, "judge.changed", aspect=item.key, before=before, after=after)
+            )
+    return "; ".join(lines) or say(language, "judge.stands")
 
 
 def _target(key: str | None, polarity: Polarity | None) -> EditTarget:

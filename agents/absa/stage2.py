@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from parley.agents.absa.bench import Holding, evidence_text, holdings
 from parley.agents.absa.debate_v2 import JUNK, LEAST_GAIN, is_overruled
 from parley.agents.absa.resolution import canonical
+from parley.agents.absa.speech import say, word
 from parley.agents.absa.stage1 import as_span
+from parley.agents.absa.text import Language
 from parley.agents.absa.text_reading import Skill, TextReading, read_text
 from parley.agents.absa.validator import findings
 from parley.bus.contracts.absa.debate import SharedContext
@@ -54,7 +56,9 @@ def review_terms(text: str, request: ReviewRequest, skill: Skill = "model") -> A
 def review_sentiments(text: str, request: ReviewRequest, skill: Skill = "model") -> AtsaReview:
     reading = read_text(text, request.language_code, skill)
     outcome = _outcome(reading, request)
-    return AtsaReview(sentiment_review=tuple(_sentiment_reviews(request, outcome)))
+    return AtsaReview(
+        sentiment_review=tuple(_sentiment_reviews(reading.language, request, outcome))
+    )
 
 
 def validate_finally(
@@ -96,9 +100,11 @@ def _outcome(reading: TextReading, request: ReviewRequest) -> _Outcome:
         if (polarity := canonical(item.polarity)) is not None and item.key
     }
     if not final:
-        return _voted_outcome(request, context)
+        return _voted_outcome(reading.language, request, context)
     reasons = {
-        edit.target.key or edit.value or "": f"debate: {edit.op} {edit.evidence or ''}".strip()
+        edit.target.key or edit.value or "": say(
+            reading.language, "review.edit", op=edit.op, quote=edit.evidence or ""
+        ).strip()
         for edit in context.summary.final_patch
     }
     return _Outcome(final, reasons, _sources(context))
@@ -119,7 +125,7 @@ def _own_outcome(reading: TextReading, request: ReviewRequest) -> _Outcome:
     return _Outcome(polarities, reasons, {})
 
 
-def _voted_outcome(request: ReviewRequest, context: ReviewContext) -> _Outcome:
+def _voted_outcome(language: Language, request: ReviewRequest, context: ReviewContext) -> _Outcome:
     """A debate without tuples (v1): Stage 1, except where the speakers outweigh it."""
     polarities = {
         item.key: item.polarity
@@ -131,7 +137,7 @@ def _voted_outcome(request: ReviewRequest, context: ReviewContext) -> _Outcome:
         held = polarities.get(aspect)
         if held is not None and held is not voted:
             polarities[aspect] = voted
-            reasons[aspect] = f"debate: the speakers lean to {voted.value}"
+            reasons[aspect] = say(language, "review.voted", polarity=word(language, voted))
     return _Outcome(polarities, reasons, _sources(context))
 
 
@@ -154,6 +160,7 @@ def _term_reviews(
     reading: TextReading, request: ReviewRequest, outcome: _Outcome
 ) -> Iterator[AspectReviewItem]:
     terms = {item.term for item in request.ate.aspects} - _withdrawn(request)
+    left_out, named = (say(reading.language, f"review.{one}") for one in ("left_out", "named"))
     for term in _terms(request):
         stays = term in outcome.polarities
         if stays and term not in terms:
@@ -161,7 +168,7 @@ def _term_reviews(
         yield AspectReviewItem(
             term=term,
             action="keep" if stays else "drop",
-            reason=outcome.reasons.get(term, "" if stays else "not in the agreed set"),
+            reason=outcome.reasons.get(term, "" if stays else left_out),
             provenance=outcome.provenance.get(term, ""),
         )
     for key in outcome.polarities:
@@ -171,7 +178,7 @@ def _term_reviews(
                 term=key,
                 action="add",
                 revised_span=as_span(place),
-                reason=outcome.reasons.get(key, "named in the debate"),
+                reason=outcome.reasons.get(key, named),
                 provenance=outcome.provenance.get(key, ""),
             )
 
@@ -189,7 +196,10 @@ def _withdrawn(request: ReviewRequest) -> set[str]:
     }
 
 
-def _sentiment_reviews(request: ReviewRequest, outcome: _Outcome) -> Iterator[SentimentReviewItem]:
+def _sentiment_reviews(
+    language: Language, request: ReviewRequest, outcome: _Outcome
+) -> Iterator[SentimentReviewItem]:
+    named = say(language, "review.named")
     flipped = {
         proposal.target_aspect
         for proposal in request.validator.correction_proposals
@@ -216,7 +226,7 @@ def _sentiment_reviews(request: ReviewRequest, outcome: _Outcome) -> Iterator[Se
                 aspect_ref=key,
                 action="add",
                 revised_polarity=polarity,
-                reason=outcome.reasons.get(key, "named in the debate"),
+                reason=outcome.reasons.get(key, named),
                 provenance=outcome.provenance.get(key, ""),
             )
 
@@ -253,7 +263,10 @@ def _restated(item: AspectSentiment, polarity: Polarity) -> AspectSentiment:
 
 def _second_thought(reading: TextReading, holding: Holding) -> str:
     quote = evidence_text(reading, holding.second)
-    return f"second look: {holding.best.value}" + (f" ({quote})" if quote else "")
+    seen = say(
+        reading.language, "review.second_look", polarity=word(reading.language, holding.best)
+    )
+    return f"{seen} ({quote})" if quote else seen
 
 
 def _label(risk: StructuralRisk) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from parley.agents.absa.bench import Holding, holdings
 from parley.agents.absa.debate_v2 import JUNK, LEAST_GAIN, is_overruled
 from parley.agents.absa.reading import Place
-from parley.agents.absa.speech import say
+from parley.agents.absa.speech import say, word
 from parley.agents.absa.stage1 import as_span
 from parley.agents.absa.text_reading import Skill, TextReading, read_text
 from parley.bus.contracts.absa.debate import SharedContext
@@ -157,8 +157,7 @@ def _misplaced(reading: TextReading, item: AspectItem) -> Iterator[Finding]:
 
 
 def _about(reading: TextReading, holding: Holding, key: str, polarity: Polarity) -> str:
-    word = say(reading.language, f"word.{polarity}")
-    return f"{holding.key}: {say(reading.language, key, polarity=word)}"
+    return f"{holding.key}: {say(reading.language, key, polarity=word(reading.language, polarity))}"
 
 
 def _same_on_both_sides(reading: TextReading, held: Sequence[Holding]) -> Iterator[Finding]:

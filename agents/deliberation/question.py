@@ -99,9 +99,9 @@ class Question(Contract):
         return next((one for one in self.options if label in (one.label, one.id)), None)
 
 
-def parse_question(text: str | bytes, source: str = "question") -> Question:
+def parse_question(text: str | bytes) -> Question:
     """Raises BadInput that names every mistake."""
-    content = parse_yaml(text, source)
+    content = parse_yaml(text, "question")
     try:
         return Question.model_validate(content)
     except ValidationError as error:
@@ -109,7 +109,7 @@ def parse_question(text: str | bytes, source: str = "question") -> Question:
             f"{'.'.join(str(part) for part in mistake['loc']) or 'file'}: {mistake['msg']}"
             for mistake in error.errors(include_url=False)
         )
-        raise BadInput(f"{source}: {mistakes}") from error
+        raise BadInput(f"question: {mistakes}") from error
 
 
 def _repeated(names: list[str]) -> list[str]:

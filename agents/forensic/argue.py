@@ -25,6 +25,7 @@ from parley.agents.forensic.evidence import (
     Measurement,
     Skill,
 )
+from parley.agents.forensic.korean import Phrase
 from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.suited import MEANING, Unsuited
 from parley.bus.contracts.base import Contract, Share, Text
@@ -97,14 +98,14 @@ def case_in(standing: Standing) -> Case | None:
         return None
 
 
-def open_debate(evidence: Evidence) -> Statement:
+def open_debate(evidence: Evidence, told: Phrase = str) -> Statement:
     case = case_of(evidence)
     return Statement(
         verdict=evidence.verdict,
         confidence=evidence.confidence,
-        reasoning=_opening_reason(evidence),
+        reasoning=told(_opening_reason(evidence)),
         evidence=case.model_dump(mode="json"),
-        arguments=tuple(map(_quote, _worth_quoting(case.measurements))),
+        arguments=tuple(_quote(one, told) for one in _worth_quoting(case.measurements)),
     )
 
 
@@ -126,12 +127,17 @@ def _worth_quoting(measurements: tuple[Measurement, ...]) -> list[Measurement]:
     return sorted(measurements, key=lambda one: one.where is None)[:_QUOTED]
 
 
-def _quote(measurement: Measurement) -> str:
-    return f"{measurement.name}: {measurement.value:.2f} {measurement.unit} ({measurement.meaning})"
+def _quote(measurement: Measurement, told: Phrase) -> str:
+    unit, meaning = told(measurement.unit), told(measurement.meaning)
+    return f"{told(measurement.name)}: {measurement.value:.2f} {unit} ({meaning})"
 
 
 def reply(
-    evidence: Evidence, own: Standing, request: RoundRequest, calibration: Calibration
+    evidence: Evidence,
+    own: Standing,
+    request: RoundRequest,
+    calibration: Calibration,
+    told: Phrase = str,
 ) -> Reply:
     """`own` is this agent's standing; every other agent is known only by what its standing carries."""
     others = {
@@ -149,15 +155,17 @@ def reply(
     kind = _response_type(own.verdict, verdict, challengers, mine)
     leads = "" if verdict == leading else f"{_WORDS[leading]} leads with only "
     held = f"{_WORDS[verdict]} ({leads}{share:.0%} with all findings weighed)"
-    place = _place_in_words(mine, others) if verdict == Verdict.MANIPULATED else ""
+    sentences = [*_said(kind, held, _strongest_for(verdict, others), others, challengers)]
+    if verdict == Verdict.MANIPULATED:
+        sentences.append(_place_in_words(mine, others))
     return Reply(
         response_type=kind,
         answers=challengers,
-        content=_said(kind, held, _strongest_for(verdict, others), others, challengers) + place,
+        content=" ".join(map(told, filter(None, sentences))),
         verdict_changed=verdict != own.verdict,
         new_verdict=verdict,
         new_confidence=share,
-        reasoning=_weighing_in_words(joint, mine, others, calibration),
+        reasoning=_weighing_in_words(joint, mine, others, calibration, told),
         evidence=mine.model_dump(mode="json"),
     )
 
@@ -179,17 +187,18 @@ def _response_type(
 def _said(
     kind: ResponseType, held: str, support: str, others: dict[str, Case],
     challengers: tuple[str, ...],
-) -> str:  # fmt: skip
+) -> tuple[str, str]:  # fmt: skip
+    """Two sentences; the second may be empty."""
     against = ", ".join(challengers)
     match kind:
         case ResponseType.CONCESSION:
-            return f"I give my verdict up: {held}.{support}"
+            return f"I give my verdict up: {held}.", support
         case ResponseType.DEFENSE:
-            return f"I stand by {held} against {against}.{_why_not(challengers, others)}"
+            return f"I stand by {held} against {against}.", _why_not(challengers, others)
         case ResponseType.COUNTER:
-            return f"{against} cannot explain the rest of the findings: {held}.{support}"
+            return f"{against} cannot explain the rest of the findings: {held}.", support
         case ResponseType.CLARIFICATION:
-            return f"As it stands: {held}.{support}"
+            return f"As it stands: {held}.", support
 
 
 def _strongest_for(verdict: str, others: dict[str, Case]) -> str:
@@ -198,16 +207,16 @@ def _strongest_for(verdict: str, others: dict[str, Case]) -> str:
         return ""
     name = max(inclined, key=lambda n: inclined[n].belief.of(verdict) * inclined[n].trust)
     because = inclined[name].declared_because
-    return f" The evidence of {name}{f' ({because})' if because else ''} carries most of it."
+    return f"The evidence of {name}{f' ({because})' if because else ''} carries most of it."
 
 
 def _why_not(challengers: tuple[str, ...], others: dict[str, Case]) -> str:
     for name in challengers:
         case = others.get(name)
         if case is None:
-            return f" {name} laid no measurement on the table."
+            return f"{name} laid no measurement on the table."
         if case.limitations:
-            return f" {name} says itself: {case.limitations[-1]}."
+            return f"{name} says itself: {case.limitations[-1]}."
     return ""
 
 
@@ -215,10 +224,10 @@ def _place_in_words(mine: Case, others: dict[str, Case]) -> str:
     regions = {case.skill: case.regions for case in (*others.values(), mine)}
     spatial, noise = regions.get(Skill.SPATIAL, ()), regions.get(Skill.NOISE, ())
     if spatial and noise and overlap(spatial, noise) >= SAME_PLACE:
-        return " Foreign noise and the suspect region are in the same place."
+        return "Foreign noise and the suspect region are in the same place."
     if spatial:
         box = spatial[0]
-        return f" The suspect place is {box.width}x{box.height} pixels at ({box.x}, {box.y})."
+        return f"The suspect place is {box.width}x{box.height} pixels at ({box.x}, {box.y})."
     return ""
 
 
@@ -238,7 +247,7 @@ def _shared(a: Region, b: Region) -> float:
 
 
 def _weighing_in_words(
-    joint: ClassShares, mine: Case, others: dict[str, Case], calibration: Calibration
+    joint: ClassShares, mine: Case, others: dict[str, Case], calibration: Calibration, told: Phrase
 ) -> str:
     weighing = calibration.weighing.get(mine.state)
     parts = []
@@ -248,23 +257,26 @@ def _weighing_in_words(
             f", counted {weighing.weights[case.skill]:.1f} times"
         )  # fmt: skip
         parts.append(
-            f"{case.skill.value} leans to {_WORDS[best]} ({case.belief.of(best):.0%}{reliable})"
+            told(
+                f"{case.skill.value} leans to {_WORDS[best]} ({case.belief.of(best):.0%}{reliable})"
+            )
         )
     shares = ", ".join(f"{_WORDS[c]} {joint.of(c):.0%}" for c in CLASSES)
-    return f"In {_STATE_WORDS[mine.state]}: {'; '.join(parts)}. Together: {shares}."
+    state = told(f"In {_STATE_WORDS[mine.state]}")
+    return f"{state}: {'; '.join(parts)}. {told(f'Together: {shares}.')}"
 
 
-def localize(evidence: Evidence) -> Localization:
+def localize(evidence: Evidence, told: Phrase = str) -> Localization:
     """Where the image disagrees with itself, for the follow-up; never a verdict."""
     found = evidence.findings
     if not found.regions:
         return Localization(
-            summary="No region stands out; the traces, if any, are spread or erased."
+            summary=told("No region stands out; the traces, if any, are spread or erased.")
         )
     largest = found.regions[0]
     return Localization(
         regions=found.regions,
-        summary=(
+        summary=told(
             f"{len(found.regions)} suspect region(s) covering {found.suspect_share:.1%} of the analysed "
             f"area; the largest is {largest.width}x{largest.height} pixels at "
             f"({largest.x}, {largest.y})."

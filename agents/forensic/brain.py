@@ -20,6 +20,7 @@ from parley.agents.forensic.argue import localize, open_debate, reply
 from parley.agents.forensic.calibration import assess, shipped
 from parley.agents.forensic.evidence import Evidence, Findings, Skill
 from parley.agents.forensic.image import Decoder, ImageLimits, Picture, check_length
+from parley.agents.forensic.korean import Phrase, phrases_in
 from parley.agents.forensic.noise import match_camera
 from parley.agents.forensic.skills import ANALYSES
 from parley.bus.contracts.base import BlobRef
@@ -30,6 +31,7 @@ from parley.bus.contracts.verdicts.content import (
     OpeningRequest,
     RoundRequest,
     Standing,
+    VerdictRequest,
 )
 from parley.bus.errors import BadInput
 
@@ -141,12 +143,13 @@ class ForensicBrain:
 
 def answer(evidence: Evidence, task: Task) -> Content:
     match task.request:
-        case OpeningRequest():
-            return open_debate(evidence)
+        case OpeningRequest() as request:
+            return open_debate(evidence, _told(request))
         case RoundRequest() as request:
-            return reply(evidence, _own(evidence, task.persona, request), request, shipped())
-        case LocalizeRequest():
-            return localize(evidence)
+            own = _own(evidence, task.persona, request)
+            return reply(evidence, own, request, shipped(), _told(request))
+        case LocalizeRequest() as request:
+            return localize(evidence, _told(request))
         case _:
             raise BrainFailure(
                 FailureReason.UNSUPPORTED_REQUEST,
@@ -154,12 +157,16 @@ def answer(evidence: Evidence, task: Task) -> Content:
             )
 
 
+def _told(request: VerdictRequest) -> Phrase:
+    return phrases_in(request.briefed().language)
+
+
 def _own(evidence: Evidence, persona: str, request: RoundRequest) -> Standing:
     """Who missed the opening starts from what it would have said there."""
     for standing in request.standing:
         if standing.agent == persona:
             return standing
-    opening = open_debate(evidence)
+    opening = open_debate(evidence, _told(request))
     return Standing(agent=persona, **opening.model_dump(exclude={"kind"}))
 
 

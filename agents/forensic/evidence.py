@@ -79,6 +79,10 @@ class ClassShares(Contract):
     def best(self) -> Verdict:
         return max(CLASSES, key=self.of)
 
+    @property
+    def second(self) -> Verdict:
+        return sorted(CLASSES, key=self.of)[-2]
+
 
 class Evidence(Contract):
     """A skill's findings together with what its calibrated model concludes from them."""

@@ -5,25 +5,16 @@ The image is decoded and measured as for the rule brain (in a subprocess, once f
 nothing here is a verdict: what the measurements are worth is for the persona to say.
 """
 
-import re
-from collections.abc import Callable
-from functools import cache
-from importlib.resources import files
-from typing import TypeAlias
-
 import structlog
-import yaml
 from pydantic import ValidationError
 
 from parley.agents.brain import Brain, BrainFailure, Task
+from parley.agents.forensic.korean import Phrase, phrases_in
 from parley.agents.forensic.offline import forensic_brain
 from parley.bus.contracts.verdicts.content import OpeningRequest, Region, Statement
 from parley.bus.errors import BadInput
 
 log = structlog.get_logger()
-# Puts a phrase of the skills into the language of a prompt.
-Phrase: TypeAlias = Callable[[str], str]
-_SPOT = re.escape("{}")
 
 
 class SkillMeasures:
@@ -41,7 +32,7 @@ class SkillMeasures:
             log.info("nothing_measured", persona=task.persona, detail=str(failure))
             return ""
         assert isinstance(opening.content, Statement)
-        return report(opening.content, _in_korean if language == "ko" else str)
+        return report(opening.content, phrases_in(language))
 
 
 def report(opening: Statement, told: Phrase = str) -> str:
@@ -87,27 +78,3 @@ def report(opening: Statement, told: Phrase = str) -> str:
 
 def _place(at: Region) -> str:
     return f"at x={at.x} y={at.y} {at.width}x{at.height} pixels"
-
-
-def _in_korean(text: str) -> str:
-    """As it is, where a stranger's words stand in it that no phrase foresees."""
-    exact, patterns = _korean()
-    if text in exact:
-        return exact[text]
-    for pattern, korean in patterns:
-        found = pattern.fullmatch(text)
-        if found is not None:
-            return korean.format(*map(_in_korean, found.groups()))
-    return text
-
-
-@cache
-def _korean() -> tuple[dict[str, str], list[tuple[re.Pattern[str], str]]]:
-    raw = (files("parley.agents.forensic") / "korean.yaml").read_text(encoding="utf-8")
-    phrases: dict[str, str] = yaml.safe_load(raw)
-    patterns = [
-        (re.compile(re.escape(key).replace(_SPOT, "(.+?)"), re.DOTALL), value)
-        for key, value in phrases.items()
-        if "{}" in key
-    ]
-    return {key: value for key, value in phrases.items() if "{}" not in key}, patterns

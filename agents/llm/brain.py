@@ -2,6 +2,8 @@
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import anyio
 import structlog
@@ -9,20 +11,28 @@ import structlog
 from parley.agents.brain import Answer, NotNow, Task
 from parley.agents.llm.answer_cache import Answers, key_of
 from parley.agents.llm.budget_ledger import BudgetLedger
-from parley.agents.llm.client import ModelClient, Unanswered, open_client
+from parley.agents.llm.client import ModelClient, Terms, Unanswered, open_client
+from parley.agents.llm.lookups import NOTHING_LOOKED_UP, Lookups, look_up, noted
 from parley.agents.llm.meter import UNMETERED
 from parley.agents.llm.question import Abilities, AnyQuestion, Questions
 from parley.agents.llm.stream_publisher import StreamPublisher
 from parley.bus.contracts.base import NOTHING_USED, Usage, sum_of
 from parley.bus.contracts.facts import Failure, FailureReason
 from parley.bus.errors import BusError, NotFound
+from parley.bus.extras import extra
 from parley.bus.journal import Journal
 from parley.configs.model import SET_PRICES, ModelChoice, ModelSettings
+from parley.configs.tools import ToolServer
+
+if TYPE_CHECKING:
+    from parley.agents.llm.toolbox import Toolbox
 
 MODEL = "model"
 _LONGEST_DETAIL = 2000
 # The share of a deadline after which it is better to say why there is no answer.
 _TIME_TO_THINK = 0.9
+# The share that may be used for looking things up.
+_TIME_TO_LOOK_UP = 0.5
 # How long to leave a bus alone that cannot say what is left of a budget.
 _BUS_PAUSE_S = 1.0
 
@@ -40,7 +50,9 @@ class ModelBrain:
         questions: Sequence[Questions],
         settings: ModelSettings,
         journal: Journal | None = None,
+        tools: "Mapping[tuple[str, str], Toolbox] | None" = None,
     ) -> None:
+        self._tools = tools or {}
         self._seats = seats
         self._questions = questions
         self._settings = settings
@@ -75,27 +87,36 @@ class ModelBrain:
             failed = Failure(reason=FailureReason.UNSUPPORTED_REQUEST, detail=str(missing))
             return Answer(failed, brain=name)
         try:
-            return await self._answer(task, question, choice, client)
+            return await self._answer(task, questions, question, choice, client)
         except BusError as error:
             failed = Failure(reason=FailureReason.BRAIN_ERROR, detail=str(error))
             raise NotNow(Answer(failed, brain=name), str(error), _BUS_PAUSE_S) from error
 
     async def _answer(
-        self, task: Task, question: AnyQuestion, choice: ModelChoice, client: ModelClient
+        self,
+        task: Task,
+        questions: Questions,
+        question: AnyQuestion,
+        choice: ModelChoice,
+        client: ModelClient,
     ) -> Answer:
         name = f"{MODEL}:{choice.name}"
         meter = self._ledger.meter(task) if self._ledger is not None else None
         before = await meter.used_before() if meter is not None else NOTHING_USED
+        began = anyio.current_time()
+        terms = client.terms(meter or UNMETERED, self._listener(task, question))
+        looked = await self._look_up(task, question, client, terms)
+        used_s = anyio.current_time() - began if looked is not NOTHING_LOOKED_UP else 0.0
+        if looked.done:
+            found = replace(abilities_of(choice, self._settings), looked_up=looked.text)
+            question = await questions.ask(task, found)
         key = key_of(task.ref.panel, task.persona, question, choice) if self._answers.kept else ""
         known = await self._answers.find(key) if key else None
         if known is not None:
             return Answer(known, before, name)
         try:
             content, used = await client.ask(
-                question,
-                task.deadline_s * _TIME_TO_THINK,
-                meter=meter or UNMETERED,
-                listener=self._listener(task, question),
+                question, task.deadline_s * _TIME_TO_THINK - used_s, terms=terms
             )
         except Unanswered as failure:
             failed = _abstention(task, failure, before, name)
@@ -104,9 +125,19 @@ class ModelBrain:
             if meter is not None:
                 await meter.put_off(failure.usage)
             raise NotNow(failed, str(failure), failure.again_in_s) from None
+        content = noted(question, content, looked)
         if key:
             await self._answers.keep(key, content)
         return Answer(content, _with_earlier(before, used), name)
+
+    async def _look_up(
+        self, task: Task, question: AnyQuestion, client: ModelClient, terms: Terms
+    ) -> Lookups:
+        tools = self._tools.get((task.ref.panel, task.persona))
+        if tools is None or question.note is None:
+            return NOTHING_LOOKED_UP
+        within_s = task.deadline_s * _TIME_TO_LOOK_UP
+        return await look_up(client, question.prompt, tools, within_s, terms)
 
     def _listener(self, task: Task, question: AnyQuestion) -> StreamPublisher | None:
         if self._journal is None or not self._settings.stream:
@@ -149,9 +180,10 @@ async def open_model_brain(
     seats: Iterable[tuple[str, str]],
     questions: Sequence[Questions],
     journal: Journal | None = None,
+    tools: Mapping[tuple[str, str], Sequence[ToolServer]] | None = None,
 ) -> AsyncIterator[ModelBrain]:
     """
-    Every model was asked a trial question before the body runs.
+    Every model was asked a trial question before the body runs, and every server for its tools.
 
     Raises BadInput or Unreachable with one line that says what to set.
     """
@@ -168,4 +200,16 @@ async def open_model_brain(
             questions,
             settings,
             journal,
+            await _toolboxes(tools or {}),
         )
+
+
+async def _toolboxes(
+    tools: Mapping[tuple[str, str], Sequence[ToolServer]],
+) -> "dict[tuple[str, str], Toolbox]":
+    """Raises MissingPackage, or BadInput for a server that does not offer what is allowed."""
+    if not tools:
+        return {}
+    with extra("mcp", "a panel's tools"):
+        from parley.agents.llm.toolbox import open_toolbox  # noqa: PLC0415 - large packages
+    return {seat: await open_toolbox("/".join(seat), servers) for seat, servers in tools.items()}

@@ -117,7 +117,7 @@ class CallSpan:
 def _text(content: JsonValue) -> str:
     """Without the pictures."""
     if not isinstance(content, list):
-        return str(content)
+        return str(content or "")
     return "\n".join(str(one["text"]) for one in content if isinstance(one, dict) and "text" in one)
 
 

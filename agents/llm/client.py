@@ -128,17 +128,32 @@ class ModelClient:
         except Fault as fault:
             raise explained(fault, self._choice.key_advice) from None
 
+    def terms(self, meter: Meter = UNMETERED, listener: Listener | None = None) -> Terms:
+        return Terms(CostMeter(self._choice.prices), meter, listener)
+
+    async def chat(
+        self, messages: Sequence[JsonValue], parameters: Mapping[str, JsonValue], terms: Terms
+    ) -> Completion:
+        """One call, without a form. Raises Fault or Spent."""
+        if self._capabilities is None:
+            await self._meet(terms)
+        usual = parameters_of(self._choice, None, self._met)
+        return await self._charged(messages, {**usual, **parameters}, self._choice, terms)
+
     async def ask(
         self,
         question: Question[FormT],
         within_s: float = math.inf,
         *,
-        meter: Meter = UNMETERED,
-        listener: Listener | None = None,
+        terms: Terms | None = None,
     ) -> tuple[Content, Usage]:
-        """Raises Unanswered, or BusError where the budget cannot be asked."""
-        bill = CostMeter(self._choice.prices)
-        terms = Terms(bill, meter, listener)
+        """
+        The answer, and all that stands on the bill of `terms` by then.
+
+        Raises Unanswered, or BusError where the budget cannot be asked.
+        """
+        terms = terms or self.terms()
+        bill = terms.bill
         try:
             with anyio.fail_after(within_s):
                 return await self._converse(question, terms), bill.usage
@@ -241,16 +256,27 @@ class ModelClient:
         self, talk: Talk, terms: Terms, capabilities: EndpointCapabilities
     ) -> Completion:
         messages, options = talk.messages(capabilities), self._options(terms)
+        parameters = parameters_of(options, talk.form, capabilities)
+        listener = terms.listener if capabilities.streams else None
+        if listener is not None:
+            parameters = {**parameters, **streaming_parameters(capabilities)}
+        return await self._charged(messages, parameters, options, terms, listener)
+
+    async def _charged(
+        self,
+        messages: Sequence[JsonValue],
+        parameters: Mapping[str, JsonValue],
+        options: ModelOptions,
+        terms: Terms,
+        listener: Listener | None = None,
+    ) -> Completion:
         async with self._slots:
             wanted = expected(messages, options)
             await terms.meter.reserve(terms.bill.usage, wanted, self._settings.timeout_s)
             terms.bill.calls += 1
             try:
-                parameters = parameters_of(options, talk.form, capabilities)
                 with CallSpan(options, messages) as span:
-                    completion = await self._complete(
-                        messages, parameters, terms.listener, capabilities
-                    )
+                    completion = await self._complete(messages, parameters, listener)
                     span.answered(completion)
                 read = completion.input_tokens
                 terms.bill.add(
@@ -272,12 +298,10 @@ class ModelClient:
         messages: Sequence[JsonValue],
         parameters: Mapping[str, JsonValue],
         listener: Listener | None,
-        capabilities: EndpointCapabilities,
     ) -> Completion:
-        if listener is None or not capabilities.streams:
+        if listener is None:
             return await self._endpoint.complete(messages, parameters)
-        more = streaming_parameters(capabilities)
-        return await self._endpoint.stream(messages, {**parameters, **more}, listener)
+        return await self._endpoint.stream(messages, parameters, listener)
 
     def _adapts(self, fault: Fault, capabilities: EndpointCapabilities, terms: Terms) -> bool:
         """

@@ -70,6 +70,15 @@ class Listener(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """As the model wants it; `arguments` should be JSON."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
 class Completion:
     text: str
     cut_off: bool
@@ -79,6 +88,7 @@ class Completion:
     output_tokens: int | None
     # The model that answered, as the endpoint says; empty where it does not.
     model: str = ""
+    calls: tuple[ToolCall, ...] = ()
 
     @property
     def finish(self) -> str:
@@ -204,6 +214,7 @@ class Endpoint:
             input_tokens=_count(usage.prompt_tokens if usage else None),
             output_tokens=_count(usage.completion_tokens if usage else None),
             model=self._named(completion.model),
+            calls=self._calls(message),
         )
 
     def _something_else(self) -> Fault:
@@ -241,6 +252,18 @@ class Endpoint:
 
     def _said(self, error: openai.APIStatusError) -> str:
         return " ".join(self._without_key(error.message).split())[:_SHOWN_CHARS]
+
+    def _calls(self, message: ChatCompletionMessage | None) -> tuple[ToolCall, ...]:
+        """What is no call of a function by its name is left out."""
+        asked = getattr(message, "tool_calls", None)
+        found = []
+        for one in asked if isinstance(asked, list) else ():
+            function = getattr(one, "function", None)
+            name, arguments = getattr(function, "name", None), getattr(function, "arguments", None)
+            if isinstance(name, str) and isinstance(one.id, str):
+                said = arguments if isinstance(arguments, str) else ""
+                found.append(ToolCall(one.id, name, self._without_key(said)))
+        return tuple(found)
 
     def _named(self, model: object) -> str:
         return self._without_key(model)[:_SHOWN_CHARS] if isinstance(model, str) else ""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 from typing_extensions import override
 
 from parley.agents.brain import Task, protocol_of
@@ -57,6 +57,10 @@ class Unusable(ParleyError):
         self.copied = copied
 
 
+class ToolsFailed(ParleyError):
+    """A server of tools broke down while a persona looked something up."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """What stays the same from turn to turn comes first, so that caches of prefixes work."""
@@ -82,6 +86,8 @@ class Question(Generic[FormT]):
     form: type[FormT]
     # Raises Unusable; what it says goes back to the model.
     read: Callable[[FormT], Content]
+    # Writes what was looked up into the evidence of the answer; None where nothing may be looked up.
+    note: Callable[[Content, JsonValue], Content] | None = None
 
 
 AnyQuestion: TypeAlias = Question[Any]
@@ -96,6 +102,8 @@ class Abilities:
     vision: bool = False
     language: str = "en"
     max_image_kib: int = 6144
+    # What the persona has looked up; empty if nothing.
+    looked_up: str = ""
 
 
 class Questions(Protocol):

@@ -47,13 +47,19 @@ def _schema(form: type[Form], capabilities: EndpointCapabilities) -> dict[str, J
 
 
 def parameters_of(
-    options: ModelOptions, form: type[Form], capabilities: EndpointCapabilities
+    options: ModelOptions, form: type[Form] | None, capabilities: EndpointCapabilities
 ) -> Mapping[str, JsonValue]:
+    """Without a form the answer is words."""
+    shape = (
+        capabilities.response_format("answer", _schema(form, capabilities))
+        if form is not None
+        else None
+    )
     wanted: dict[str, JsonValue] = {
         "temperature": options.temperature,
         "seed": options.seed,
         capabilities.tokens_field: options.max_output_tokens,
-        "response_format": capabilities.response_format("answer", _schema(form, capabilities)),
+        "response_format": shape,
     }
     return {
         key: value

@@ -34,9 +34,7 @@ class JetStreamArchive:
         return record_of_json(message) if message is not None else None
 
     async def holds(self, subjects: Sequence[str]) -> set[str]:
-        """All are asked for before the first is waited for."""
-        asked = [(one, self._log.send_to_leader({"last_by_subj": one})) for one in subjects]
-        return {one for one, answer in asked if await self._log.was_found(answer)}
+        return await self._log.held(subjects)
 
     async def find(self, filter_subject: str) -> list[Record]:
         found = await self._log.last_of_each(filter_subject)

@@ -10,7 +10,7 @@ import base64
 import json
 import time
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 
 import anyio
@@ -153,7 +153,9 @@ class Log:
 
     async def pages(self, filter_subject: str, start: int) -> AsyncGenerator[list[Record]]:
         """Every matching record stored before this call, as they come; it waits for ever."""
-        least = await self._last_on_leader(filter_subject) if await self._replicated() else 0
+        least = 0
+        if await self._replicas_known() > 1:
+            least = await self._last_on_leader(filter_subject)
         following = max(1, start)
         while True:
             batch = await self._batch(
@@ -196,7 +198,7 @@ class Log:
             found = record_of_headers(headers, data)
             if found.sequence == sequence:
                 return found
-        if await self._replicated():
+        if await self._replicas_known() > 1:
             message = await self.from_leader({"seq": sequence})
             if message is not None:
                 return record_of_json(message)
@@ -237,30 +239,46 @@ class Log:
             await self.info()
             await anyio.sleep(LAG_PAUSE_S)
 
-    async def _replicated(self) -> bool:
+    async def _replicas_known(self) -> int:
+        """0 while the server does not say."""
         if self._replicas == 0:
-            try:
+            with suppress(BusError):
                 await self.info()
-            except BusError:
-                return False
-        return self._replicas > 1
+        return self._replicas
 
     async def _last_on_leader(self, filter_subject: str) -> int:
         message = await self.from_leader({"last_by_subj": filter_subject})
         return 0 if message is None else int(message["seq"])
 
-    def send_to_leader(self, request: dict[str, Any]) -> asyncio.Future[Answer]:
-        data = json.dumps(request).encode()
+    async def held(self, subjects: Sequence[str]) -> set[str]:
+        """
+        Those that have a record: all are asked for before the first is waited for. Where there may
+        be replicas the leader is asked, which is dearer. Raises Unavailable.
+        """
+        alone = await self._replicas_known() == 1
+        send = self._send_directly if alone else self._send_to_leader
+        asked = [(one, send(one)) for one in subjects]
+        return {one for one, answer in asked if await self._was_found(answer)}
+
+    def _send_directly(self, subject: str) -> asyncio.Future[Answer]:
+        where = f"$JS.API.DIRECT.GET.{self._stream}.{subject}"
+        return self._replies.send(where, b"", b"", API_TIMEOUT_S)
+
+    def _send_to_leader(self, subject: str) -> asyncio.Future[Answer]:
+        data = json.dumps({"last_by_subj": subject}).encode()
         where = f"$JS.API.STREAM.MSG.GET.{self._stream}"
         return self._replies.send(where, data, b"", API_TIMEOUT_S)
 
-    async def was_found(self, answer: asyncio.Future[Answer]) -> bool:
-        """What the leader answered to one such request. Raises Unavailable."""
+    async def _was_found(self, answer: asyncio.Future[Answer]) -> bool:
         said = await answer
+        if isinstance(said, NotFound):
+            return False
         if isinstance(said, BusError):
             raise said
         if said == NO_ANSWER:
             raise Unavailable(f"no answer about a record of {self._stream}")
+        if is_record(said):
+            return True
         error = json.loads(said).get("error")
         if error is None:
             return True

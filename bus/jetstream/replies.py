@@ -1,8 +1,9 @@
 """
 Requests and their answers on one subscription: a table of futures, swept for time-outs.
 
-An answer is the reply's bytes. Whatever leaves a request unanswered (time-out, nobody listening,
-a disconnection) yields `NO_ANSWER`, so that a future nobody awaits any more stays silent.
+An answer is the reply's bytes; those of a record begin with its headers. Whatever leaves a request
+unanswered (time-out, nobody listening, a disconnection) yields `NO_ANSWER`, so that a future nobody
+awaits any more stays silent.
 """
 
 import asyncio
@@ -13,13 +14,15 @@ from typing import Any
 
 import nats.errors
 
-from parley.bus.errors import BadInput, BusError, Denied, Unavailable
+from parley.bus.errors import BadInput, BusError, Denied, NotFound, Unavailable
 from parley.bus.jetstream.client import status_of
 from parley.bus.jetstream.connection import Connection
+from parley.bus.jetstream.records import is_record
 
 NO_ANSWER = b""
 SWEEP_S = 0.25
 API_TIMEOUT_S = 3.0
+NOT_FOUND = 404
 # A cluster without a leader, which tells nothing of what is asked for.
 FOR_THE_MOMENT = frozenset({10008, 10009})
 
@@ -97,7 +100,7 @@ class Replies:
     def _receive(self, subject: bytes, _reply: bytes, data: bytes, headers: bytes) -> None:
         entry = self._open.pop(subject[self._skip :], None)
         if entry is not None and not entry[0].done():
-            entry[0].set_result(NO_ANSWER if headers and status_of(headers) else data)
+            entry[0].set_result(_answer(headers, data, entry[2]) if headers else data)
 
     def _sweep(self) -> None:
         now = self._loop.time()
@@ -123,3 +126,12 @@ class Replies:
         if entry is not None:
             with suppress(asyncio.InvalidStateError):
                 entry[0].set_result(answer)
+
+
+def _answer(headers: bytes, data: bytes, asked: str) -> Answer:
+    if is_record(headers):
+        return headers + data
+    status = status_of(headers)
+    if status == NOT_FOUND:
+        return NotFound(f"nothing is there for {asked}")
+    return NO_ANSWER if status else data

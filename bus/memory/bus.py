@@ -20,6 +20,7 @@ from parley.bus.port import (
     LARGEST_RECORD_BYTES,
     DeadLetter,
     Delivery,
+    Endpoint,
     Entry,
     Link,
     Presence,
@@ -305,6 +306,12 @@ class MemoryBus:
     async def forget_dead(self, number: int) -> None:
         await self._chance.delay()
         self._server.dead.pop(number, None)
+
+    async def answer_requests(
+        self, _name: str, _about: str, _endpoints: Sequence[Endpoint]
+    ) -> None:
+        """Nobody sends requests where there is no server."""
+        await anyio.sleep_forever()
 
     async def announce(self, describe: Callable[[], Presence]) -> None:
         with registered(self._server.present, describe):

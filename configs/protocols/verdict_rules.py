@@ -34,27 +34,25 @@ _ALONE = ("all", "budget")
 _OWN = "own"
 
 
-def read_stop(given: object, place: str = "stop") -> tuple[tuple[Contract, ...], list[str]]:
+def read_stop(given: object) -> tuple[tuple[Contract, ...], list[str]]:
     """The rules that can be read, and one line for each mistake."""
     if not isinstance(given, Sequence) or isinstance(given, str):
-        return (), [f"{place}: should be a list of rules"]
-    rules, mistakes = _read_list(given, place)
+        return (), ["stop: should be a list of rules"]
+    rules, mistakes = _read_list(given, "stop")
     if not mistakes and not any(isinstance(rule, Rounds) for rule in rules):
-        mistakes.append(f"{place}: {ENDLESS}")
+        mistakes.append(f"stop: {ENDLESS}")
     return tuple(rules), mistakes
 
 
-def read_decide(
-    given: object, stop_names: Iterable[str], place: str = "decide"
-) -> tuple[dict[str, Contract], list[str]]:
+def read_decide(given: object, stop_names: Iterable[str]) -> tuple[dict[str, Contract], list[str]]:
     if not isinstance(given, Mapping):
-        return {}, [f"{place}: should be a mapping from stop rules to decide rules"]
+        return {}, ["decide: should be a mapping from stop rules to decide rules"]
     known = [*stop_names, ANY]
     rules, mistakes = {}, []
     for key, value in given.items():
         if key not in known:
-            mistakes.append(f"{place}: {name_unknown('stop rule', str(key), known)}")
-        rule, wrong = read_decide_rule(value, f"{place}.{key}")
+            mistakes.append(f"decide: {name_unknown('stop rule', str(key), known)}")
+        rule, wrong = read_decide_rule(value, f"decide.{key}")
         mistakes += wrong
         if rule is not None:
             rules[str(key)] = rule

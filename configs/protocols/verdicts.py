@@ -60,6 +60,7 @@ from parley.configs.protocols.verdict_rules import (
     read_stop,
     stop_names,
 )
+from parley.configs.tools import ToolServer
 
 BRIEFS_PANEL = "forensic"
 _PRESET_KEYS = {
@@ -102,6 +103,8 @@ class VerdictPanelFile(ManagedPanel, PanelFile):
     presets: dict[Token, VerdictParams] = Field(default_factory=dict)
     trust: dict[Token, Share] = Field(default_factory=dict)
     quorum: int | None = Field(default=None, ge=1)
+    # Of personas for whom models speak; for their agents, and never part of a debate.
+    tools: dict[Token, tuple[ToolServer, ...]] = Field(default_factory=dict)
     # Where a manager sits without being asked for.
     manager_sits: Literal["with_models", "always"] = "with_models"
 
@@ -119,6 +122,10 @@ class VerdictPanelFile(ManagedPanel, PanelFile):
     @override
     def usual_roster(self) -> tuple[str, ...]:
         return self.order or self.roster
+
+    @override
+    def tools_for(self, persona: str) -> tuple[ToolServer, ...]:
+        return self.tools.get(persona, ())
 
     def params_of(self, preset: str) -> VerdictParams:
         laid_over = self.presets.get(preset, VerdictParams()).model_dump(exclude_unset=True)
@@ -155,6 +162,7 @@ def prepare(raw: dict[str, object]) -> Prepared:
         mistakes += wrong
         mistakes += names_that_decide_rules_lack(decide, (*labels, str(undecided)), names)
     mistakes += _follow_up_mistakes(raw.get("follow_ups"), names)
+    mistakes += _tools_mistakes(raw, names)
     return Prepared(raw, tuple(mistakes), tuple(warnings))
 
 
@@ -204,6 +212,27 @@ def _follow_up_mistakes(given: object, personas: Sequence[str]) -> list[str]:
             mistakes.append(
                 f"follow_ups.{number}.persona: {name_unknown('persona', who, personas)}"
             )
+    return mistakes
+
+
+def _tools_mistakes(raw: Mapping[str, object], personas: Sequence[str]) -> list[str]:
+    """Who reports finds nothing out, and people look things up as they like."""
+    given, listed = raw.get("tools"), raw.get("personas")
+    people = {
+        one.get("name")
+        for one in (listed if isinstance(listed, list) else [])
+        if isinstance(one, dict) and one.get("human")
+    }
+    mistakes = []
+    for who in given if isinstance(given, dict) else ():
+        if who == raw.get(_MANAGER):
+            mistakes.append(
+                f"tools.{who}: the manager puts a decision into words and finds nothing out"
+            )
+        elif who in people:
+            mistakes.append(f"tools.{who}: a person sits there")
+        elif who not in personas:
+            mistakes.append(f"tools.{who}: {name_unknown('persona', str(who), personas)}")
     return mistakes
 
 
@@ -329,6 +358,9 @@ def _described_rules(content: VerdictPanelFile) -> Iterator[str]:
         yield f"chamber: {content.chamber}"
         params = _chamber_params(content, DEFAULT_PRESET, content.chamber)
         stop, rules = chamber_stops(params.max_rounds), CHAMBER_DECIDES
+    for who, servers in content.tools.items():
+        shown_tools = "; ".join(f"{', '.join(one.allow)} of {one.shown}" for one in servers)
+        yield f"where a model speaks for {who}, it may call {shown_tools}"
     yield f"stops by: {', '.join(map(_rule_in_words, stop))}"
     decide = [f"{reason}: {_rule_in_words(rule)}" for reason, rule in rules.items()]
     yield f"decides by: {'; '.join(decide) or 'trust_weighted'}"

@@ -1,5 +1,6 @@
 """The command `parley`. What each command does stands in its own module, imported when called."""
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -9,7 +10,7 @@ from typer.main import get_command
 from typing_extensions import override
 
 from parley import __version__
-from parley.console.cli.exits import Ending
+from parley.console.cli.exits import INTERRUPTED, Ending
 from parley.console.cli.lazy import LazyGroup
 from parley.console.cli.options import example
 from parley.console.cli.overview import ABOUT, EXAMPLES, SECTIONS, VERBOSE, VERSION, overview
@@ -70,4 +71,10 @@ def call(arguments: Sequence[str]) -> int:
 
 
 def main() -> None:
-    sys.exit(call(sys.argv[1:]))
+    code = call(sys.argv[1:])
+    if code == INTERRUPTED:
+        # A thread that still waits for a line from the keyboard would be waited for.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)

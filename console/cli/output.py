@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -15,6 +16,11 @@ def own_command() -> str:
     if called.name != "parley" or (found is not None and Path(found).samefile(called)):
         return "parley"
     return os.path.relpath(called)
+
+
+def first_debate(photo: str = "photo.jpg") -> str:
+    """What a newcomer submits: an image, unless what looks at images is not installed."""
+    return f"forensic {photo}" if find_spec("cv2") else 'absa "The food was great."'
 
 
 def model_line(model: BaseModel) -> str:

@@ -14,6 +14,8 @@ from parley.coordinator.protocols.verdicts.result import VerdictResult
 
 _DEGREES = ((0.85, "very probably"), (0.65, "probably"), (0.5, "more likely than not"))
 _WEAKEST = "perhaps, on weak evidence"
+# Shares that lie closer together than this read the same.
+A_TIE = 0.01
 _NEVER_KNOWN = "whether the scene is what its caption says: pixels do not tell"
 
 
@@ -90,6 +92,8 @@ def _ground(case: Case, means: dict[str, str]) -> str:
     best = case.belief.best
     many = "regions" if len(case.regions) > 1 else "region"
     place = f", with {len(case.regions)} suspect {many}" if case.regions else ""
+    if case.belief.of(best) - case.belief.of(case.belief.second) < A_TIE:
+        return f"its own measurements favour nothing in particular{place}"
     share = f"{case.belief.of(best):.0%}{place}"
     return f"its own measurements favour {_named(best, means)} ({share})"
 

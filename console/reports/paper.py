@@ -7,13 +7,12 @@ without it the table says how much the debates changed.
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from math import comb
 from random import Random
 from statistics import fmean, stdev
-from typing import TypeVar
 
 from parley.bus.contracts.base import Contract
 from parley.console.reports.gold import Gold
@@ -152,7 +151,7 @@ def _against(first: Mapping[str, float], own: Mapping[str, float]) -> Against | 
         pairs=len(differences),
         difference=found.mean,
         interval=found.interval,
-        p_bootstrap=bootstrap_p(differences, fmean),
+        p_bootstrap=bootstrap_p(differences),
         only_first=only_first,
         only_this=only_this,
         p_mcnemar=mcnemar(only_first, only_this),
@@ -224,9 +223,6 @@ def _latex(cell: str) -> str:
     return r"$\pm$".join(part.translate(_LATEX) for part in cell.split(r"$\pm$"))
 
 
-PairT = TypeVar("PairT")
-
-
 def mcnemar(only_first: int, only_second: int) -> float:
     """Exact and two-sided: `only_first` inputs were right in the first variant alone."""
     discordant = only_first + only_second
@@ -236,21 +232,17 @@ def mcnemar(only_first: int, only_second: int) -> float:
     return min(1.0, 2 * tail / (1 << discordant))
 
 
-def bootstrap_p(
-    pairs: Sequence[PairT],
-    difference: Callable[[Sequence[PairT]], float],
-    resamples: int = RESAMPLES,
-) -> float:
+def bootstrap_p(differences: Sequence[float]) -> float:
     """
-    Two-sided: how often a difference drawn anew from the same pairs lies on the other side of zero.
+    Two-sided: how often the mean of differences drawn anew from the same lies on the other side of zero.
 
     Never 0: the drawing itself counts as one more resample.
     """
-    if not pairs or difference(pairs) == 0:
+    if not differences or fmean(differences) == 0:
         return 1.0
     chance = Random(SEED)  # noqa: S311 - to be repeated, not to be secret
-    sign = 1 if difference(pairs) > 0 else -1
+    sign = 1 if fmean(differences) > 0 else -1
     beyond = sum(
-        sign * difference(chance.choices(pairs, k=len(pairs))) <= 0 for _ in range(resamples)
+        sign * fmean(chance.choices(differences, k=len(differences))) <= 0 for _ in range(RESAMPLES)
     )
-    return min(1.0, 2 * (beyond + 1) / (resamples + 1))
+    return min(1.0, 2 * (beyond + 1) / (RESAMPLES + 1))

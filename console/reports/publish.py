@@ -31,7 +31,7 @@ GoldFile = Annotated[
     typer.Option(
         "--gold",
         metavar="FILE",
-        help="What is true: CSV or JSON Lines with id and label (docs/panels.md).",
+        help="What is true: CSV or JSON Lines with id and label.",
     ),
 ]
 Out = Annotated[

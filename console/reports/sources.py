@@ -9,7 +9,7 @@ from parley.bus.contracts.base import BlobRef
 from parley.bus.errors import BadInput, NotFound
 from parley.configs.settings import Settings
 from parley.console.cli.exits import warn
-from parley.console.runtime.sources import logs_in_file, looks_like_a_file
+from parley.console.runtime.sources import logs_in_file, looks_like_a_file, no_file_either
 from parley.console.runtime.system import join, run_async
 from parley.files.bundle import is_bundle
 from parley.files.reader import read_archive
@@ -51,7 +51,8 @@ def read_groups(settings: Settings, names: Sequence[str]) -> tuple[Group, ...]:
         else:
             on_server.append(name)
     if on_server:
-        plain += run_async(lambda: _on_server(settings, on_server))
+        with no_file_either(*on_server):
+            plain += run_async(lambda: _on_server(settings, on_server))
     if plain:
         groups.append(Group("", None, tuple(plain)))
     _refuse_broken(groups)

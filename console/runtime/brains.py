@@ -28,7 +28,7 @@ from parley.bus.extras import extra
 from parley.client import Client
 from parley.configs.addresses import http_address
 from parley.configs.names import name_unknown
-from parley.configs.panels import brains_of, panel_paths
+from parley.configs.panels import brains_of, panel_paths, tools_of
 from parley.configs.settings import Settings
 from parley.console.cli.exits import warn
 from parley.console.runtime.budgets import check_prices
@@ -130,7 +130,7 @@ def _own(text: str, known: Sequence[str]) -> BrainChoice:
     if text.startswith(A2A):
         return _remote(text)
     if not colon or (find_spec_of(kind) is None and get_close_matches(kind, known, n=1)):
-        hint = "; or module:Name, http://…"
+        hint = f", and there is no module {kind!r}" if colon else "; or module:Name, http://…"
         raise BadInput(f"--brain: {name_unknown('brain', kind, known)}{hint}")
     try:
         found = load_brain(text, Path.cwd())
@@ -237,7 +237,8 @@ async def _open_model(
         check_prices(panel, seats, settings.model)
     raise_for_prompts(dict.fromkeys(panel for panel, _ in seats), settings.panels)
     asking = questions(panels_dir=settings.panels)
-    async with open_model_brain(settings.model, seats, asking, client.journal) as brain:
+    tools = tools_of(seats, settings.panels)
+    async with open_model_brain(settings.model, seats, asking, client.journal, tools) as brain:
         yield brain
 
 

@@ -1,9 +1,11 @@
 """Logs by the name of a debate, or of an exported file."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from parley.bus.errors import BadInput
+from parley.bus.errors import BadInput, Unreachable
 from parley.configs.settings import Settings
 from parley.console.cli.exits import warn
 from parley.console.runtime.system import join, run_async
@@ -23,7 +25,17 @@ def logs_of(settings: Settings, source: str) -> list[Log]:
         return _logs(path, archive)
     if looks_like_a_file(source):
         raise BadInput(f"{source}: no such file")
-    return [run_async(lambda: read_log(settings, source))]
+    with no_file_either(source):
+        return [run_async(lambda: read_log(settings, source))]
+
+
+@contextmanager
+def no_file_either(*sources: str) -> Iterator[None]:
+    """Around a question to a server about what may be a mistyped file."""
+    try:
+        yield
+    except Unreachable as error:
+        raise Unreachable(f"no file {', '.join(sources)} here, and {error}") from error
 
 
 def logs_in_file(path: Path) -> list[Log]:

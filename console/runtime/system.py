@@ -7,11 +7,12 @@ from contextlib import AbstractAsyncContextManager
 from typing import TypeVar
 
 import anyio
+import typer
 
 from parley import client
 from parley.client import Client
 from parley.configs.settings import Settings
-from parley.console.cli.exits import warn
+from parley.console.cli.exits import INTERRUPTED, complain, warn
 
 Outcome = TypeVar("Outcome")
 
@@ -32,7 +33,11 @@ def tune() -> None:
 def run_async(main: Callable[[], Awaitable[Outcome]]) -> Outcome:
     tune()
     options = {"use_uvloop": os.name != "nt"}
-    return anyio.run(main, backend_options=options)
+    try:
+        return anyio.run(main, backend_options=options)
+    except KeyboardInterrupt:
+        complain("interrupted")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def join(settings: Settings, *, create: bool = False) -> AbstractAsyncContextManager[Client]:

@@ -14,6 +14,7 @@ from parley.bus.contracts.base import NOTHING_USED, Usage, sum_of
 from parley.bus.contracts.budget import ANYTHING, Allowance, Budget, Most
 from parley.bus.contracts.facts import Asked, ControlFact, Failure, FailureReason, TurnTaken
 from parley.bus.contracts.panel import PanelBase
+from parley.coordinator.core.addition import total_of
 from parley.coordinator.core.state import DebateState, Heard, Step
 from parley.coordinator.core.tolerance import at_least
 
@@ -34,7 +35,7 @@ def spent_in(state: DebateState) -> Spent:
         calls=usage.model_calls,
         tokens=usage.tokens,
         cost=usage.cost,
-        seconds=sum(map(waited_s, state.steps)),
+        seconds=total_of(map(waited_s, state.steps)),
     )
 
 
@@ -88,7 +89,7 @@ def with_allowance(fact: ControlFact, state: DebateState) -> ControlFact:
         personas=panel.everybody,
         claims=_claims(state, fact, _of_an_ask(state)),
         shared=() if panel.batch is None else _claims(state, fact, panel.batch.budget.of_an_ask),
-        waited_s=sum(map(waited_s, state.steps)),
+        waited_s=total_of(map(waited_s, state.steps)),
     )
     return fact.model_copy(update={"budget": allowance})
 
@@ -119,7 +120,7 @@ def _spent_at_most(state: DebateState) -> Spent:
     *before, last = state.steps
     most = _of_an_ask(state)
     usage = sum_of(_counted(state, most, most.all).values())
-    seconds = sum(map(waited_s, before)) + last.ask.deadline_s
+    seconds = total_of(map(waited_s, before)) + last.ask.deadline_s
     return Spent(usage.model_calls, usage.tokens, usage.cost, seconds)
 
 

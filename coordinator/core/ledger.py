@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from parley.bus.contracts.base import Contract, sum_of
 from parley.bus.contracts.facts import TurnTaken
+from parley.coordinator.core.addition import total_of
 from parley.coordinator.core.budget import waited_s
 from parley.coordinator.core.protocol import Answer, Flip, protocol_of
 from parley.coordinator.core.state import DebateState, Step
@@ -75,5 +76,5 @@ def _cost(steps: Iterable[Step]) -> Cost:
         calls=used.model_calls,
         tokens=used.tokens,
         cost=used.cost,
-        seconds=sum(map(waited_s, counted)),
+        seconds=total_of(map(waited_s, counted)),
     )

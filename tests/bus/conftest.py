@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from parley.bus.virtual import VirtualTimeLoop
+from tests import servers
 from tests.bus.worlds import NatsServer, World, jetstream_world, memory_world
 
 
@@ -15,9 +16,8 @@ class FourStreamsLoop(asyncio.SelectorEventLoop):
 
 @pytest.fixture(scope="session")
 def nats_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    server = NatsServer(tmp_path_factory.mktemp("nats")).start()
-    yield server.url
-    server.stop()
+    with servers.running(tmp_path_factory.mktemp("nats")) as server:
+        yield server.url
 
 
 def pytest_asyncio_loop_factories(
@@ -45,6 +45,5 @@ def world(nats_url: str) -> Callable[[], AbstractAsyncContextManager[World]]:
 @pytest.fixture
 def nats(tmp_path: Path) -> Iterator[NatsServer]:
     """A server of the test's own."""
-    server = NatsServer(tmp_path).start()
-    yield server
-    server.stop()
+    with servers.running(tmp_path) as server:
+        yield server

@@ -61,6 +61,16 @@ async def test_a_debate_is_found_by_its_id_alone(world: OpenWorld) -> None:
         assert await archive.find("*", "d3") == []
 
 
+async def test_it_says_which_of_many_subjects_have_a_record(world: OpenWorld) -> None:
+    async with world() as w, w.connect() as bus:
+        every = [subjects_of(w).archive(DebateRef("p", f"d{n}")) for n in range(40)]
+        assert await bus.archive.holds(every) == set()
+        await bus.archive.put(every[3], b"whole", ("Parley-Summary: {}",))
+        await bus.archive.put(every[7], b"", ())
+        assert await bus.archive.holds(every) == {every[3], every[7]}
+        assert await bus.archive.holds([]) == set()
+
+
 async def test_followers_get_headers_without_bodies_from_a_position_on(world: OpenWorld) -> None:
     async with world() as w, w.connect() as bus:
         subjects, seen = subjects_of(w), list[Record]()

@@ -137,6 +137,12 @@ async def test_other_tools_find_us_by_nats_micro(nats: NatsServer) -> None:
                 assert (answer["id"], answer["metadata"]) == ("a1", {"persona": "noise"})
         info = json.loads((await client.request("$SRV.INFO.parley-agent", timeout=60)).data)
         assert ServiceInfo.from_dict(info).name == "parley-agent"
+        (endpoint,) = info["endpoints"]
+        figures = await client.request(endpoint["subject"], timeout=20)
+        assert json.loads(figures.data) == {"in_flight": 1}
+        stats = json.loads((await client.request("$SRV.STATS.parley-agent", timeout=20)).data)
+        assert stats["endpoints"][0]["subject"] == endpoint["subject"]
+        assert stats["endpoints"][0]["num_requests"] == 1
         present = await asker.roll_call(0.3)
         assert {one.service for one in present} == {"parley-agent", "weather"}
         await foreign.stop()

@@ -176,6 +176,7 @@ async def test_what_found_no_slot_is_given_back_at_once(nats: NatsServer) -> Non
             tasks.cancel_scope.cancel()
 
 
+@pytest.mark.own_server
 @pytest.mark.parametrize("connected", [True, False], ids=["connected", "disconnected"])
 async def test_draining_ends_whether_or_not_the_server_is_there(
     nats: NatsServer, connected: bool

@@ -28,6 +28,7 @@ from tests.bus.worlds import NatsServer, datas, entry, until
 QUEUE = Queue("p-noise", ("debate.0.p.*.ask",), ack_wait_s=1.0)
 
 
+@pytest.mark.own_server
 async def test_nothing_is_lost_or_doubled_when_the_server_dies(nats: NatsServer) -> None:
     """A queue may hand a record out twice; the guard on the answer keeps it single."""
     count = 300
@@ -75,6 +76,7 @@ async def test_nothing_is_lost_or_doubled_when_the_server_dies(nats: NatsServer)
     assert seen == stored
 
 
+@pytest.mark.own_server
 async def test_whoever_follows_a_log_that_was_set_back_is_told(nats: NatsServer) -> None:
     """As after a power cut without fsync, or when a backup is restored."""
     seen: list[Record] = []
@@ -151,6 +153,7 @@ async def proxy_to(nats: NatsServer) -> AsyncIterator[Proxy]:
             tasks.cancel_scope.cancel()
 
 
+@pytest.mark.own_server
 @pytest.mark.parametrize("guarded", [False, True])
 async def test_a_late_answer_does_not_double_the_entry(
     nats: NatsServer, monkeypatch: pytest.MonkeyPatch, guarded: bool
@@ -175,6 +178,7 @@ async def test_a_late_answer_does_not_double_the_entry(
         assert datas(await bus.read("debate.>")) == [b"mine"]
 
 
+@pytest.mark.own_server
 async def test_a_late_answer_does_not_hide_that_somebody_else_was_first(
     nats: NatsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +207,7 @@ async def test_a_late_answer_does_not_hide_that_somebody_else_was_first(
         assert len(refused) == 1
 
 
+@pytest.mark.own_server
 async def test_a_lost_answer_to_who_wrote_it_passes_no_entry_off_as_somebody_elses(
     nats: NatsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +239,7 @@ async def test_what_says_nothing_about_the_log_is_not_taken_for_an_empty_log(
         assert answers == []
 
 
+@pytest.mark.own_server
 async def test_a_write_gives_up_when_the_server_stays_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,6 +58,7 @@ async def test_tls_is_not_quietly_left_out(nats: NatsServer) -> None:
             pass
 
 
+@pytest.mark.own_server
 async def test_a_server_without_jetstream_is_refused(tmp_path: Path) -> None:
     server = NatsServer(tmp_path, arguments=()).start()
     try:
@@ -104,6 +105,7 @@ def guarded_server(tmp_path: Path) -> Iterator[NatsServer]:
     server.stop()
 
 
+@pytest.mark.own_server
 @pytest.mark.parametrize("login", ["", "core:wrong@", "nobody:right@", "token@"])
 async def test_wrong_credentials_are_refused(guarded_server: NatsServer, login: str) -> None:
     url = f"nats://{login}{guarded_server.address}"
@@ -113,6 +115,7 @@ async def test_wrong_credentials_are_refused(guarded_server: NatsServer, login: 
             pass
 
 
+@pytest.mark.own_server
 async def test_a_refused_permission_is_said_at_once(guarded_server: NatsServer) -> None:
     async with open_bus(Server((f"nats://core:right@{guarded_server.address}",))) as core:
         await core.apply()
@@ -142,6 +145,7 @@ async def test_a_full_log_is_found_on_a_server_with_room(nats: NatsServer) -> No
         assert "maximum bytes exceeded" in await bus.refusal()
 
 
+@pytest.mark.own_server
 async def test_a_full_server_is_named_as_such(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

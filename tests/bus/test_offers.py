@@ -54,6 +54,7 @@ async def test_what_was_offered_can_be_appended_without_harm(world: OpenWorld) -
         assert datas(await one.read(w.subject("d.>"))) == [b"1"]
 
 
+@pytest.mark.own_server
 async def test_an_offer_says_when_it_was_not_sent(nats: NatsServer) -> None:
     async with open_bus(Server((nats.url,))) as bus:
         await bus.apply()

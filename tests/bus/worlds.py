@@ -20,6 +20,8 @@ from parley.bus.memory import open_memory_server
 from parley.bus.port import Bus, Entry, Guard, Record
 
 _counter = itertools.count(1)
+# Whether the test that is running may start a server: `tests.conftest` says so for each.
+own_server_allowed = True
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ class NatsServer:
     process: subprocess.Popen[bytes] = field(init=False)
 
     def start(self) -> "NatsServer":
+        assert own_server_allowed, "a test that starts its own server is marked `own_server`"
         for stale in self.home.glob("*.ports"):
             stale.unlink()
         command = [

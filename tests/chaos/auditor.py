@@ -68,12 +68,12 @@ def place_of(subject: str) -> Place | None:
     return Place(f"{panel}/{debate}", f"{prefix}.{partition}.{panel}.{debate}", tuple(words))
 
 
-async def read_all(*urls: str) -> tuple[list[Stored], list[Stored]]:
+async def read_all(*urls: str, seed: str | None = None) -> tuple[list[Stored], list[Stored]]:
     """
     The whole log, then the whole archive, each in its order: what moves meanwhile is in both. A
     record of the archive whose body is a blob has it as its data.
     """
-    client = await nats.connect(list(urls))
+    client = await nats.connect(list(urls), nkeys_seed=seed)
     try:
         stream = client.jetstream()
         log = await _read(stream, STREAM, EVERYTHING)

@@ -7,6 +7,8 @@ import sys
 import sysconfig
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +40,11 @@ IMAGES = {
 EXACT = re.compile(r"[a-z-]+:[0-9]+\.[0-9]+\.[0-9]+(-[a-z-]+)?")
 EXTRAS = set(PROJECT["project"]["optional-dependencies"])
 KUBERNETES = DEPLOY / "kubernetes"
+COMPOSE_FILES = ("compose.yaml", "compose.model.yaml", "compose.cluster.yaml")
 MANIFESTS = sorted(path for path in KUBERNETES.rglob("*.yaml") if path.name != "kustomization.yaml")
 MODEL_DEADLINE_S = 180
+RENDERED = (*ROSTERS, "web", "deliberation-model", "forensic-streams")
+A_NATS_SERVER = {"key": "app.kubernetes.io/name", "operator": "In", "values": ["nats"]}
 COUNTED_WITHIN_S = 30.0
 KEDA_FIELDS = {
     "natsServerMonitoringEndpoint",
@@ -71,7 +76,7 @@ def test_nats_takes_every_configuration(tmp_path: Path, name: str) -> None:
     run(find_binary(), "-t", "-c", tmp_path / f"{name}.conf", cwd=tmp_path)
 
 
-@pytest.mark.parametrize("name", ["compose.yaml", "compose.model.yaml"])
+@pytest.mark.parametrize("name", COMPOSE_FILES)
 def test_the_compose_files_follow_their_specification(name: str) -> None:
     check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
     run(*check, DEPLOY / name)
@@ -101,9 +106,24 @@ def test_the_models_file_lays_a_model_over_every_persona_and_nobody_else() -> No
         assert "model" in service["build"]["args"]["EXTRAS"].split(",")
 
 
+def started(file: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The services that a file starts, without those that it only changes."""
+    for name, service in yaml.safe_load((DEPLOY / file).read_text())["services"].items():
+        if "image" in service:
+            yield name, service
+
+
+def test_no_container_writes_to_its_root_or_has_a_right_to_spare() -> None:
+    for name, service in (*started("compose.yaml"), *started("compose.cluster.yaml")):
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert "privileged" not in service, name
+
+
 def test_every_container_has_a_limit_on_its_memory() -> None:
-    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
-    assert [name for name, service in services.items() if not service.get("mem_limit")] == []
+    for name, service in (*started("compose.yaml"), *started("compose.cluster.yaml")):
+        assert service["mem_limit"], name
     for name, pod in pods():
         for container in pod["containers"]:
             assert container["resources"]["limits"]["memory"], name
@@ -112,8 +132,9 @@ def test_every_container_has_a_limit_on_its_memory() -> None:
 def test_every_image_is_pinned_to_a_release() -> None:
     named = [
         service["image"]
-        for file in ("compose.yaml", "compose.model.yaml")
+        for file in COMPOSE_FILES
         for service in yaml.safe_load((DEPLOY / file).read_text())["services"].values()
+        if "image" in service
     ]
     named += [container["image"] for _, pod in pods() for container in pod["containers"]]
     dockerfile = (DEPLOY / "Dockerfile").read_text().splitlines()
@@ -194,9 +215,12 @@ def test_the_rendered_panel_is_valid_and_scales_each_persona_by_its_own_queue(pa
         )
         scaled = by_kind["ScaledObject"][f"{seat}-agent"]
         assert scaled["scaleTargetRef"] == {"name": f"{seat}-agent"}
-        assert scaled["triggers"][0]["metadata"]["consumer"] == seat
+        [trigger] = scaled["triggers"]
+        assert trigger["metadata"]["consumer"] == seat
+        assert trigger["metadata"]["stream"] == LAYOUT.stream
 
 
+@cache
 def rendered(folder: str) -> list[dict[str, Any]]:
     if shutil.which("kubectl") is None:
         pytest.skip("kubectl is not installed")
@@ -207,8 +231,87 @@ def rendered(folder: str) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.parametrize("folder", RENDERED)
+def test_a_network_policy_leaves_every_pod_dns_and_nats_and_nothing_else(folder: str) -> None:
+    found = rendered(folder)
+    policies = [one["spec"] for one in found if one["kind"] == "NetworkPolicy"]
+    for one in found:
+        if one["kind"] not in {"Deployment", "Job"}:
+            continue
+        pod = one["spec"]["template"]
+        [policy] = [each for each in policies if selects(each["podSelector"], pod)]
+        [container] = pod["spec"]["containers"]
+        assert policy["policyTypes"] == ["Ingress", "Egress"]
+        assert all("from" not in way for way in policy["ingress"])
+        into = {port["port"] for way in policy["ingress"] for port in way["ports"]}
+        listens = {port["containerPort"] for port in container.get("ports", ())}
+        assert into == (listens or {8080})
+        dns, nats, *more = policy["egress"]
+        assert {port["port"] for port in dns["ports"]} == {53}
+        assert nats == {
+            "to": [{"podSelector": {"matchExpressions": [A_NATS_SERVER]}}],
+            "ports": [{"port": 4222, "protocol": "TCP"}],
+        }
+        speaks = container["args"][-2:] == ["--brain", "model"]
+        assert more == ([{"ports": [{"port": 443, "protocol": "TCP"}]}] if speaks else [])
+
+
+def selects(selector: dict[str, Any], pod: dict[str, Any]) -> bool:
+    labels = pod["metadata"]["labels"]
+    wanted = selector.get("matchLabels", {}).items() <= labels.items()
+    return wanted and all(
+        labels.get(one["key"]) in one["values"] for one in selector.get("matchExpressions", ())
+    )
+
+
+@pytest.mark.parametrize("folder", RENDERED)
+def test_no_rendered_pod_has_more_rights_than_it_needs(folder: str) -> None:
+    """What the strictest of Kubernetes' pod security standards asks for, and limits and probes."""
+    found = rendered(folder)
+    disruptions = [one["spec"]["selector"] for one in found if one["kind"] == "PodDisruptionBudget"]
+    for one in found:
+        if one["kind"] not in {"Deployment", "Job"}:
+            continue
+        pod = one["spec"]["template"]["spec"]
+        assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert all({"secret", "emptyDir", "name"} >= set(volume) for volume in pod["volumes"])
+        [container] = pod["containers"]
+        rights = container["securityContext"]
+        assert "privileged" not in rights
+        assert rights["allowPrivilegeEscalation"] is False
+        assert rights["readOnlyRootFilesystem"] is True
+        assert rights["capabilities"] == {"drop": ["ALL"]}
+        assert {"cpu", "memory"} <= set(container["resources"]["requests"])
+        assert container["resources"]["limits"]["memory"]
+        assert EXACT.fullmatch(container["image"])
+        if one["kind"] == "Deployment":
+            assert {"livenessProbe", "readinessProbe"} <= set(container)
+            assert (
+                len([each for each in disruptions if selects(each, one["spec"]["template"])]) == 1
+            )
+
+
+def test_with_four_streams_keda_counts_in_all_of_them() -> None:
+    found = rendered("forensic-streams")
+    for one in found:
+        if one["kind"] in {"Deployment", "Job"}:
+            [container] = one["spec"]["template"]["spec"]["containers"]
+            assert {"name": "PARLEY_NATS__STREAMS", "value": "4"} in container["env"]
+    scaled = [one["spec"] for one in found if one["kind"] == "ScaledObject"]
+    assert len(scaled) == len(ROSTERS["forensic"])
+    for one in scaled:
+        counted = [trigger["metadata"] for trigger in one["triggers"]]
+        assert tuple(each["stream"] for each in counted) == replace(LAYOUT, streams=4).logs
+        assert {each["consumer"] for each in counted} == {
+            one["scaleTargetRef"]["name"].removesuffix("-agent")
+        }
+
+
 def test_the_rendered_page_has_its_own_login_and_a_way_to_it() -> None:
-    page, service = sorted(rendered("web"), key=lambda one: str(one["kind"]))
+    found = {one["kind"]: one for one in rendered("web")}
+    page, service = found["Deployment"], found["Service"]
     pod = page["spec"]["template"]
     assert pod["spec"]["volumes"][0]["secret"]["secretName"] == f"login-{WEB}"
     assert service["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
@@ -237,12 +340,11 @@ def check(document: dict[str, Any]) -> None:
         kubernetes_validate.validate(document, "1.32", strict=True)
         return
     assert document["apiVersion"] == "keda.sh/v1alpha1"
-    [trigger] = document["spec"]["triggers"]
-    assert trigger["type"] == "nats-jetstream"
-    assert set(trigger["metadata"]) == KEDA_FIELDS
-    assert all(isinstance(value, str) for value in trigger["metadata"].values())
-    assert trigger["metadata"]["account"] == CORE
-    assert trigger["metadata"]["stream"] == LAYOUT.stream
+    for trigger in document["spec"]["triggers"]:
+        assert trigger["type"] == "nats-jetstream"
+        assert set(trigger["metadata"]) == KEDA_FIELDS
+        assert all(isinstance(value, str) for value in trigger["metadata"].values())
+        assert trigger["metadata"]["account"] == CORE
 
 
 def pods() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -58,6 +58,7 @@ from parley.coordinator.protocols.absa.steps import refusal
 from parley.coordinator.protocols.deliberation.observation import judge_axes
 from parley.coordinator.protocols.deliberation.rules_io import run_regime
 from parley.coordinator.protocols.deliberation.similarity import lexical_similarity
+from parley.coordinator.protocols.verdicts import rationale, rationale_korean
 from parley.coordinator.protocols.verdicts.disagreement import disagreement
 from parley.coordinator.protocols.verdicts.rationale import English
 from parley.coordinator.protocols.verdicts.rationale_korean import Korean
@@ -345,6 +346,9 @@ def disagreement_follows_the_scenarios() -> None:
 @row("row-3")
 def the_manager_speaks_korean() -> None:
     assert korean(UNANIMOUS).startswith("전문가들이 만장일치로 MANIPULATED로 판정했습니다.")
+    assert [rationale_korean.towards(one)[-2:] for one in ("authentic", "uncertain")] == [
+        "으로"
+    ] * 2
     stuck = korean(MIXED)
     assert stuck.startswith("전문가들이 교착 상태에 도달했습니다. Manager가 최종 판정을 내립니다:")
     assert "Frequency Agent: AI_GENERATED (0.85) - 격자 패턴" in stuck
@@ -359,6 +363,8 @@ def the_manager_speaks_korean() -> None:
     assert "현재 판정 분포: MANIPULATED 2표, AI_GENERATED 1표, UNCERTAIN 1표. → 다수결" in capped
     spoken = {name for name in vars(English) if not name.startswith("__")}
     assert spoken == {name for name in vars(Korean) if not name.startswith("__")}
+    assert rationale.BY_RULE.keys() == rationale_korean.BY_RULE.keys()
+    assert rationale.OUTSIDE.keys() == rationale_korean.OUTSIDE.keys()
 
 
 @row("row-4")

@@ -80,6 +80,7 @@ class Holding:
                 return
 
 
+@pytest.mark.own_server
 @pytest.mark.parametrize("moment", MOMENTS)
 async def test_a_debate_outlives_its_archiver(tmp_path: Path, moment: str) -> None:
     command, before = MOMENTS[moment]

@@ -91,6 +91,7 @@ async def test_an_agent_is_killed_while_it_thinks_and_its_replica_answers(deploy
         expected(await outcome(journal, ref))
 
 
+@pytest.mark.own_server
 async def test_the_server_is_killed_and_comes_back(deployed):
     deployed.coordinator()
     deployed.agents(ROSTER)

@@ -13,6 +13,7 @@ from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.journal import Journal
 from parley.bus.subjects import Subjects
+from tests import servers
 from tests.bus.worlds import NatsServer, until
 from tests.debates import ROSTER
 
@@ -32,11 +33,8 @@ class Thinking:
 
 async def test_no_ask_of_an_imported_debate_reaches_a_brain(tmp_path: Path) -> None:
     brain = Thinking()
-    server = NatsServer(tmp_path).start()
-    try:
+    with servers.running(tmp_path) as server:
         await _import_all(server, brain)
-    finally:
-        server.stop()
     assert brain.about == []
 
 
@@ -44,8 +42,7 @@ async def test_of_an_open_debate_only_the_step_that_waits_is_thought_about(tmp_p
     brain = Thinking()
     file = tmp_path / "open.jsonl"
     steps = _cut_after_its_last_ask(file)
-    server = NatsServer(tmp_path).start()
-    try:
+    with servers.running(tmp_path) as server:
         async with open_bus(Server((server.url,))) as bus, anyio.create_task_group() as tasks:
             await bus.apply()
             worker = Worker(Journal(bus, Subjects()), "forensic", "noise", brain)
@@ -61,8 +58,6 @@ async def test_of_an_open_debate_only_the_step_that_waits_is_thought_about(tmp_p
             await until(lambda: bool(brain.about), within_s=120)
             await until(lambda: worker.metrics.total(STALE) == len(steps) - 1, within_s=120)
             tasks.cancel_scope.cancel()
-    finally:
-        server.stop()
     assert {thought.split()[1] for thought in brain.about} == {steps[-1]}
 
 

@@ -29,6 +29,7 @@ from parley.console.cli import logs
 from parley.coordinator.core.audit import audit
 from parley.coordinator.protocols.verdicts.result import VerdictResult, result_of
 from parley.coordinator.service.coordinator import Coordinator
+from tests import servers
 from tests.bus.worlds import NatsServer
 from tests.debates import panel
 from tests.model_server import GOOD, Body, model_server, noise_concedes
@@ -46,9 +47,8 @@ THREE = ("frequency", "noise", "spatial")
 def nats(tmp_path: Path) -> Iterator[NatsServer]:
     store = tmp_path / "nats"
     store.mkdir()
-    server = NatsServer(store).start()
-    yield server
-    server.kill()
+    with servers.running(store) as server:
+        yield server
 
 
 @asynccontextmanager

@@ -29,6 +29,7 @@ from parley.coordinator.core.state import DebateState
 from parley.coordinator.protocols.absa.result import record_of
 from parley.coordinator.protocols.deliberation.result import result_of as deliberated
 from parley.coordinator.service.coordinator import Coordinator
+from tests import servers
 from tests.bus.worlds import NatsServer
 from tests.model_minds import ENGLISH, FILLED, KOREAN, form_of, prompt_of, sensible
 from tests.model_server import Body, emptied, model_server
@@ -45,9 +46,8 @@ QUESTION_KO = "도서관을 밤에 열어야 할까?"
 def nats(tmp_path: Path) -> Iterator[NatsServer]:
     store = tmp_path / "nats"
     store.mkdir()
-    server = NatsServer(store).start()
-    yield server
-    server.kill()
+    with servers.running(store) as server:
+        yield server
 
 
 def absa(*sets: str, language: str = "en") -> Panel:

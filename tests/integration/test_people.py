@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -9,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import pytest
 
 import parley
@@ -183,6 +185,21 @@ async def sit(url: str, *more: str) -> subprocess.CompletedProcess[bytes]:
     return await anyio.run_process(command, check=False)
 
 
+def leave_the_seat(url: str) -> None:
+    """Ctrl-C while the first field is asked for."""
+    command, piped = [*PARLEY, "sit", "forensic/noise", "--nats", url], subprocess.PIPE
+    with subprocess.Popen(command, stdin=piped, stdout=piped, stderr=piped) as sitting:
+        assert sitting.stdout is not None
+        assert sitting.stderr is not None
+        asked = b""
+        while not asked.endswith(b"verdict: "):
+            asked += sitting.stdout.read(1)
+        sitting.send_signal(signal.SIGINT)
+        assert sitting.wait(60) == 130
+        assert sitting.stderr.read().endswith(b"parley: interrupted\n")
+
+
+@pytest.mark.own_server
 async def test_a_persons_debate_survives_kill_9_of_everything(tmp_path: Path) -> None:
     with deployment(tmp_path) as deployed:
         coordinator = deployed.coordinator()
@@ -199,6 +216,9 @@ async def test_a_persons_debate_survives_kill_9_of_everything(tmp_path: Path) ->
         listed = await sit(deployed.nats.url, "--list", "--json")
         shown = json.loads(listed.stdout)
         assert (shown["debate"], shown["step"], shown["waits"]) == ("d1", "opening", True)
+        elsewhere = await sit(deployed.nats.url, "--list", "--debate", "forensic/d1")
+        assert b"d1  forensic/noise  opening" in elsewhere.stdout
+        await anyio.to_thread.run_sync(leave_the_seat, deployed.nats.url)
         done = await sit(deployed.nats.url, "--verdict", "ai_generated", "--confidence", "0.9",
                          "--because", "Sensor noise is missing.", "--as", "Ada")  # fmt: skip
         assert done.returncode == 0, done.stderr

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import anyio
 import anyio.to_thread
+import pytest
 
 from parley.agents.forensic.labels import Verdict
 from parley.agents.script import parse_script
@@ -29,6 +30,7 @@ SCRIPT = parse_script(
 )
 
 
+@pytest.mark.own_server
 async def test_a_rolling_restart_hands_no_ask_out_twice(tmp_path: Path) -> None:
     with deployment(tmp_path) as deployed:
         roles = [deployed.coordinator("c0"), deployed.coordinator("c1")]

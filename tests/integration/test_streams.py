@@ -14,6 +14,7 @@ from parley.bus.errors import BadInput
 from parley.bus.subjects import partition_of
 from parley.configs.settings import Settings
 from parley.connection import open_journal
+from tests import servers
 from tests.archiving import archive
 from tests.bus.worlds import NatsServer
 from tests.integration.test_library import merge_review
@@ -25,9 +26,8 @@ EMPTY: list[str] = []
 
 @pytest.fixture
 def nats(tmp_path: Path) -> Iterator[NatsServer]:
-    server = NatsServer(tmp_path).start()
-    yield server
-    server.stop()
+    with servers.running(tmp_path) as server:
+        yield server
 
 
 def settings(server: NatsServer, streams: int = 4, archived_after_s: float = 0.0) -> Settings:

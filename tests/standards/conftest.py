@@ -7,6 +7,7 @@ import pytest
 from parley.client import Client
 from parley.configs.settings import NatsSettings, Settings, WebSettings
 from parley.console.web.server import web_server
+from tests import servers
 from tests.bus.worlds import NatsServer
 
 READ, OPERATE = "a-token-to-look-at", "a-token-to-operate"
@@ -18,9 +19,8 @@ Site = Callable[[Mapping[str, object]], AbstractAsyncContextManager[tuple[str, C
 
 @pytest.fixture(scope="session")
 def nats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NatsServer]:
-    server = NatsServer(tmp_path_factory.mktemp("nats")).start()
-    yield server
-    server.stop()
+    with servers.running(tmp_path_factory.mktemp("nats")) as server:
+        yield server
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from parley.bus.jetstream.connection import Server
 from parley.bus.jetstream.infra import Layout
 from parley.bus.journal import Journal
 from parley.bus.subjects import Subjects
+from tests import servers
 from tests.bus.worlds import NatsServer
 from tests.web.site import Emptied
 
@@ -19,9 +20,8 @@ _number = count(1)
 
 @pytest.fixture(scope="session")
 def nats_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    server = NatsServer(tmp_path_factory.mktemp("nats")).start()
-    yield server.url
-    server.stop()
+    with servers.running(tmp_path_factory.mktemp("nats")) as server:
+        yield server.url
 
 
 @pytest.fixture
@@ -49,9 +49,8 @@ def layout_of(number: int) -> Layout:
 @pytest.fixture
 def nats(tmp_path: Path) -> Iterator[NatsServer]:
     """A server of the test's own."""
-    server = NatsServer(tmp_path).start()
-    yield server
-    server.stop()
+    with servers.running(tmp_path) as server:
+        yield server
 
 
 @pytest.fixture(autouse=True)

@@ -123,6 +123,7 @@ async def test_no_gap_and_no_duplicate_over_restarts_of_the_web(log: OpenLog):
         assert ordinals(got) == list(range(len(FACTS)))
 
 
+@pytest.mark.own_server
 async def test_no_gap_and_no_duplicate_over_a_restart_of_the_server(nats: NatsServer):
     async with open_bus(Server((nats.url,))) as bus:
         await bus.apply()

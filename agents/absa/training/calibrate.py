@@ -13,6 +13,7 @@ from parley.agents.absa.english.model import tempered
 
 _GOLDEN = 0.6180339887498949
 _EDGE = 1e-6
+_BINS = 10
 _STEPS = 60
 
 
@@ -46,11 +47,11 @@ def fit_scale(chances: Sequence[float], right: Sequence[bool]) -> tuple[float, f
     return slope, offset
 
 
-def calibration_error(chances: Sequence[float], right: Sequence[bool], bins: int = 10) -> float:
+def calibration_error(chances: Sequence[float], right: Sequence[bool]) -> float:
     """Expected calibration error: mean gap between confidence and correctness over equal bins."""
-    groups: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
+    groups: list[list[tuple[float, bool]]] = [[] for _ in range(_BINS)]
     for chance, hit in zip(chances, right, strict=True):
-        groups[min(bins - 1, int(chance * bins))].append((chance, hit))
+        groups[min(_BINS - 1, int(chance * _BINS))].append((chance, hit))
     gaps = (
         abs(sum(c for c, _ in group) - sum(hit for _, hit in group)) for group in groups if group
     )

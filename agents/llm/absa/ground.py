@@ -47,9 +47,9 @@ class Ground:
     def place(self, quote: str, near: Span | None = None) -> Span | None:
         return quotes.place_of(self.text, quote, near)
 
-    def quoted(self, quote: str, near: Span | None = None) -> str:
+    def quoted(self, quote: str) -> str:
         """The text's own wording; empty if it has none like it."""
-        place = self.place(quote, near)
+        place = self.place(quote)
         return quotes.wording(self.text, place) if place is not None else ""
 
     def without_particle(self, term: str) -> str:

@@ -37,6 +37,7 @@ from parley.bus.contracts.absa.debate import (
 )
 from parley.bus.contracts.absa.requests import JudgeRequest
 from parley.bus.contracts.absa.sentiment import Polarity
+from parley.prompts import words
 
 SENTENCE = (*Polarity, "mixed")
 NOBODY = frozenset({"", "none", "null", "nobody", "없음"})
@@ -120,6 +121,7 @@ def read_judge_v2(form: JudgeV2Form, request: JudgeRequest, ground: Ground) -> D
     sentence = form.sentence_polarity.strip().lower()
     rationale = grounds("rationale", form.rationale, ground.told, draft.mistakes)
     unsaid = draft.unsaid
+    around = words(request.language_code)
     draft.mistakes += [f'- final_tuples: nothing usable about "{one}"' for one in unsaid]
     if sentence not in SENTENCE:
         draft.mistakes.append(f"- sentence_polarity: should be one of {', '.join(SENTENCE)}")
@@ -128,7 +130,7 @@ def read_judge_v2(form: JudgeV2Form, request: JudgeRequest, ground: Ground) -> D
         final_tuples=tuple(_tuples(draft)),
         unresolved_conflicts=(
             *tidy_all(form.unresolved_conflicts),
-            *(f"{one}: the judge said nothing usable; Stage 1 stands" for one in unsaid),
+            *(around["unsaid"].format(aspect=one) for one in unsaid),
         ),
         sentence_polarity=sentence if sentence in SENTENCE else None,
         sentence_evidence_spans=_spans(draft, ground),

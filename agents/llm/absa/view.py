@@ -26,6 +26,8 @@ _UNSEEN = frozenset(
         "mapping_stats",
         "mapping_fail_reasons",
         "fallback_mapping_policy",
+        # The instructions say the same, in the language of the prompt.
+        "review_guidance",
         "provenance_template",
     }
 )

@@ -4,6 +4,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeAlias, cast
 
+from pydantic import JsonValue
 from typing_extensions import override
 
 from parley.agents.brain import Task
@@ -84,6 +85,7 @@ def stand_in(panel: Panel, _text: str, _question: bytes | None) -> Speak:
 
 
 IMAGE = "image"
+LOOKED_UP = "looked_up"
 # What is measured for a persona in the image of its task, as text in the prompt's language that it
 # may quote; empty if nothing.
 Measure: TypeAlias = Callable[[Task, str], Awaitable[str]]
@@ -145,6 +147,8 @@ class VerdictQuestions(Questions):
         shown = "" if image is None else prompts.text("seen" if uris else "unseen")
         told_by = words(language)
         material = _material(task, image, measured, shown, language)
+        if abilities.looked_up:
+            material += f"\n{fenced(told_by['looked_up'], abilities.looked_up)}"
         debate = _debate(request, task.persona, told_by)
         told = Section("TASK", prompts.text(_task_of(request)))
         said = [Section("DEBATE", debate)] if debate else []
@@ -157,17 +161,25 @@ class VerdictQuestions(Questions):
         match request:
             case OpeningRequest():
                 form = opening_form(verdicts)
-                return Question(asked, form, lambda filled: read_opening(filled, given))
+                return Question(asked, form, lambda filled: read_opening(filled, given), _noted)
             case RoundRequest():
                 return Question(
                     asked,
                     round_form(verdicts, alone=request.decides or request.dissents),
                     lambda filled: read_reply(filled, request, task.persona, given),
+                    # Who decides goes by what stands in the debate.
+                    None if request.decides else _noted,
                 )
             case LocalizeRequest():
                 return Question(asked, LocalizeForm, lambda form: read_localization(form, given))
             case _:
                 raise NotFound(f"no question for {request.kind}")
+
+
+def _noted(content: Content, found: JsonValue) -> Content:
+    if not isinstance(content, Statement | Reply):
+        return content
+    return content.model_copy(update={"evidence": {**(content.evidence or {}), LOOKED_UP: found}})
 
 
 def _task_of(request: VerdictRequest) -> str:

@@ -20,7 +20,7 @@ from parley.connection import new_id
 from parley.console.cli.exits import warn
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import example
-from parley.console.cli.output import own_command
+from parley.console.cli.output import first_debate, own_command
 from parley.console.runtime.brains import AUTO, BrainChoice
 from parley.console.runtime.follow import follow_to_the_end
 from parley.console.runtime.host import at_work
@@ -80,7 +80,7 @@ def demo(
     command, made = own_command(), out / SPECIMEN
     photo = shlex.quote(str(made)) if made.exists() else "photo.jpg"
     say(f"Next: {command} up (in one terminal), then in another:")
-    say(f"  {command} submit forensic {photo}")
+    say(f"  {command} submit {first_debate(photo)}")
     say(f"  {command} watch")
     say(f"  {command} list")
 

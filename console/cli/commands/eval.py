@@ -82,8 +82,9 @@ def evaluate(
     Measure on labelled data whether a panel's debates earn their cost.
 
     The debate beside a vote on the opening statements, the same weighted by confidence, and each
-    persona alone, with paired intervals. What is true stands in the data itself (gold, label or
-    tuples beside the id), in manifest.csv of a folder, or in the file of --gold.
+    persona alone, with paired intervals. The data is your own: what is true stands in it (gold,
+    label or tuples beside the id), in manifest.csv of a folder (path,label), or in the file of
+    --gold. A line of it: {"id": "a1", "text": "…", "label": "approve"}
     """
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})

@@ -10,7 +10,9 @@ from parley.bus.errors import BadInput, NotFound
 from parley.configs.settings import Settings, load
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import Config, Nats, example
+from parley.console.reports.figures import count
 from parley.console.runtime.system import join, run_async
+from parley.console.terminal.writing import say
 from parley.console.transcript.text import is_token
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -73,3 +75,5 @@ async def _export(settings: Settings, wanted: Wanted, out: Path | BinaryIO) -> N
             found = [await client.debate(name) for name in dict.fromkeys(wanted.debates)]
             logs = [await one.log() for one in found]
         await client.export(logs, out)
+    if isinstance(out, Path):
+        say(f"wrote {count(len(logs), 'debate')} to {out}")

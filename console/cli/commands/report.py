@@ -33,6 +33,7 @@ from parley.console.reports.sources import read_blob, read_groups
 from parley.console.reports.summary import report_of
 from parley.console.runtime.inputs import IMAGE_BLOB
 from parley.console.runtime.system import tune
+from parley.console.transcript.plain import spoken
 
 # More debates than these are told in figures only.
 MOST_TOLD = 25
@@ -130,7 +131,7 @@ def _alone(outcome: Outcome, debated: tuple[Block, ...]) -> Document:
     return Document(
         title=row.topic or row.debate_id,
         subtitle=(
-            f"debate {row.debate_id} of {row.panel}: {row.status}, {row.reason},"
+            f"debate {row.debate_id} of {row.panel}: {row.status}, {spoken(row.reason)},"
             f" {count(row.rounds, 'round')}, {row.calls} of {row.calls_without_early_stop} turns,"
             f" {row.seconds:.2f} s, {price_of(row)}"
         ),

@@ -128,12 +128,14 @@ async def _sit(
             _list(found, as_json=as_json)
             return
         if values:
+            if not found:
+                raise NotFound(await _nothing(client, seat))
             ask = _only(found, seat)
             await answer_with(ask, values, by)
             _done(ask, as_json=as_json)
             return
         if not found:
-            say(f"nothing waits for {_named(seat)}")
+            say(await _nothing(client, seat))
         for ask in found:
             await ask_in_terminal(ask, by)
             _done(ask, as_json=False)
@@ -143,8 +145,8 @@ async def _links(settings: Settings, seat: Seat, hours: float | None, name: str)
     key = key_for_signing(settings, lambda said: warn([said]))
     async with join(settings) as client:
         found = await waiting(client, seat)
-    if not found:
-        raise NotFound(f"nothing waits for {_named(seat)}")
+        if not found:
+            raise NotFound(await _nothing(client, seat))
     for ask in found:
         token = sign(link_to(ask, hours=hours, name=name), key)
         print_line(address_of(settings, token))
@@ -152,7 +154,10 @@ async def _links(settings: Settings, seat: Seat, hours: float | None, name: str)
 
 async def waiting(client: Client, seat: Seat) -> list[OpenAsk]:
     found = await client.asks(seat.panel, seat.persona)
-    return [one for one in found if seat.debate in {None, one.ref.id, str(one.ref)}]
+    if seat.debate is None:
+        return found
+    wanted = (await client.debate(seat.debate)).ref
+    return [one for one in found if one.ref == wanted]
 
 
 async def answer_with(ask: OpenAsk, values: dict[str, JsonValue], by: str) -> None:
@@ -162,9 +167,14 @@ async def answer_with(ask: OpenAsk, values: dict[str, JsonValue], by: str) -> No
         await ask.answer(content_for(ask, values), by=by)
 
 
+async def _nothing(client: Client, seat: Seat) -> str:
+    """With who is awaited instead: a name may be mistyped."""
+    others = dict.fromkeys(f"{one.ref.panel}/{one.persona}" for one in await client.asks())
+    awaited = f" (somebody waits for {', '.join(others)})" if others else ""
+    return f"nothing waits for {_named(seat)}{awaited}"
+
+
 def _only(found: Sequence[OpenAsk], seat: Seat) -> OpenAsk:
-    if not found:
-        raise NotFound(f"nothing waits for {_named(seat)}")
     if len(found) > 1:
         lines = "\n".join(map(tell_briefly, found))
         raise BadInput(f"several asks wait for {_named(seat)}: say which with --debate ID\n{lines}")

@@ -12,7 +12,7 @@ from parley.console.cli import logs
 from parley.console.cli.commands.agent import seats_of
 from parley.console.cli.exits import warn
 from parley.console.cli.options import Brains, Config, NatsOrPrivate, Panels, example
-from parley.console.cli.output import own_command, print_line
+from parley.console.cli.output import first_debate, own_command, print_line
 from parley.console.operations.health import probed
 from parley.console.runtime.brains import BrainChoice, parse_brains
 from parley.console.runtime.host import at_work
@@ -109,7 +109,7 @@ def _explain(settings: Settings, port: int, page: str | None, *, own_server: boo
     else:
         print_line("Parley is up. In another terminal:")
     command = own_command()
-    print_line(f"  {command} submit forensic photo.jpg{where}")
+    print_line(f"  {command} submit {first_debate()}{where}")
     print_line(f"  {command} watch{where}")
     print_line(f"  {command} list{where}")
     if page is not None:

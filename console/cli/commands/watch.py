@@ -97,6 +97,8 @@ async def _watch(settings: Settings, debate: str | None, wanted: _Wanted) -> Non
             log = await client.at(ref).log()
             if log.state.closed is not None:
                 return
+        if ref is None and not wanted.as_json:
+            complain("following every debate; Ctrl-C ends it")
         await _follow(client, ref, 0 if wanted.early else now, wanted)
 
 

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from parley.bus.contracts.verdicts.chamber import Chamber
 from parley.bus.contracts.verdicts.content import Phase, Role, Standing
+from parley.coordinator.core.addition import total_of
 from parley.coordinator.protocols.verdicts.position import Position
 from parley.coordinator.protocols.verdicts.trust import UNKNOWN_AGENT_TRUST
 
@@ -66,7 +67,7 @@ def confidence_after(
     trust: Mapping[str, float],
 ) -> float:
     """Once a round is over: `spoken` are those who sent a message in it."""
-    loss = sum(
+    loss = total_of(
         LOSS * trust.get(one.agent, UNKNOWN_AGENT_TRUST)
         for one in standing
         if one.agent in spoken

@@ -15,6 +15,7 @@ from typing import assert_never
 from pydantic import JsonValue
 
 from parley.bus.contracts.base import Contract, Share
+from parley.coordinator.core.addition import total_of
 from parley.coordinator.core.tolerance import above, at_least
 from parley.coordinator.protocols.verdicts.trust import UNKNOWN_AGENT_TRUST
 
@@ -173,7 +174,7 @@ def _variance_guided(responses: Sequence[CobraResponse], trust: Mapping[str, flo
         exp(trusted * response.confidence / (TEMPERATURE * (1 + variance)))
         for response, trusted in zip(responses, _trusts(responses, trust), strict=True)
     ]
-    weights = [value / sum(attention) for value in attention]
+    weights = [value / total_of(attention) for value in attention]
     damped = above(variance, DAMPED_ABOVE)
     return _result(
         CobraAlgorithm.AVGA,
@@ -195,7 +196,7 @@ def _result(  # noqa: PLR0913  the fields of the result, as each algorithm fills
     damping: float = 1.0,
 ) -> CobraResult:
     """Equal scores go to the verdict seen first."""
-    total = sum(scores.values())
+    total = total_of(scores.values())
     best = max(scores.values())
     leader = next(verdict for verdict, score in scores.items() if at_least(score, best))
     return CobraResult(
@@ -218,11 +219,11 @@ def _scores(responses: Sequence[CobraResponse], votes: Sequence[float]) -> dict[
 
 def _entropy(scores: Mapping[str, float]) -> float:
     """From 0 (all weight on one verdict) to 1 (spread evenly over the verdicts held)."""
-    total = sum(scores.values())
+    total = total_of(scores.values())
     shares = [score / total for score in scores.values() if score > 0]
     if len(shares) <= 1:
         return 0.0
-    return min(-sum(share * log2(share) for share in shares) / log2(len(scores)), 1.0)
+    return min(-total_of(share * log2(share) for share in shares) / log2(len(scores)), 1.0)
 
 
 def _consistency(spread: float, widest: float) -> float:

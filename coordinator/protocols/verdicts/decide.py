@@ -29,6 +29,7 @@ from parley.bus.contracts.verdicts.rules import (
     Words,
     in_language,
 )
+from parley.coordinator.core.addition import total_of
 from parley.coordinator.core.tolerance import at_least
 from parley.coordinator.protocols.verdicts.cobra import CobraAlgorithm, CobraResponse, cobra
 from parley.coordinator.protocols.verdicts.figures import History
@@ -140,7 +141,7 @@ def _weighed(case: Case, scores: Mapping[str, float], by: str) -> Ruling:
     """By trajectory a verdict can win that nobody holds any more: then its share counts."""
     verdict, tied = best_of(scores, case.verdicts)
     holders = case.holders(verdict)
-    total = sum(scores.values())
+    total = total_of(scores.values())
     share = scores[verdict] / total if total else 0.0
     confidence = trusted_mean(holders, case.panel.trust) if holders else share
     return Ruling(verdict, confidence, case.words.weighted(scores, verdict, by, tied=tied))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from parley.coordinator.core.addition import total_of
 from parley.coordinator.protocols.verdicts.position import Position
 
 
@@ -14,4 +15,4 @@ def by_verdict(positions: Sequence[Position]) -> dict[str, list[Position]]:
 
 
 def mean_confidence(group: Sequence[Position]) -> float:
-    return sum([confidence for _, _, confidence in group]) / len(group)
+    return total_of([confidence for _, _, confidence in group]) / len(group)

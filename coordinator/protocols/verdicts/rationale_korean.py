@@ -203,8 +203,8 @@ def agent(name: str) -> str:
 
 
 def towards(label: str) -> str:
-    """With the particle that follows the sound of the word's end: CERTAIN ends in a consonant."""
-    return f"{label.upper()}{'으로' if label[-1:] in {'m', 'n'} else '로'}"
+    """With the particle that follows the sound of the word's end, also where that is a Latin letter."""
+    return f"{label.upper()}{'으로' if label.endswith(('c', 'm', 'n', 'ng')) else '로'}"
 
 
 def distribution(counts: Mapping[str, float]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from parley.coordinator.core.addition import total_of
 from parley.coordinator.core.tolerance import above, at_least
 from parley.coordinator.protocols.verdicts.figures import History
 from parley.coordinator.protocols.verdicts.groups import by_verdict, mean_confidence
@@ -78,10 +79,10 @@ def best_of(scores: Mapping[str, float], verdicts: Sequence[str]) -> tuple[str, 
 
 def trusted_mean(holders: Sequence[Position], trust: Trust) -> float:
     """The plain mean where no holder is trusted at all."""
-    total = sum(trust.get(holder.agent, UNKNOWN_AGENT_TRUST) for holder in holders)
+    total = total_of(trust.get(holder.agent, UNKNOWN_AGENT_TRUST) for holder in holders)
     if total == 0:
         return mean_confidence(holders)
-    return sum(trust_scores(holders, trust).values()) / total
+    return total_of(trust_scores(holders, trust).values()) / total
 
 
 def gravest(leaders: Sequence[str], verdicts: Sequence[str]) -> str:

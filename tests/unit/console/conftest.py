@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import servers
 from tests.bus.worlds import NatsServer
 from tests.unit.console import calling
 from tests.unit.console.calling import Call
@@ -23,6 +24,5 @@ def parley() -> Call:
 def server(tmp_path: Path) -> Iterator[NatsServer]:
     home = tmp_path / "nats"
     home.mkdir()
-    running = NatsServer(home, arguments=("-js", "-m", "-1")).start()
-    yield running
-    running.stop()
+    with servers.running(home, servers.MONITORED) as running:
+        yield running

@@ -19,6 +19,9 @@ from tests.debates import panel
 from tests.hostile.intruder import intruder
 from tests.unit.console.calling import Call, Called
 
+# An intruder speaks to the server by hand, without a login.
+pytestmark = pytest.mark.own_server
+
 SUBMITTED = Submitted(panel=panel(), input=DebateInput(text="a photograph"))
 CLOSED = Closed(decided_at=1, status=Status.COMPLETED, reason="forged", detail="")
 

@@ -24,6 +24,7 @@ from parley.files.lines import Recorded, blob_line, blobs_in, fact_lines
 from parley.files.reader import read_archive
 from tests.bus.worlds import NatsServer
 from tests.debates import DEADLOCK, panel, play_on
+from tests.servers import running
 from tests.unit.console.calling import Call
 
 PICTURES = [bytes([number]) * 70_000 for number in range(3)]
@@ -32,13 +33,9 @@ DEBATES = 60
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[NatsServer, NatsServer]]:
-    running = []
-    for name in ("from", "to"):
-        home = tmp_path_factory.mktemp(name)
-        running.append(NatsServer(home, arguments=("-js", "-m", "-1")).start())
-    yield running[0], running[1]
-    for one in running:
-        one.stop()
+    source, target = (tmp_path_factory.mktemp(name) for name in ("from", "to"))
+    with running(source) as one, running(target) as other:
+        yield one, other
 
 
 @pytest.fixture(scope="module")

@@ -216,7 +216,8 @@ def test_watching_declarations_alone(ask: Call, script: str) -> None:
 
 def test_watching_everything_until_interrupted(ask: Call, up: Up, script: str) -> None:
     command = [*PARLEY, "watch", "--from-start", "--json", "--nats", up.url]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as watcher:
+    piped = subprocess.PIPE
+    with subprocess.Popen(command, stdout=piped, stderr=piped) as watcher:
         ask("submit", "forensic", "--brain", script, "--id", "live")
         assert watcher.stdout is not None
         for line in watcher.stdout:
@@ -225,6 +226,8 @@ def test_watching_everything_until_interrupted(ask: Call, up: Up, script: str) -
                 break
         watcher.send_signal(signal.SIGINT)
         assert watcher.wait(60) == 130
+        assert watcher.stderr is not None
+        assert watcher.stderr.read() == b"parley: interrupted\n"
 
 
 def test_an_id_is_used_once(ask: Call, script: str) -> None:

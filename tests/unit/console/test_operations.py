@@ -216,6 +216,7 @@ def test_the_doctor_finds_an_empty_server(ask: Call) -> None:
     assert found["coordinators"] == {"WRONG"}
 
 
+@pytest.mark.own_server
 def test_the_doctor_explains_what_is_wrong(
     ask: Call, server: NatsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,6 +248,7 @@ async def _asks_nobody_answers(url: str) -> None:
         await journal.bus.bury(1, "for the doctor")
 
 
+@pytest.mark.own_server
 def test_the_doctor_finds_a_full_server(
     parley: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,6 +325,7 @@ def test_the_doctor_finds_asks_that_wait_in_vain(ask: Call, server: NatsServer) 
     assert "and had 0.1 s: debates go on without this persona" in told
 
 
+@pytest.mark.own_server
 def test_the_doctor_knows_a_server_that_flushes_every_write(
     parley: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

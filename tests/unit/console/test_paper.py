@@ -3,12 +3,12 @@
 import csv
 import json
 from io import StringIO
+from math import comb
 from pathlib import Path
-from statistics import fmean
 
 import pytest
 
-from parley.console.reports.intervals import Interval
+from parley.console.reports.intervals import Interval, paired_difference
 from parley.console.reports.paper import Against, PaperRow, Spread, bootstrap_p, mcnemar, table
 from tests.unit.console.calling import parley
 
@@ -30,15 +30,28 @@ def test_mcnemar(first: int, second: int, p: float) -> None:
 
 
 def test_the_bootstrap_tells_a_difference_from_luck() -> None:
-    assert bootstrap_p([0.0] * 20, fmean) == 1.0
-    assert bootstrap_p([], fmean) == 1.0
-    assert bootstrap_p([1.0] * 20, fmean) == pytest.approx(2 / 2001)
-    luck = bootstrap_p([1.0, -1.0, 1.0, -1.0, 1.0], fmean)
+    assert bootstrap_p([0.0] * 20) == 1.0
+    assert bootstrap_p([]) == 1.0
+    assert bootstrap_p([1.0] * 20) == pytest.approx(2 / 2001)
+    luck = bootstrap_p([1.0, -1.0, 1.0, -1.0, 1.0])
     assert luck > 0.3
-    assert luck == bootstrap_p([1.0, -1.0, 1.0, -1.0, 1.0], fmean)
+    assert luck == bootstrap_p([1.0, -1.0, 1.0, -1.0, 1.0])
     # Near the normal approximation: 60 of 100 discordant pairs, z = 2.0 or so.
-    near = bootstrap_p([1.0] * 60 + [-1.0] * 40, fmean)
+    near = bootstrap_p([1.0] * 60 + [-1.0] * 40)
     assert 0.02 < near < 0.08
+
+
+def test_the_bootstrap_is_the_binomial_it_samples() -> None:
+    """The mean of ten draws from eight losses and two gains: counted out, not sampled."""
+    differences = [-1.0] * 8 + [1.0] * 2
+    chances = [comb(10, k) * 0.2**k * 0.8 ** (10 - k) for k in range(11)]
+    exact = 2 * sum(chances[5:])
+    assert bootstrap_p(differences) == pytest.approx(exact, abs=0.02)
+    found = paired_difference(differences)
+    assert found is not None
+    # 2.5 % of the draws lie below no gain in ten, 97.5 % below five.
+    assert sum(chances[:5]) < 0.975 < sum(chances[:6])
+    assert (found.mean, found.interval.low, found.interval.high) == (-0.6, -1.0, 0.0)
 
 
 ROWS = (

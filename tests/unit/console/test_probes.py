@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import servers
 from tests.bus.worlds import NatsServer
 from tests.unit.console.calling import Call, Called
 
@@ -92,6 +93,7 @@ rounds:
 """
 
 
+@pytest.mark.own_server
 def test_probes_and_figures_of_a_system_at_work(
     ask: Call, running: tuple[Process, Process], server: NatsServer, tmp_path: Path
 ) -> None:
@@ -138,6 +140,7 @@ def test_probes_and_figures_of_a_system_at_work(
     assert [one.stop() for one in running] == [0, 0]
 
 
+@pytest.mark.own_server
 def test_the_page_has_the_same_probes(server: NatsServer, tmp_path: Path) -> None:
     page = Process(server.url, tmp_path / "w.log", "serve", "--port", "0").until_ready()
     try:
@@ -209,8 +212,7 @@ def test_nonsense_at_the_probes_hurts_nobody(nonsense: Process, request_bytes: b
 def nonsense(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """Everything in one process, which has probes as well."""
     home = tmp_path_factory.mktemp("up")
-    server = NatsServer(home).start()
-    one = Process(server.url, home / "up.log", "up")
-    yield one.until_ready()
-    assert one.stop() == 0
-    server.stop()
+    with servers.running(home) as server:
+        one = Process(server.url, home / "up.log", "up")
+        yield one.until_ready()
+        assert one.stop() == 0

@@ -102,7 +102,7 @@ def words_of(text: str, patterns: LanguagePatterns) -> frozenset[str]:
 
 
 def retrieve(
-    wanted: Signature, words: frozenset[str], episodes: Iterable[Episode], top_k: int = TOP_K
+    wanted: Signature, words: frozenset[str], episodes: Iterable[Episode]
 ) -> tuple[Retrieved, ...]:
     """The most comparable episodes, best first; of equals the one stored first."""
     structures = set(wanted.detected_structure)
@@ -118,7 +118,7 @@ def retrieve(
         ) / 2
         scored.append((shared, common, Retrieved(episode, min(1.0, relevance))))
     scored.sort(key=lambda item: (-item[0], -item[1]))
-    return tuple(found for _, _, found in scored[:top_k])
+    return tuple(found for _, _, found in scored[:TOP_K])
 
 
 def failed_pairs(episodes: Iterable[Episode]) -> frozenset[tuple[str, Polarity]]:

@@ -19,6 +19,7 @@ from parley.bus.contracts.absa.gate import (
     ThresholdNearRate,
 )
 from parley.bus.contracts.absa.params import OverrideEffective
+from parley.coordinator.core.addition import total_of
 from parley.coordinator.core.tolerance import at_least, below
 
 DECIMALS = 4
@@ -108,7 +109,7 @@ def distribution(values: Sequence[float]) -> Distribution:
     ordered = sorted(values)
     return Distribution(
         min=round(ordered[0], DECIMALS),
-        mean=round(sum(ordered) / len(ordered), DECIMALS),
+        mean=round(total_of(ordered) / len(ordered), DECIMALS),
         median=round(quantile(ordered, MEDIAN), DECIMALS),
         p90=round(quantile(ordered, P90), DECIMALS),
         p95=round(quantile(ordered, P95), DECIMALS),

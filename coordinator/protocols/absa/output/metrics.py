@@ -11,6 +11,7 @@ from parley.bus.contracts.absa.params import WarningThresholds
 from parley.bus.contracts.absa.record import FinalOutput, OverrideStats
 from parley.bus.contracts.absa.review import MappingFailReasons, MappingStats
 from parley.bus.contracts.base import Contract
+from parley.coordinator.core.addition import total_of
 from parley.coordinator.core.tolerance import above, below
 from parley.coordinator.protocols.absa.rules.adopt import EV_BELOW_THRESHOLD, validator_resolved
 
@@ -183,7 +184,7 @@ def _changed(record: FinalOutput) -> bool:
 
 
 def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+    return total_of(values) / len(values) if values else None
 
 
 def _ratio(part: int, whole: int) -> float | None:

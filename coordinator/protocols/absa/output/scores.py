@@ -7,6 +7,7 @@ from functools import lru_cache
 from parley.bus.contracts.absa.gate import HintSample
 from parley.bus.contracts.absa.review import AspectHint
 from parley.bus.contracts.absa.sentiment import Polarity
+from parley.coordinator.core.addition import total_of
 from parley.coordinator.core.tolerance import above
 from parley.coordinator.protocols.absa.rules.polarity import Reading, ReadPolarity, read_polarity
 
@@ -43,8 +44,8 @@ def score_hints(hints: Sequence[AspectHint], *, repair: bool) -> Scores:
     favour = _weights(read, hints, Polarity.POSITIVE)
     against = _weights(read, hints, Polarity.NEGATIVE)
     return Scores(
-        pos=sum(favour),
-        neg=sum(against),
+        pos=total_of(favour),
+        neg=total_of(against),
         valid=len(favour) + len(against),
         invalid=readings.count(Reading.INVALID),
         repaired=readings.count(Reading.REPAIRED),

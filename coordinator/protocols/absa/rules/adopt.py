@@ -19,6 +19,7 @@ from parley.bus.contracts.absa.gate import (
 )
 from parley.bus.contracts.absa.review import CorrectionLogEntry
 from parley.bus.contracts.absa.sentiment import AspectSentiment, Polarity, StructuralRisk
+from parley.coordinator.core.addition import total_of
 from parley.coordinator.core.tolerance import below
 from parley.coordinator.protocols.absa.rules.corrections import RESOLVING
 from parley.coordinator.protocols.absa.rules.final import (
@@ -248,4 +249,4 @@ def ev_score(components: EvComponents) -> float:
 def mean_confidence(sentiments: Sequence[AspectSentiment]) -> float:
     if not sentiments:
         return 0.0
-    return sum(sentiment.confidence for sentiment in sentiments) / len(sentiments)
+    return total_of(sentiment.confidence for sentiment in sentiments) / len(sentiments)

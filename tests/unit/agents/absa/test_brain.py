@@ -3,6 +3,7 @@
 import pytest
 
 from parley.agents.absa.brain import AbsaRuleBrain, think
+from parley.agents.absa.skill import answer
 from parley.agents.brain import BrainFailure, Task
 from parley.agents.registry import AutoBrain
 from parley.bus.contracts.absa.debate import (
@@ -150,3 +151,33 @@ async def test_who_thought_stands_in_the_answer() -> None:
 async def test_what_nobody_can_answer(persona: str, request_: Request, problem: str) -> None:
     with pytest.raises(BrainFailure, match=problem):
         await AbsaRuleBrain().speak(task(persona, request_))
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_the_judge_and_the_reviewers_speak_the_language_of_the_review(language: str) -> None:
+    """001 §2.3, 002 §3.2: what they give as reasons is read beside a review in Korean."""
+    said = {"ko": ("음식은 맛있다", "음식"), "en": ("The food is great", "food")}
+    text, aspect = said[language]
+    ate = AteOutput(aspects=(AspectItem(term=aspect),))
+    wrong = AspectSentiment(aspect_ref=aspect, polarity=Polarity.NEGATIVE, confidence=0.3)
+    atsa = AtsaOutput(aspect_sentiments=(wrong,))
+    context = SharedContext(
+        text=text, stage1_aspects=ate.aspects, stage1_aspect_sentiments=atsa.aspect_sentiments
+    )
+    turn = DebateTurn(
+        agent="EPM",
+        proposed_edits=(
+            ProposedEdit(op="set_polarity", target=EditTarget(aspect_ref=aspect), value="positive"),
+        ),
+    )
+    question = JudgeRequest(language_code=language, protocol="v2", context=context, turns=(turn,))
+    judged = answer(text, "judge", question)
+    assert isinstance(judged, DebateSummary)
+    request = ReviewRequest(language_code=language, ate=ate, atsa=atsa, validator=ValidatorOutput())
+    reviewed = answer(text, "atsa", request)
+    assert isinstance(reviewed, AtsaReview)
+    (review,) = reviewed.sentiment_review
+    assert review.action == "flip_polarity"
+    for reason in (judged.rationale or "", review.reason):
+        assert ("긍정" in reason) == (language == "ko"), reason
+        assert ("positive" in reason) == (language == "en"), reason

@@ -1,10 +1,13 @@
 """What moves an agent, what does not, and that it says why."""
 
+import re
+from itertools import product
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parley.agents.forensic.argue import case_in, open_debate, overlap, reply
+from parley.agents.forensic.argue import case_in, localize, open_debate, overlap, reply
 from parley.agents.forensic.calibration import (
     COMMIT_SHARE,
     NOTHING_KNOWN,
@@ -24,7 +27,9 @@ from parley.agents.forensic.evidence import (
     Measurement,
     Skill,
 )
+from parley.agents.forensic.korean import phrases_in
 from parley.agents.forensic.labels import Verdict
+from parley.agents.forensic.suited import Unsuited
 from parley.bus.contracts.verdicts.content import (
     Challenge,
     Region,
@@ -192,3 +197,60 @@ def test_overlap_of_boxes() -> None:
     assert overlap((box,), (box.model_copy(update={"x": 5}),)) == pytest.approx(1 / 3)
     assert overlap((box,), (box.model_copy(update={"x": 10}),)) == 0
     assert overlap((box,), ()) == 0
+
+
+def found(skill: Skill, belief: ClassShares, **more: object) -> Evidence:
+    """With phrases that a skill really says."""
+    findings = Findings(
+        skill=skill,
+        state=LOW,
+        measurements=(
+            Measurement(
+                name="noise level",
+                value=1.5,
+                unit="grey levels",
+                meaning="tiles that disagree with the rest",
+            ),
+        ),
+        features=(),
+        limitations=("the image is too small for reliable local statistics",),
+    ).model_copy(update=more)
+    return Evidence(
+        findings=findings, belief=belief, verdict=belief.best, confidence=belief.of(belief.best),
+        trust=0.8,
+    )  # fmt: skip
+
+
+PLACE = (Region(x=8, y=8, width=32, height=32, score=0.7),)
+DECLARES = {"declared": "ai_generated", "declared_because": "its XMP calls it a composite"}
+ARGUED = [
+    found(Skill.FREQUENCY, shares(0.5, 0.2)),
+    found(Skill.NOISE, shares(0.05, 0.05), **DECLARES),
+    found(Skill.NOISE, shares(0.1, 0.8), regions=PLACE),
+    found(Skill.SPATIAL, shares(0.1, 0.8), regions=PLACE, suspect_share=0.2),
+    found(Skill.WATERMARK, shares(0.34, 0.33)),
+    found(Skill.FREQUENCY, shares(0.5, 0.2), unsuited=Unsuited.NO_TEXTURE),
+    found(Skill.FREQUENCY, shares(0.36, 0.32)),
+]
+
+
+def test_a_debate_in_korean_is_argued_in_korean() -> None:
+    """000 §1-4: the manager quotes what the agents say; labels and names stay as they are."""
+    told = phrases_in("ko")
+    said = [open_debate(one, told) for one in ARGUED]
+    texts = [text for one in said for text in (one.reasoning, *one.arguments)]
+    texts += [localize(one, told).summary for one in ARGUED]
+    kinds = set()
+    for mine, other, held, challenged in product(ARGUED, ARGUED, Verdict, (True, False)):
+        if mine.findings.skill is other.findings.skill:
+            continue
+        pair = challenge(other.findings.skill, mine.findings.skill) if challenged else ()
+        request = asked(mine, other, challenges=pair)
+        own = request.standing[0].model_copy(update={"verdict": held})
+        answered = reply(mine, own, request, rules(), told)
+        kinds.add(answered.response_type)
+        texts += [answered.content, answered.reasoning]
+    assert kinds == set(ResponseType)
+    for text in texts:
+        assert re.search("[가-힣]", text), text
+        assert not re.search(r"[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}", text), text

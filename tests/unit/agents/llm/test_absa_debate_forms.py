@@ -133,11 +133,19 @@ def test_an_aspect_is_dropped_only_by_name():
     assert [one.aspect_ref for one in summary.final_tuples] == ["food"]
 
 
-def test_an_aspect_passed_over_stands_as_it_was_and_is_a_conflict():
+@pytest.mark.parametrize(
+    ("language", "conflict"),
+    [
+        ("en", "food: the judge said nothing usable; Stage 1 stands"),
+        ("ko", "food: 심판이 쓸 수 있는 말을 하지 않아 1단계 그대로 둠"),
+    ],
+)
+def test_an_aspect_passed_over_stands_as_it_was_and_is_a_conflict(language, conflict):
+    judge = JUDGE.model_copy(update={"language_code": language})
     tuples = FILLED["judge_v2"](ENGLISH)["final_tuples"]
     ungrounded = [tuples[0] | {"evidence": "superb"}, tuples[1]]
     problem = refused(
-        read_judge_v2, filled(JudgeV2Form, "judge_v2", final_tuples=ungrounded), JUDGE, EN
+        read_judge_v2, filled(JudgeV2Form, "judge_v2", final_tuples=ungrounded), judge, EN
     )
     assert '"superb" does not stand' in str(problem)
     rest = problem.rest
@@ -146,7 +154,7 @@ def test_an_aspect_passed_over_stands_as_it_was_and_is_a_conflict():
         ("food", "neutral"),
     ]
     assert [one.op for one in rest.final_patch] == ["confirm_tuple"]
-    assert rest.unresolved_conflicts == ("food: the judge said nothing usable; Stage 1 stands",)
+    assert rest.unresolved_conflicts == (conflict,)
 
 
 def test_two_polarities_for_one_aspect_go_back():

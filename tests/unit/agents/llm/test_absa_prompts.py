@@ -120,10 +120,12 @@ def test_each_reviewer_has_instructions_of_its_own(language: str, persona: str) 
         ate=AteOutput(),
         atsa=AtsaOutput(),
         validator=ValidatorOutput(),
-        review_context=ReviewContext(summary=DebateSummary()),
+        review_context=ReviewContext(summary=DebateSummary(), review_guidance="Turn each point."),
     )
     prompt = absa_prompt(request, persona, TEXT)
     assert prompt.system.startswith(instructions("absa", f"review_{persona}", language))
+    # The instructions say it, in their language and not as material.
+    assert "Turn each point." not in prompt.user
     assert list(sections(prompt.user)) == [
         "TOPIC",
         "STAGE1_ATE_JSON",
