@@ -80,6 +80,7 @@ async def test_an_answer_is_heard_while_it_grows() -> None:
         question = await VerdictQuestions().ask(task(), Abilities())
         slots = anyio.CapacityLimiter(1)
         async with open_client(chosen.choice_for(*SEAT), chosen, slots) as client:
+            await client.introduce()
             content, usage = await client.ask(question, terms=client.terms(listener=listener))
     assert isinstance(content, Statement)
     assert len(listener.heard) > 1
