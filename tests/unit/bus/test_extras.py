@@ -13,7 +13,7 @@ from parley.bus.extras import MissingPackage, extra
 ROOT = Path(__file__).parents[3]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 # Of other people: frameworks and protocols, for who has them.
-ADAPTERS = ("pydantic-ai", "langchain", "openai-agents", "mcp", "otel", "a2a")
+ADAPTERS = ("pydantic-ai", "langchain", "openai-agents", "mcp", "otel", "a2a", "nats-agents")
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
