@@ -88,6 +88,16 @@ class Record(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where requests are answered. `answer` raises BadInput and NotFound for what it cannot."""
+
+    name: str
+    subject: str
+    about: str
+    answer: Callable[[bytes], Awaitable[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
 class Queue:
     """A durable reader of the log, shared by its replicas: each record goes to one of them."""
 
@@ -394,6 +404,12 @@ class DeadLetters(Protocol):
 
 class Signals(Protocol):
     """What is said to whoever listens, and not stored."""
+
+    async def answer_requests(
+        self, name: str, about: str, endpoints: Sequence[Endpoint], /
+    ) -> None:
+        """Answer whoever asks at these subjects, as a service of this name; until cancelled."""
+        ...
 
     async def announce(self, describe: Callable[[], Presence]) -> None:
         """Answer every roll call; until cancelled."""

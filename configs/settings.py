@@ -253,6 +253,8 @@ class WebSettings(Block):
     mcp: bool = False
     # Answers as an agent of A2A at /a2a beside the page: every panel a skill, every debate a task.
     a2a: bool = False
+    # Answers NATS requests at service.{nats.prefix}.submit, .status and .panels while the page is served.
+    nats_service: bool = False
     # Lets A2A's push notifications go to addresses of this machine and of private networks as well.
     a2a_private_push: bool = False
 

@@ -26,6 +26,8 @@ from parley.bus.contracts.absa.sentiment import Polarity
 LEAST_GAIN = 0.2
 CAUTIOUS_GAIN = 0.4
 GAIN_TO_WITHDRAW = 0.8
+# The same where the second look was taught by what is merely mentioned.
+GAIN_WHERE_MENTIONS_ARE_KNOWN = 0.3
 # What the second look says on its own has to be nearly as likely as everything else together.
 LEAST_CERTAINTY = 0.45
 # Below this likelihood a stretch is no term at all.
@@ -71,7 +73,9 @@ def is_overruled(reading: TextReading, holding: Holding, least_gain: float) -> b
     absence of words is a weaker ground, so a polarity is withdrawn only when it is clearly unfounded.
     """
     if holding.best is Polarity.NEUTRAL and holding.polarity is not None:
-        return holding.gain >= max(least_gain, GAIN_TO_WITHDRAW)
+        known = holding.second.knows_mentions
+        needed = GAIN_WHERE_MENTIONS_ARE_KNOWN if known else GAIN_TO_WITHDRAW
+        return holding.gain >= max(least_gain, needed)
     sure = holding.second.certainty >= LEAST_CERTAINTY
     return (
         sure and holding.gain >= least_gain and evidence_text(reading, holding.second) is not None
@@ -84,7 +88,7 @@ def _mended(reading: TextReading, context: SharedContext) -> Iterator[ProposedEd
     what happened rather than from what is a term, whom an event is told of.
     """
     held = holdings(reading, context)
-    found = [item for item in reading.candidates if item.likelihood >= ACCEPTED]
+    found = [item for item in reading.rechecked if item.likelihood >= ACCEPTED]
     for holding in held:
         if holding.place is None:
             yield from _missing_target(reading, holding, held, found)

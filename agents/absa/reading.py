@@ -51,11 +51,15 @@ class Evidence(NamedTuple):
 
 
 class Look(NamedTuple):
-    """`implicit`: a polarity without any opinion word that speaks of the aspect."""
+    """
+    `implicit`: a polarity without any opinion word that speaks of the aspect. `knows_mentions`: it
+    was taught by sentences in which what is merely mentioned is annotated, too.
+    """
 
     chances: Chances
     evidence: Evidence | None = None
     implicit: bool = False
+    knows_mentions: bool = False
 
     @property
     def polarity(self) -> Polarity:
@@ -86,6 +90,11 @@ class SentenceReader(Protocol):
 
     @property
     def candidates(self) -> tuple[Candidate, ...]: ...
+    @property
+    def rechecked(self) -> tuple[Candidate, ...]:
+        """The terms by another method, where there is one."""
+        ...
+
     @property
     def cues(self) -> tuple[Cue, ...]: ...
     @property

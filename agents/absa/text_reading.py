@@ -38,6 +38,14 @@ class TextReading:
         )
 
     @cached_property
+    def rechecked(self) -> tuple[Candidate, ...]:
+        return tuple(
+            Candidate(found.place.moved(segment.start), found.head, found.likelihood)
+            for segment, reader in self.sentences
+            for found in reader.rechecked
+        )
+
+    @cached_property
     def cues(self) -> tuple[Cue, ...]:
         return tuple(
             Cue(cue.kind, cue.place.moved(segment.start), cue.words)
@@ -140,7 +148,7 @@ def _moved(look: Look, by: int) -> Look:
     if found is None or not by:
         return look
     moved = Evidence(found.place.moved(by), found.score, found.negated, found.doubly_negated)
-    return Look(look.chances, moved, look.implicit)
+    return look._replace(evidence=moved)
 
 
 def unique_by_term(reading: TextReading, found: Iterable[Candidate]) -> list[Candidate]:

@@ -27,7 +27,17 @@ from parley.bus.jetstream.register import JetStreamRegister
 from parley.bus.jetstream.replies import ApiError, Replies
 from parley.bus.jetstream.shelf import JetStreamShelf
 from parley.bus.jetstream.streams import Streams
-from parley.bus.port import DeadLetter, Delivery, Entry, Link, Presence, Queue, Record, Trace
+from parley.bus.port import (
+    DeadLetter,
+    Delivery,
+    Endpoint,
+    Entry,
+    Link,
+    Presence,
+    Queue,
+    Record,
+    Trace,
+)
 from parley.bus.position import LAST, Place, Position, Start
 from parley.bus.subjects import LIVE, Subjects
 
@@ -225,6 +235,11 @@ class JetStreamBus:
 
     async def forget_dead(self, number: int) -> None:
         await self._dead.forget(number)
+
+    async def answer_requests(self, name: str, about: str, endpoints: Sequence[Endpoint]) -> None:
+        from parley.bus.jetstream import service  # noqa: PLC0415 - few processes offer one
+
+        await service.answer_requests(self._connection, name, about, endpoints)
 
     async def announce(self, describe: Callable[[], Presence]) -> None:
         await micro.announce(self._connection, describe)

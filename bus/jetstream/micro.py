@@ -2,6 +2,7 @@
 Who is there: every process answers as a NATS micro service, so that other tools find it as well.
 
     $SRV.{PING|INFO|STATS}[.{service}[.{id}]]
+    $SRV.FIGURES.{service}.{id}                 its endpoint: the figures of STATS alone, as JSON
 
 One subscription hears all of them; what is meant for somebody else is left alone.
 """
@@ -22,6 +23,7 @@ from parley.bus.jetstream.connection import Connection
 from parley.bus.port import Presence
 
 ROOT = "$SRV"
+FIGURES = "FIGURES"
 _TYPES = {
     "PING": "io.nats.micro.v1.ping_response",
     "INFO": "io.nats.micro.v1.info_response",
@@ -50,18 +52,24 @@ class Stats(Contract):
 async def announce(connection: Connection, describe: Callable[[], Presence]) -> None:
     client = connection.client
     started = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    requests = 0
 
     def receive(subject: bytes, reply: bytes, _data: bytes, _headers: bytes) -> None:
+        nonlocal requests
         _, verb, *addressee = text_of(subject).split(".")
         present = describe()
-        if (
-            reply
-            and verb in _TYPES
-            and [present.service, present.id][: len(addressee)] == addressee
-        ):
-            answer = json.dumps(_answer(verb, present, started)).encode()
-            with suppress(nats.errors.Error):
-                client.post(text_of(reply), answer)
+        whom = [present.service, present.id]
+        if not reply or whom[: len(addressee)] != addressee:
+            return
+        if verb == FIGURES and addressee == whom:
+            requests += 1
+            answer: dict[str, Any] = dict(present.figures)
+        elif verb in _TYPES:
+            answer = _answer(verb, present, started, requests)
+        else:
+            return
+        with suppress(nats.errors.Error):
+            client.post(text_of(reply), json.dumps(answer).encode())
 
     subscription = await client.subscribe_direct(f"{ROOT}.>", receive)
     try:
@@ -88,7 +96,7 @@ async def roll_call(connection: Connection, within_s: float) -> list[Presence]:
     return [present for answer in answers if (present := _presence(answer)) is not None]
 
 
-def _answer(verb: str, present: Presence, started: str) -> dict[str, Any]:
+def _answer(verb: str, present: Presence, started: str, requests: int) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "type": _TYPES[verb],
         "name": present.service,
@@ -97,19 +105,25 @@ def _answer(verb: str, present: Presence, started: str) -> dict[str, Any]:
         "metadata": dict(present.labels),
     }
     if verb == "INFO":
-        answer |= {"description": "Parley", "endpoints": []}
+        answer |= {"description": "Parley", "endpoints": [_endpoint(present)]}
     elif verb == "STATS":
-        answer |= {"started": started, "endpoints": [_endpoint(present)]}
+        answer |= {"started": started, "endpoints": [_endpoint(present) | _use(present, requests)]}
     return answer
 
 
 def _endpoint(present: Presence) -> dict[str, Any]:
-    """The protocol has room for figures only at an endpoint; ours takes no requests."""
     return {
         "name": "figures",
-        "subject": "",
+        "subject": f"{ROOT}.{FIGURES}.{present.service}.{present.id}",
         "queue_group": "",
-        "num_requests": 0,
+        "metadata": {},
+    }
+
+
+def _use(present: Presence, requests: int) -> dict[str, Any]:
+    """What STATS says of the endpoint, the figures of the process included."""
+    return {
+        "num_requests": requests,
         "num_errors": 0,
         "last_error": "",
         "processing_time": 0,

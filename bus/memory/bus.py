@@ -20,6 +20,7 @@ from parley.bus.port import (
     LARGEST_RECORD_BYTES,
     DeadLetter,
     Delivery,
+    Endpoint,
     Entry,
     Link,
     Presence,
@@ -182,7 +183,11 @@ class MemoryBus:
 
         with registered(self._log.on_record, note):
             while True:
-                on(await inbox.get_all())
+                arrived = await inbox.get_all()
+                if self._chance.happens(self._chance.faults.gone_unread):
+                    arrived = [one for one in arrived if self._log.holds(one.sequence)]
+                if arrived:
+                    on(arrived)
 
     async def hear(self, filter_subject: str, *, on: Callable[[Sequence[Record]], None]) -> None:
         await self.tail((filter_subject,), start=await self.position(), on=on)
@@ -301,6 +306,12 @@ class MemoryBus:
     async def forget_dead(self, number: int) -> None:
         await self._chance.delay()
         self._server.dead.pop(number, None)
+
+    async def answer_requests(
+        self, _name: str, _about: str, _endpoints: Sequence[Endpoint]
+    ) -> None:
+        """Nobody sends requests where there is no server."""
+        await anyio.sleep_forever()
 
     async def announce(self, describe: Callable[[], Presence]) -> None:
         with registered(self._server.present, describe):

@@ -17,11 +17,13 @@ from parley.bus.errors import BadInput
 from parley.client import Client
 from parley.configs.settings import Settings, WebSettings
 from parley.console.listing.debates import list_folder, open_list
+from parley.console.runtime.nats_service import serve_requests
 from parley.console.web.access import Tokens, is_loopback
 from parley.console.web.app import make_app
 from parley.console.web.connections import LARGEST_HEAD_BYTES, House, connections_of, places
 from parley.console.web.hub import Hub
 from parley.console.web.limits import probes_only
+from parley.staff import beside
 
 # What a viewer that does not read can hold up in the kernel, and for how long.
 SEND_BUFFER_BYTES = 256 * 1024
@@ -86,11 +88,20 @@ async def _standards(
             from parley.console.mcp.server import mcp_route  # noqa: PLC0415 - an extra
 
             routes.append(await stack.enter_async_context(mcp_route(client, tokens)))
+        if web.nats_service:
+            await stack.enter_async_context(_requests(client))
         if web.a2a:
             from parley.console.a2a.server import a2a_routes  # noqa: PLC0415 - an extra
 
             routes += await stack.enter_async_context(a2a_routes(client, tokens, web))
         yield routes
+
+
+@asynccontextmanager
+async def _requests(client: Client) -> AsyncIterator[None]:
+    async with beside() as tasks:
+        tasks.start_soon(serve_requests, client)
+        yield
 
 
 @asynccontextmanager

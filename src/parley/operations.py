@@ -11,6 +11,7 @@ happen too late either, because a turn counts only while its step waits for it: 
 does, nothing is sent, and the dead letter stays to be looked at or dropped.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,7 +23,7 @@ from parley.bus.errors import Conflict, DecodeError, NotFound
 from parley.bus.jetstream.bus import JetStreamBus
 from parley.bus.jetstream.inspect import QueueState
 from parley.bus.journal import Journal
-from parley.bus.port import DeadLetter, Link, Presence, Record
+from parley.bus.port import DeadLetter, Endpoint, Link, Presence, Record
 from parley.bus.subjects import DebateRef
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.state import DebateState
@@ -87,6 +88,10 @@ class Operations:
     async def presences(self, within_s: float) -> list[Presence]:
         """Every agent and coordinator that answers in this time."""
         return await self._journal.bus.roll_call(within_s)
+
+    async def answer_requests(self, name: str, about: str, endpoints: Sequence[Endpoint]) -> None:
+        """As a NATS micro service, until cancelled."""
+        await self._journal.bus.answer_requests(name, about, endpoints)
 
     async def is_coordinated(self) -> bool:
         """Whether a coordinator gives a sign of life."""

@@ -47,6 +47,8 @@ def all_sets(data: Path, split: str) -> dict[str, list[sets.Row]]:
         "own en": lambda: sets.own("en", split),
         "hard ko": lambda: sets.own("ko", "hard"),
         "hard en": lambda: sets.own("en", "hard"),
+        "plain ko": lambda: sets.own("ko", "plain"),
+        "plain en": lambda: sets.own("en", "plain"),
         "mams": lambda: sets.mams(data, "val" if split == "dev" else "test"),
         "dmaste electronics": lambda: sets.marked(data, "en_dmaste", split, "electronics"),
         "dmaste pet": lambda: sets.marked(data, "en_dmaste", split, "pet"),

@@ -44,10 +44,13 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class EnglishModel:
+    """`at_table` reads restaurants a second time: it is taught by reviews of them alone."""
+
     tagger: Tagger
     polarity: MaxEnt
     attachment: Attachment
     calibration: Calibration
+    at_table: "EnglishModel | None" = None
 
 
 def scaled(chance: float, slope: float, offset: float) -> float:
@@ -70,6 +73,7 @@ class _Stored:
     values: dict[str, Triple]
     relations: dict[str, float]
     calibration: dict[str, float]
+    at_table: "_Stored | None" = None
 
 
 _STORED = TypeAdapter(_Stored)
@@ -77,7 +81,12 @@ _STORED = TypeAdapter(_Stored)
 
 def pack(model: EnglishModel) -> bytes:
     """Byte-identical for equal weights: no time stamp, features in alphabetical order."""
-    stored = _Stored(
+    text = json.dumps(asdict(_stored(model)), ensure_ascii=False, separators=(",", ":"))
+    return gzip.compress(text.encode(), compresslevel=9, mtime=0)
+
+
+def _stored(model: EnglishModel) -> _Stored:
+    return _Stored(
         {name: round(w, _DECIMALS) for name, w in asdict(model.tagger.weights.transitions).items()},
         {n: _pair(row) for n, row in sorted(model.tagger.weights.rows.items())},
         _triples(model.polarity.rows),
@@ -85,19 +94,22 @@ def pack(model: EnglishModel) -> bytes:
         _triples(model.attachment.values),
         {n: round(w, _DECIMALS) for n, w in sorted(model.attachment.relations.items())},
         {name: round(value, 4) for name, value in asdict(model.calibration).items()},
+        None if model.at_table is None else _stored(model.at_table),
     )
-    text = json.dumps(asdict(stored), ensure_ascii=False, separators=(",", ":"))
-    return gzip.compress(text.encode(), compresslevel=9, mtime=0)
 
 
 def unpack(packed: bytes) -> EnglishModel:
-    stored = _STORED.validate_json(gzip.decompress(packed))
+    return _model(_STORED.validate_json(gzip.decompress(packed)))
+
+
+def _model(stored: _Stored) -> EnglishModel:
     names = {field.name for field in fields(Calibration)}
     return EnglishModel(
         Tagger(TaggerWeights(stored.tagger, Transitions(**stored.transitions))),
         MaxEnt(stored.polarity),
         Attachment(stored.own, stored.values, stored.relations),
         Calibration(**{name: stored.calibration[name] for name in names}),
+        None if stored.at_table is None else _model(stored.at_table),
     )
 
 

@@ -32,7 +32,23 @@ _STRONG = 2
 _PSEUDO_NEGATION = frozenset(("only", "just", "to"))
 _REVERSERS = frozenset(("less", "far", "anything"))
 _UNREAL = frozenset(("could", "should", "would"))
-_UNREAL_TAILS = frozenset(("be", "have", "been", "also", "really", "use", "a", "bit", "little"))
+_UNREAL_TAILS = frozenset(
+    [
+        "be",
+        "have",
+        "been",
+        "also",
+        "really",
+        "use",
+        "a",
+        "bit",
+        "little",
+        "more",
+        "much",
+        "slightly",
+    ]
+)
+_ABLE = frozenset(("could", "can", "ca"))
 _OWN_NEGATION = frozenset(("not", "n't", "no", "never", "nothing", "without", "wo"))
 _DEGREE = frozenset(
     [
@@ -153,22 +169,26 @@ def _triggers(forms: list[str], kinds: list[str], at: int, free: int) -> list[in
             break
         if _exceeds(forms, place, at):
             continue
-        if negates(forms, kinds, place) or _reverses(forms, place):
+        if negates(forms, kinds, place) or _reverses(forms, place, at):
             found.append(place)
     return found
 
 
 def _exceeds(forms: list[str], place: int, at: int) -> bool:
-    """`couldn't be more helpful`, `could not have been easier`: nothing is denied."""
-    if not place or forms[place - 1] not in ("could", "can") or forms[place] not in ("not", "n't"):
+    """`couldn't be more helpful`, `can't believe how good`: nothing is denied."""
+    if not place or forms[place - 1] not in _ABLE or forms[place] not in ("not", "n't"):
         return False
+    if forms[place + 1] == "believe":
+        return True
     return "more" in forms[place:at] or "better" in forms[place : at + 1] or forms[at][-2:] == "er"
 
 
-def _reverses(forms: list[str], place: int) -> bool:
-    """`less than good`, `far from good`, `anything but good`."""
+def _reverses(forms: list[str], place: int, at: int) -> bool:
+    """`less impressed`, `less than good`, `far from good`, `anything but good`."""
     if forms[place] not in _REVERSERS or place + 1 >= len(forms):
         return False
+    if forms[place] == "less" and place + 1 == at:
+        return True
     return forms[place + 1] in ("than", "from", "but")
 
 

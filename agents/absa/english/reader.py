@@ -1,7 +1,7 @@
 """Reading one English sentence: with the trained models, or by rules alone."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from parley.agents.absa.english.attachment import AspectView, Said, WordValues, rank_name
@@ -44,10 +44,14 @@ LEAST_OFF_DOMAIN = 0.05
 # reviews hardly ever teach.
 RULES_AT_TABLE, RULES_ELSEWHERE = 0.3, 0.5
 RULES_FOR_DENIED_BLAME = 3.0
-# How much it counts against praise and blame that no opinion word stands in the sentence; reviews
-# of products, which annotate judgements only, teach the second model too little of this.
-QUIET_AT_TABLE, QUIET_ELSEWHERE = 2.0, 2.5
+# How much it counts against praise and blame that no opinion word stands in the sentence: reviews
+# of products, which annotate judgements only, teach the models too little of this.
+QUIET_ELSEWHERE = 2.5
 QUIET_AGAIN_ELSEWHERE = 1.2
+# An event that spoils the thing itself: a hair in the soup.
+SPOILT = 3
+# How much what is told of a dish counts beside what was taught: who waits for it does not blame it.
+TOLD_AT_TABLE = 1.0
 _MOCKED: Chances = (0.04, 0.92, 0.04)
 _TOLD: Chances = (0.8, 0.06, 0.14)
 _UNHEARD: Chances = (0.15, 0.15, 0.7)
@@ -67,14 +71,17 @@ class EnglishReader:
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
-        sentence = self._sentence
-        return tuple(
-            Candidate(
-                self._place(span.first, span.end),
-                sentence.words[span.end - 1].lemma,
-                span.probability,
-            )
-            for span in apart(self._spans())
+        return self._found(self._spans())
+
+    @cached_property
+    def rechecked(self) -> tuple[Candidate, ...]:
+        second = self._second_model
+        if second is None or second is self._model or not self._sentence.tokens:
+            return self.candidates
+        chain = second.tagger.chain(self._sentence)
+        return self._found(
+            TaggedSpan(span.first, span.end, second.calibration.term(span.probability))
+            for span in likely_spans(chain, LEAST_LIKELIHOOD)
         )
 
     @cached_property
@@ -144,8 +151,8 @@ class EnglishReader:
         if any(self._sentence.scores):
             weight = RULES_AT_TABLE if at_table else RULES_ELSEWHERE
             chances = pooled(chances, _rule_chances(links), weight)
-        else:
-            chances = pooled(chances, _UNHEARD, QUIET_AT_TABLE if at_table else QUIET_ELSEWHERE)
+        elif not at_table:
+            chances = pooled(chances, _UNHEARD, QUIET_ELSEWHERE)
         return self._supported(self._unblamed(chances, links), links, [])
 
     def _second(self, scene: "_Scene", span: TokenSpan) -> Look:
@@ -156,7 +163,14 @@ class EnglishReader:
         look = self._reread(scene, span)
         quiet = look.polarity is Polarity.NEUTRAL or not any(self._sentence.scores)
         unsaid = quiet and not links
-        return (self._told(scene, span) if unsaid else None) or look
+        told = self._told(scene, span) if unsaid else None
+        if told is None or told.evidence is None or not self._sentence.eats_out:
+            return told or look
+        if abs(told.evidence.score) >= SPOILT:
+            return told
+        chances = pooled(look.chances, told.chances, TOLD_AT_TABLE)
+        best = chances.index(max(chances))
+        return told._replace(chances=chances) if best != _NEUTRAL else look
 
     def _reread(self, scene: "_Scene", span: TokenSpan) -> Look:
         links = scene.links[span]
@@ -164,11 +178,19 @@ class EnglishReader:
             return _by_rules(self._sentence, links)
         known = (*link_names(links), rank_name(span, scene.spans))
         view = AspectView(self._sentence, span, scene.mask)
-        logits, said = self._model.attachment.read(view, known, self._word_values)
-        chances = tempered(logits, self._model.calibration.second_temperature)
+        second = self._second_model
+        assert second is not None
+        logits, said = second.attachment.read(view, known, self._word_values)
+        chances = tempered(logits, second.calibration.second_temperature)
+        if second is not self._model:
+            names = polarity_features(self._sentence, span, scene.spans, scene.mask)
+            other = second.polarity.logits(names)
+            chances = pooled(chances, tempered(other, second.calibration.first_temperature))
         if not self._sentence.eats_out and not any(self._sentence.scores):
             chances = pooled(chances, _UNHEARD, QUIET_AGAIN_ELSEWHERE)
-        return self._supported(self._unblamed(chances, links), links, said)
+        look = self._supported(self._unblamed(chances, links), links, said)
+        unsaid = abs(balance(links)) <= CLEAR
+        return look._replace(knows_mentions=unsaid and second is not self._model)
 
     def _mocked(self) -> Look | None:
         place = mocked(self._sentence)
@@ -207,14 +229,31 @@ class EnglishReader:
 
     @cached_property
     def _word_values(self) -> WordValues:
-        assert self._model is not None
-        return self._model.attachment.word_values(self._sentence)
+        assert self._second_model is not None
+        return self._second_model.attachment.word_values(self._sentence)
 
     @cached_property
     def _chain(self) -> Lattice | None:
         if self._model is None or not self._sentence.tokens:
             return None
         return self._model.tagger.chain(self._sentence)
+
+    @cached_property
+    def _second_model(self) -> EnglishModel | None:
+        """Who looks again: somebody else where what is said is said of restaurants."""
+        if self._model is None or not self._sentence.eats_out or self._sentence.is_elsewhere:
+            return self._model
+        return self._model.at_table or self._model
+
+    def _found(self, spans: Iterable[TaggedSpan]) -> tuple[Candidate, ...]:
+        return tuple(
+            Candidate(
+                self._place(span.first, span.end),
+                self._sentence.words[span.end - 1].lemma,
+                span.probability,
+            )
+            for span in apart(list(spans))
+        )
 
     def _spans(self) -> list[TaggedSpan]:
         if self._model is None or self._chain is None:

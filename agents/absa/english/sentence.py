@@ -34,6 +34,11 @@ class Sentence:
     opinions: list[Opinion]
     eats_out: bool
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """What is eaten or drunk is not all that it speaks of: `dog food`, `a tank of water`."""
+        return not _words_of("elsewhere").isdisjoint(self.forms)
+
     def quote(self, first: int, last: int) -> str:
         return self.text[self.tokens[first].start : self.tokens[last].end]
 
@@ -59,7 +64,8 @@ def parse(text: str) -> Sentence:
         scores,
         negation_scope(forms, kinds),
         opinions,
-        any(known.domain == "food" for known in words) or not _restaurant_words().isdisjoint(forms),
+        any(known.domain == "food" for known in words)
+        or not _words_of("restaurant").isdisjoint(forms),
     )
 
 
@@ -82,8 +88,8 @@ def _mark_compounds(forms: list[str], kinds: list[str]) -> None:
 
 
 @cache
-def _restaurant_words() -> frozenset[str]:
-    return frozenset(lexicon.grammar("grammar_en.json")["restaurant"])
+def _words_of(group: str) -> frozenset[str]:
+    return frozenset(lexicon.grammar("grammar_en.json")[group])
 
 
 @cache

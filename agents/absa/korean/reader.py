@@ -55,6 +55,10 @@ class KoreanReader:
             for phrase in self._phrases
         )
 
+    @property
+    def rechecked(self) -> tuple[Candidate, ...]:
+        return self.candidates
+
     @cached_property
     def cues(self) -> tuple[Cue, ...]:
         return find_cues(self._text, self._scene, self._opinions)

@@ -6,13 +6,14 @@ Trains the English models and writes the weights that are shipped.
 DIR holds `mams/{train,val}.xml` (MAMS-ATSA) and `text/en_{dmaste,tsa_md,product_reviews}.jsonl.gz`;
 the NOTICE names their authors and licences. The weights come from training splits; validation
 splits only calibrate confidences. The result does not depend on the machine: no clock, a fixed
-seed, pure Python. Beside it stands its recipe: the settings, and the hashes of the data and of the
+seed, pure Python. Reviews of restaurants are read a second time by models learnt from MAMS alone. Beside it stands its recipe: the settings, and the hashes of the data and of the
 weights.
 """
 
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from parley.agents.absa.english.attachment import AspectView, rank_name
@@ -43,6 +44,7 @@ from parley.agents.absa.training.corpora import (
     GoldSentence,
     GoldTerm,
     calibrating_sentences,
+    read_split,
     training_sentences,
 )
 from parley.agents.absa.training.loglinear import Labelled, LoglinearSettings, fit_polarity
@@ -51,7 +53,11 @@ from parley.agents.absa.training.recipe import RECIPE_FILE, recipe_of
 _DEFAULT_OUT = Path(__file__).resolve().parent.parent / "weights" / WEIGHTS_FILE
 
 
-def train_model(train: Sequence[GoldSentence], held_out: Sequence[GoldSentence]) -> EnglishModel:
+def train_model(
+    train: Sequence[GoldSentence],
+    held_out: Sequence[GoldSentence],
+    at_table: EnglishModel | None = None,
+) -> EnglishModel:
     parsed = [(parse(gold.text), gold.terms) for gold in train]
     tagger = Tagger(fit_tagger([tagged(s, terms) for s, terms in parsed], ChainSettings()))
     _tell(f"tagger: {len(tagger.weights.rows)} features")
@@ -64,7 +70,7 @@ def train_model(train: Sequence[GoldSentence], held_out: Sequence[GoldSentence])
     )
     _tell(f"attachment: {len(attachment.values)} values")
     model = EnglishModel(tagger, polarity, attachment, Calibration())
-    return calibrated(model, held_out)
+    return replace(calibrated(model, held_out), at_table=at_table)
 
 
 def token_spans(sentence: Sentence, terms: Sequence[GoldTerm]) -> list[TokenSpan]:
@@ -106,8 +112,11 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder with mams and text")
     parser.add_argument("--out", type=Path, default=_DEFAULT_OUT)
     arguments = parser.parse_args()
+    mams = arguments.data / "mams"
     model = train_model(
-        list(training_sentences(arguments.data)), list(calibrating_sentences(arguments.data))
+        list(training_sentences(arguments.data)),
+        list(calibrating_sentences(arguments.data)),
+        train_model(read_split(mams, "train"), read_split(mams, "val")),
     )
     packed = pack(model)
     arguments.out.write_bytes(packed)

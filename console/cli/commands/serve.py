@@ -49,6 +49,12 @@ def serve(
         bool | None,
         typer.Option("--a2a", help="Answer as an agent of A2A at /a2a, to the same tokens."),
     ] = None,
+    nats_service: Annotated[
+        bool | None,
+        typer.Option(
+            "--nats-service", help="Answer NATS requests at service.debate.submit, .status."
+        ),
+    ] = None,
     nats: Nats = None,
     panels_dir: Panels = None,
     config: Config = None,
@@ -66,6 +72,7 @@ def serve(
         "web.port": port,
         "web.mcp": mcp,
         "web.a2a": a2a,
+        "web.nats_service": nats_service,
         "web.read_token": _token(read_token_file),
         "web.operator_token": _token(operator_token_file),
     }

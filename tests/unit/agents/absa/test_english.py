@@ -3,6 +3,7 @@
 import pytest
 
 from parley.agents.absa.english.evidence import balance, link_opinions
+from parley.agents.absa.english.model import shipped_model
 from parley.agents.absa.english.reader import EnglishReader
 from parley.agents.absa.english.rule_terms import rule_spans
 from parley.agents.absa.english.sentence import parse
@@ -28,6 +29,10 @@ from parley.agents.absa.reading import Place
         ("The parcel never arrived.", [("never arrived", -2)]),
         ("Not only is the room clean.", [("clean", 2)]),
         ("It tasted like cardboard.", [("like cardboard", -2)]),
+        ("I was less impressed with the veal.", [("less impressed", -2)]),
+        ("The staff should be a bit more friendly.", [("friendly", -1)]),
+        ("I can't believe how tender it was.", [("tender", 2)]),
+        ("Service is average at best.", [("average at best", -2)]),
         ("I would like a table.", []),
         ("A pretty awful day.", [("awful", -3)]),
     ],
@@ -108,3 +113,30 @@ def test_rules_alone_need_no_model() -> None:
     places = [candidate.place for candidate in reader.candidates]
     assert [look.polarity.value for look in reader.first_look(places)] == ["positive", "negative"]
     assert reader.likelihood(Place(0, 3)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "term", "polarity"),
+    [
+        ("The soup was superb, but there was a hair in the salad.", "salad", "negative"),
+        ("Wonderful dessert. We waited an hour for our table.", "table", "neutral"),
+    ],
+)
+def test_who_waits_for_a_dish_does_not_blame_it_but_a_hair_spoils_it(
+    text: str, term: str, polarity: str
+) -> None:
+    reader = EnglishReader(text, shipped_model())
+    start = text.index(term)
+    (look,) = reader.second_look([Place(start, start + len(term))])
+    assert look.polarity == polarity
+
+
+def test_restaurants_are_read_again_by_models_of_their_own() -> None:
+    dish = "We ordered the veal with a side of rice and jalapeno potato soup."
+    at_table = EnglishReader(dish, shipped_model())
+    elsewhere = EnglishReader("My dog loves this food.", shipped_model())
+    (mentioned,) = at_table.second_look([Place(dish.index("jalapeno"), len(dish) - 1)])
+    assert mentioned.knows_mentions
+    assert at_table.rechecked != at_table.candidates
+    assert elsewhere.rechecked == elsewhere.candidates
+    assert not elsewhere.second_look([Place(18, 22)])[0].knows_mentions

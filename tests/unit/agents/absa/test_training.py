@@ -78,7 +78,7 @@ def test_the_shipped_weights_survive_packing() -> None:
     shipped = (files("parley.agents.absa") / "weights" / "english.json.gz").read_bytes()
     assert fingerprint(packed) == fingerprint(shipped)
     assert set(json.loads(gzip.decompress(packed))) == {
-        "transitions", "tagger", "polarity", "own", "values", "relations", "calibration",
+        "transitions", "tagger", "polarity", "own", "values", "relations", "calibration", "at_table",
     }  # fmt: skip
 
 
