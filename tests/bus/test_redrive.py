@@ -79,7 +79,7 @@ async def at_work(*staff: Coordinator | Worker) -> AsyncIterator[None]:
 
 
 async def until_log(journal: Journal, reached: Callable[[DebateState], bool]) -> DebateState:
-    with anyio.fail_after(30):
+    with anyio.fail_after(90):
         while True:
             state = fold(one.fact for one in (await journal.read(REF))[0])
             if reached(state):
@@ -88,7 +88,7 @@ async def until_log(journal: Journal, reached: Callable[[DebateState], bool]) ->
 
 
 async def a_dead_letter(journal: Journal) -> Letter:
-    with anyio.fail_after(30):
+    with anyio.fail_after(90):
         while not (found := await Operations(journal).dead_letters()):  # noqa: ASYNC110
             await anyio.sleep(0.02)
     (one,) = found

@@ -33,7 +33,7 @@ TAKEN_OVER_S = 5.0
 WATCH_S = 1.0
 # Long enough for a late writer to do harm, and for whoever holds on to a debate to learn of its end.
 AFTERMATH_S = 3.0
-SETTLED_S = 20.0
+SETTLED_S = 60.0
 # A scan of the log finds what nobody told a coordinator of.
 ARCHIVED_WITHIN_S = 700.0
 # Fewer than debates, so that decisions have to wait for a writer.

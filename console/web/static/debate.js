@@ -17,8 +17,8 @@ import { date, span, useLabels, voices } from './words.js';
 const HEROES = { verdicts: VerdictHero, absa: AbsaHero, deliberation: DeliberationHero };
 const SIDES = { verdicts: VerdictSide, absa: AbsaSide, deliberation: DeliberationSide };
 const Nothing = () => null;
-// Protocols whose heroes show what is debated.
-const SHOWN = new Set(['absa', 'deliberation']);
+// Heroes that show what is debated.
+const SHOWN = new Set([AbsaHero, DeliberationHero]);
 const LONG_TEXT = 600;
 const LONG_TOPIC = 90;
 
@@ -62,7 +62,7 @@ export function Debate({ id, query, wire }) {
     <${Outcome} view=${view} live=${moments.isLive} />
     <div class="board">
       <div class="stack">
-        ${SHOWN.has(view.protocol) || html`<${About} view=${view} />`}
+        ${SHOWN.has(Hero) || html`<${About} view=${view} />`}
         <${Hero} view=${view} path=${moments.path} />
         <${Transcript} view=${view} partials=${moments.isLive ? [...moments.partials.values()] : []}
           live=${moments.isLive} voice=${voice} open=${setOpened} />
