@@ -114,7 +114,7 @@ def iterations(chance: Random, theta: str) -> list[Said]:
     return found
 
 
-def chart(theta: str, said: list[Said]) -> tuple[int | None, str | None]:  # noqa: C901
+def chart(theta: str, said: list[Said]) -> tuple[int | None, str | None]:  # noqa: C901, PLR0912  the chart
     streak = dimension = 0
     scores: dict[str, float] = {}
     for number, one in enumerate(said, 1):
