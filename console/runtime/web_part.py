@@ -29,10 +29,10 @@ def server_of_the_web(settings: Settings) -> WebServer:
     tokens_of(settings.web)
     if settings.web.mcp:
         with extra("mcp", "web.mcp"):
-            pass
+            import parley.console.mcp.server  # noqa: PLC0415
     if settings.web.a2a:
         with extra("a2a", "web.a2a"):
-            pass
+            import parley.console.a2a.server  # noqa: F401, PLC0415
     if settings.web.nats_agents is not None:
         with extra("nats-agents", "web.nats_agents"):
             import synadia_ai.agent_service  # noqa: F401, PLC0415

@@ -41,6 +41,7 @@ def test_a_missing_module_of_our_own_is_a_bug(monkeypatch: pytest.MonkeyPatch) -
         ("mcp", "mcp", ["serve", "--mcp"]),
         ("a2a", "a2a", ["serve", "--a2a"]),
         ("a2a", "a2a", ["agent", "review", "--brain", "a2a:http://127.0.0.1:9"]),
+        ("synadia_ai", "nats-agents", ["serve", "--config", "agents.yaml"]),
         ("opentelemetry", "otel", ["list", "--config", "telemetry.yaml"]),
         ("nkeys", "nkeys", ["infra", "accounts", "-o", "accounts"]),
     ],
@@ -49,6 +50,7 @@ def test_commands_say_what_to_install(
     tmp_path: Path, missing: str, name: str, arguments: list[str]
 ) -> None:
     (tmp_path / "telemetry.yaml").write_text("telemetry: {endpoint: 'http://127.0.0.1:4318'}")
+    (tmp_path / "agents.yaml").write_text("web: {nats_agents: acme}")
     code = f"import sys; sys.modules[{missing!r}] = None; from parley.console.cli.main import call;"
     command = [sys.executable, "-c", f"{code} sys.exit(call({arguments!r}))"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
