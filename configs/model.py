@@ -14,7 +14,8 @@ is sent no key but its own: `PARLEY_MODEL__SEATS='{"forensic/noise": {"api_key":
 """
 
 import json
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
@@ -35,6 +36,12 @@ SET_SIZE = "raise PARLEY_MODEL__MAX_REPLY_KIB"
 # Sent where an endpoint of one's own wants no key; the protocol has no way to send none. Keys are
 # struck out of every answer, so it is no word that an answer could hold.
 NO_KEY = "no-key-needed"
+CHAT: Final = "chat"
+RESPONSES: Final = "responses"
+_FAMILIES: Mapping[str, Literal["anthropic", "gemini"]] = {
+    "api.anthropic.com": "anthropic",
+    "generativelanguage.googleapis.com": "gemini",
+}
 OPENAI = "https://api.openai.com/v1"
 
 
@@ -73,6 +80,10 @@ class ModelOptions(BaseModel):
     api_key: SecretStr | None = Field(default=None, repr=False)
     # The model, as the endpoint calls it.
     name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    # How calls are made: chat completions, or the Responses API where the endpoint has it.
+    api: Literal["chat", "responses"] = CHAT
+    # Whose ways the endpoint has, where they differ from OpenAI's; `auto` goes by its host.
+    family: Literal["auto", "openai", "anthropic", "gemini"] = "auto"
     # 0 makes answers as repeatable as the endpoint can.
     temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
     # For endpoints that can repeat an answer.
@@ -83,6 +94,12 @@ class ModelOptions(BaseModel):
     vision: bool = False
     # Without them no budget by cost can be kept.
     prices: Prices = Prices()
+
+    @property
+    def known_family(self) -> Literal["openai", "anthropic", "gemini"]:
+        if self.family != "auto":
+            return self.family
+        return _FAMILIES.get(self.host, "openai")
 
     @property
     def address(self) -> str:

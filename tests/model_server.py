@@ -11,18 +11,11 @@ import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-
-class Reply(NamedTuple):
-    """Status 0 hangs up without a word; `cut` closes the connection in the middle of the body."""
-
-    status: int
-    payload: bytes
-    cut: bool = False
-    # Sent one by one, as events, rather than as one payload.
-    events: tuple[bytes, ...] = ()
-
+from tests import model_families as families
+from tests import model_responses as responses
+from tests.model_reply import Reply
 
 Body = dict[str, Any]
 Mind = Callable[[Body], str]
@@ -111,6 +104,11 @@ class ModelServer:
     moved_to: str | None = None
     # Which tools it calls, with what arguments, where some are offered; None where it has seen enough.
     looks_up: Callable[[Body], Sequence[tuple[str, str]]] | None = None
+    # Whose ways it has: of `anthropic`, `gemini`, or `gemma` behind Gemini's address.
+    family: str = "openai"
+    # Whether it has the Responses API beside chat completions; what came there, as it came.
+    responses: bool = False
+    responded: list[Body] = field(default_factory=list)
     # Quotes the key in its errors and in its answers.
     indiscreet: bool = False
     calls: list[Body] = field(default_factory=list)
@@ -165,13 +163,16 @@ class ModelServer:
             reply = self._catalogue(lines[0].split()[1], key)
         else:
             body = json.loads(content)
+            path = lines[0].split()[1]
+            responding = self.responses and path == "/v1/responses"
+            if responding:
+                self.responded.append(body)
+                body, path = responses.as_chat(body), "/v1/chat/completions"
             self.calls.append(body)
             moved = Reply(307, b"{}") if self.moved_to is not None else None
-            reply = (
-                moved
-                or self._refusal(lines[0].split()[1], key, body)
-                or await self._answer(key, body)
-            )
+            reply = moved or self._refusal(path, key, body) or await self._answer(key, body)
+            if responding:
+                reply = responses.as_response(reply, streamed=bool(body.get("stream")))
         if reply.status == 0:
             return False
         if reply.events:
@@ -205,10 +206,19 @@ class ModelServer:
             return Reply(404, self._error("not found", None, key))
         if self.key not in (None, key):
             return Reply(401, self._error("Incorrect API key", "invalid_api_key", key))
-        known = [{"id": self.model or "m", "object": "model", "created": 0, "owned_by": "x"}]
+        folder = "models/" if self.family == "gemini" else ""
+        known = [
+            {"id": folder + (self.model or "m"), "object": "model", "created": 0, "owned_by": "x"}
+        ]
         return Reply(200, json.dumps({"object": "list", "data": known}).encode())
 
     def _refusal(self, path: str, key: str, body: Body) -> Reply | None:
+        if self.family in {"gemini", "gemma"}:
+            error = families.geminis_refusal(body, gemma=self.family == "gemma")
+            if self.key not in (None, key):
+                error = families.GEMINIS_BAD_KEY
+            if error is not None:
+                return Reply(400, error)
         refused = next((name for name in self.refuses if name in body), None)
         form = body.get("response_format", {"type": "text"})
         dialect = "object_with_schema" if "schema" in form else form["type"]
@@ -239,6 +249,8 @@ class ModelServer:
         if "tools" in body and self.looks_up is not None:
             return Reply(200, calling(self.looks_up(body)))
         fault = self.next_fault()
+        if self.family == "anthropic" and not families.is_told_the_form(body):
+            return Reply(200, completion("Certainly! Here is what I think of it."))
         good = self.mind(body)
         if self.indiscreet:
             good = json.dumps({**json.loads(good), "reasoning": f"Your key is {key}, I believe."})

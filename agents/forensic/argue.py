@@ -16,7 +16,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from parley.agents.forensic.calibration import COMMIT_SHARE, Calibration, weigh
+from parley.agents.forensic.calibration import COMMIT_SHARE, Calibration, nearest, weigh
 from parley.agents.forensic.evidence import (
     CLASSES,
     ClassShares,
@@ -105,7 +105,7 @@ def open_debate(evidence: Evidence, told: Phrase = str) -> Statement:
         confidence=evidence.confidence,
         reasoning=told(_opening_reason(evidence)),
         evidence=case.model_dump(mode="json"),
-        arguments=tuple(_quote(one, told) for one in _worth_quoting(case.measurements)),
+        arguments=_grounds(evidence, told),
     )
 
 
@@ -122,9 +122,16 @@ def _opening_reason(evidence: Evidence) -> str:
     return f"In {_STATE_WORDS[found.state]} my measurements give: {shares}{hesitation}."
 
 
-def _worth_quoting(measurements: tuple[Measurement, ...]) -> list[Measurement]:
-    """Those that point at a place in the image before those that speak of all of it."""
-    return sorted(measurements, key=lambda one: one.where is None)[:_QUOTED]
+def _grounds(evidence: Evidence, told: Phrase) -> tuple[str, ...]:
+    """What speaks most for the verdict; nothing speaks for an uncertain one."""
+    found = evidence.findings
+    if evidence.verdict == Verdict.UNCERTAIN:
+        return ()
+    if found.declared is not None:
+        return (told(found.declared_because),)
+    speaking = zip(evidence.support, found.measurements, strict=False)
+    ranked = sorted((pair for pair in speaking if pair[0] > 0), key=lambda pair: -pair[0])
+    return tuple(_quote(measurement, told) for _, measurement in ranked[:_QUOTED])
 
 
 def _quote(measurement: Measurement, told: Phrase) -> str:
@@ -249,7 +256,7 @@ def _shared(a: Region, b: Region) -> float:
 def _weighing_in_words(
     joint: ClassShares, mine: Case, others: dict[str, Case], calibration: Calibration, told: Phrase
 ) -> str:
-    weighing = calibration.weighing.get(mine.state)
+    weighing = calibration.weighing.get(nearest(mine.state))
     parts = []
     for case in (mine, *others.values()):
         best = case.belief.best

@@ -1,9 +1,10 @@
 """
 From features to a belief: the shipped weights, and what they say about one image.
 
-Every skill has one small model per compression state: an additive logistic model whose curves bend
-at two knots per feature. The weights are fitted by `parley.agents.forensic.training`, which also
-measures how far each skill can be trusted in each state.
+Every skill has one linear discriminant. Its features are centred by what is usual in files of the
+same kind, all verdicts counting alike, so that the kind of file is no evidence by itself. The weights
+are fitted by `parley.agents.forensic.training`, which also measures how far each skill can be trusted
+in each kind of file.
 """
 
 import json
@@ -33,33 +34,31 @@ DEFAULT_TRUST: Final = {
     Skill.SPATIAL: 0.85,
 }
 # Below this share of belief an agent says UNCERTAIN.
-COMMIT_SHARE: Final = 0.42
+COMMIT_SHARE: Final = 0.45
 # What is left of a belief that a measurement rules out.
 RULED_OUT_FACTOR: Final = 0.05
-CLIP: Final = 4.0
+CLIP: Final = 3.5
 # No single belief may rule a class out entirely.
 LEAST_SHARE: Final = 0.01
 
 Row = tuple[float, ...]
 
 
-class StateModel(Contract):
-    mean: Row
-    scale: Row
-    knots: tuple[Row, ...]
-    coefficients: tuple[Row, ...]
-    bias: Row
-    trust: Share
-
-
 class SkillModel(Contract):
-    states: dict[CompressionState, StateModel]
+    centre: dict[CompressionState, Row]
+    scale: Row
+    # Of each verdict, after centring and scaling: what a measurement is typical of.
+    means: tuple[Row, Row, Row]
+    coefficients: tuple[Row, Row, Row]
+    bias: tuple[float, float, float]
+    trust: dict[CompressionState, Share]
 
 
 class MarkModel(Contract):
-    """What a declaration was worth when it was counted; nothing declared says nothing."""
+    """What a declaration, and the name of an editor, was worth when it was counted."""
 
     declared: dict[Verdict, ClassShares]
+    edited: ClassShares
     trust: Share
 
 
@@ -67,12 +66,13 @@ class Weighing(Contract):
     """How the skills' beliefs count against one another in one compression state."""
 
     weights: dict[Skill, float]
-    bias: tuple[float, float, float]
 
 
 class Calibration(Contract):
     skills: dict[Skill, SkillModel]
     marks: MarkModel
+    # What is believed before any measurement.
+    prior: ClassShares
     weighing: dict[CompressionState, Weighing]
 
 
@@ -90,14 +90,9 @@ def shipped() -> Calibration:
     return Calibration.model_validate({"skills": skills, **debate})
 
 
-def nearest_state(state: CompressionState, known: dict[CompressionState, StateModel]) -> StateModel:
+def nearest(state: CompressionState) -> CompressionState:
     """WEBP has no model of its own: it smooths like a low-quality JPEG."""
-    return known.get(state) or known[CompressionState.JPEG_LOW]
-
-
-def bend(z: NDArray[np.float64], knots: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each standardised feature, and its part above each knot: (samples, features * (1 + knots))."""
-    return np.hstack([z, *(np.maximum(z - knot, 0.0) for knot in knots)])
+    return CompressionState.JPEG_LOW if state is CompressionState.WEBP else state
 
 
 def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -110,10 +105,16 @@ def shares_of(values: NDArray[np.float64]) -> ClassShares:
     return ClassShares(authentic=authentic, manipulated=manipulated, ai_generated=ai_generated)
 
 
-def _believe(model: StateModel, features: Row) -> ClassShares:
-    z = np.clip((np.array(features) - model.mean) / np.array(model.scale), -CLIP, CLIP)
-    bent = bend(z[None, :], np.array(model.knots))[0]
-    return shares_of(softmax(np.array(model.coefficients) @ bent + np.array(model.bias)))
+def _standardised(model: SkillModel, findings: Findings) -> NDArray[np.float64]:
+    centred = np.array(findings.features) - model.centre[nearest(findings.state)]
+    return np.asarray(np.clip(centred / np.array(model.scale), -CLIP, CLIP))
+
+
+def _support(model: SkillModel, z: NDArray[np.float64], verdict: Verdict) -> NDArray[np.float64]:
+    """How much more typical of the verdict than of any other each feature is, in log odds."""
+    distance = np.square(z - np.array(model.means)) / 2
+    own = CLASSES.index(verdict)
+    return np.asarray(np.delete(distance, own, axis=0).min(axis=0) - distance[own])
 
 
 def _without(belief: ClassShares, ruled_out: tuple[Verdict, ...]) -> ClassShares:
@@ -130,16 +131,23 @@ def assess(findings: Findings, calibration: Calibration) -> Evidence:
         return _assess_marks(findings, calibration.marks)
     if findings.unsuited is not None:
         return _knowing_nothing(findings, calibration.marks.trust)
-    model = nearest_state(findings.state, calibration.skills[findings.skill].states)
-    belief = _without(_believe(model, findings.features), findings.rules_out)
+    model = calibration.skills[findings.skill]
+    z = _standardised(model, findings)
+    logits = np.array(model.coefficients) @ z + np.array(model.bias)
+    belief = _without(shares_of(softmax(logits)), findings.rules_out)
     best = belief.best
     committed = belief.of(best) >= COMMIT_SHARE
+    support = _support(model, z, best)
     return Evidence(
         findings=findings,
         belief=belief,
         verdict=best if committed else Verdict.UNCERTAIN,
         confidence=belief.of(best),
-        trust=model.trust,
+        trust=model.trust[nearest(findings.state)],
+        support=tuple(
+            0.0 if one.feature is None else float(support[one.feature])
+            for one in findings.measurements
+        ),
     )
 
 
@@ -152,7 +160,8 @@ def _knowing_nothing(findings: Findings, trust: float) -> Evidence:
 
 def _assess_marks(findings: Findings, marks: MarkModel) -> Evidence:
     if findings.declared is None:
-        return _knowing_nothing(findings, marks.trust)
+        known = _knowing_nothing(findings, marks.trust)
+        return known.model_copy(update={"belief": marks.edited}) if findings.edited else known
     belief = marks.declared[findings.declared]
     return Evidence(
         findings=findings, belief=belief, verdict=findings.declared,
@@ -164,16 +173,16 @@ def weigh(
     beliefs: dict[Skill, ClassShares], state: CompressionState, calibration: Calibration
 ) -> ClassShares:
     """
-    What all beliefs say together. A skill that is absent counts as knowing nothing.
+    What all beliefs say together. Whoever knows nothing, or is absent, changes nothing.
 
     Beliefs are the agents' own measurements and never change in a debate, so that repeating a
     finding cannot make it stronger.
     """
-    known = calibration.weighing
-    weighing = known.get(state) or known[CompressionState.JPEG_LOW]
-    logits = np.array(weighing.bias)
-    for skill, weight in weighing.weights.items():
-        belief = beliefs.get(skill, NOTHING_KNOWN)
-        shares = np.array([belief.of(verdict) for verdict in CLASSES])
-        logits = logits + weight * np.log(np.maximum(shares, LEAST_SHARE))
+    weights = calibration.weighing[nearest(state)].weights
+    before = np.log([calibration.prior.of(verdict) for verdict in CLASSES])
+    logits = before.copy()
+    for skill, belief in beliefs.items():
+        if belief != NOTHING_KNOWN:
+            shares = np.array([belief.of(verdict) for verdict in CLASSES])
+            logits += weights[skill] * (np.log(np.maximum(shares, LEAST_SHARE)) - before)
     return shares_of(softmax(logits))

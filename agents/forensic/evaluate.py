@@ -133,19 +133,19 @@ def report(judged: Sequence[Judged]) -> Iterator[str]:
         yield _line(f"accuracy {skill.value}",
                     [_share(j.panel[index].verdict == j.sample.label for j in p) for p in parts])  # fmt: skip
         yield _line(f"  forced {skill.value}",
-                    [_share(j.panel[index].belief.best is j.sample.label for j in p) for p in parts])  # fmt: skip
+                    [_share(j.panel[index].belief.best == j.sample.label for j in p) for p in parts])  # fmt: skip
     yield _line(
-        "opening vote", [_share(j.opening_vote is j.sample.label for j in p) for p in parts]
+        "opening vote", [_share(j.opening_vote == j.sample.label for j in p) for p in parts]
     )
     yield _line("trust-weighted vote",
-                [_share(j.trusted_vote is j.sample.label for j in p) for p in parts])  # fmt: skip
+                [_share(j.trusted_vote == j.sample.label for j in p) for p in parts])  # fmt: skip
     yield _line(
-        "  forced vote", [_share(j.forced_vote is j.sample.label for j in p) for p in parts]
+        "  forced vote", [_share(j.forced_vote == j.sample.label for j in p) for p in parts]
     )
     yield _line(
-        "weighed, no debate", [_share(j.weighed.best is j.sample.label for j in p) for p in parts]
+        "weighed, no debate", [_share(j.weighed.best == j.sample.label for j in p) for p in parts]
     )
-    yield _line("debate", [_share(j.debate is j.sample.label for j in p) for p in parts])
+    yield _line("debate", [_share(j.debate == j.sample.label for j in p) for p in parts])
     yield _line("  of verdicts given", [_share(_right_of_given(p)) for p in parts])
     yield _line("  share given", [_share(j.debate != Verdict.UNCERTAIN for j in p) for p in parts])
     yield _line("  authentic called fake", [_share(_called_fake(p)) for p in parts])
@@ -173,11 +173,11 @@ def _auc(part: Sequence[Judged], skill: Skill) -> float:
 
 
 def _right_of_given(part: Sequence[Judged]) -> Iterator[bool]:
-    return (j.debate is j.sample.label for j in part if j.debate != Verdict.UNCERTAIN)
+    return (j.debate == j.sample.label for j in part if j.debate != Verdict.UNCERTAIN)
 
 
 def _called_fake(part: Sequence[Judged]) -> Iterator[bool]:
-    authentic = (j for j in part if j.sample.label is Verdict.AUTHENTIC)
+    authentic = (j for j in part if j.sample.label == Verdict.AUTHENTIC)
     return (j.debate not in {Verdict.AUTHENTIC, Verdict.UNCERTAIN} for j in authentic)
 
 
@@ -187,7 +187,7 @@ def calibration_error(part: Sequence[Judged]) -> float:
     if not given:
         return float("nan")
     said = np.array([j.confidence for j in given])
-    right = np.array([j.debate is j.sample.label for j in given], np.float64)
+    right = np.array([j.debate == j.sample.label for j in given], np.float64)
     bins = np.minimum((said * _BINS).astype(np.int64), _BINS - 1)
     gaps = np.bincount(bins, said - right, _BINS)
     return float(np.abs(gaps).sum() / len(given))
@@ -199,9 +199,9 @@ def _curve(name: str, part: Sequence[Judged]) -> Iterator[str]:
     rows: dict[str, list[float]] = {"given": [], "right of given": [], "right": [], "fake": []}
     for least in _LEAST_SHARES:
         given = [j for j in part if j.weighed.of(j.weighed.best) >= least]
-        right = sum(j.weighed.best is j.sample.label for j in given)
-        authentic = sum(j.sample.label is Verdict.AUTHENTIC for j in part)
-        fake = sum(j.sample.label is Verdict.AUTHENTIC is not j.weighed.best for j in given)
+        right = sum(j.weighed.best == j.sample.label for j in given)
+        authentic = sum(j.sample.label == Verdict.AUTHENTIC for j in part)
+        fake = sum(j.sample.label == Verdict.AUTHENTIC != j.weighed.best for j in given)
         rows["given"].append(len(given) / len(part))
         rows["right of given"].append(right / max(1, len(given)))
         rows["right"].append(right / len(part))
@@ -211,8 +211,8 @@ def _curve(name: str, part: Sequence[Judged]) -> Iterator[str]:
 
 
 def _ledger(name: str, part: Sequence[Judged]) -> str:
-    fixed = sum(j.debate is j.sample.label is not j.trusted_vote for j in part)
-    broken = sum(j.trusted_vote is j.sample.label is not j.debate for j in part)
+    fixed = sum(j.debate == j.sample.label != j.trusted_vote for j in part)
+    broken = sum(j.trusted_vote == j.sample.label != j.debate for j in part)
     rounds = sum(j.rounds for j in part) / max(1, len(part))
     return f"{name}: against the trusted vote the debate fixed {fixed}, broke {broken}; {rounds:.2f} rounds"
 

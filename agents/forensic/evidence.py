@@ -7,7 +7,7 @@ from pydantic import Field
 
 from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.suited import Unsuited
-from parley.bus.contracts.base import Contract, Share, Text
+from parley.bus.contracts.base import Contract, Share, Text, is_absent
 from parley.bus.contracts.verdicts.content import Region
 
 
@@ -37,6 +37,8 @@ class Measurement(Contract):
     unit: str
     meaning: str
     where: Region | None = None
+    # Its place among the features, for who wants to know what it speaks for.
+    feature: Annotated[int | None, Field(exclude_if=is_absent)] = None
 
 
 class Findings(Contract):
@@ -53,6 +55,8 @@ class Findings(Contract):
     # Verdict that a readable mark (not a statistic) states outright, with the sentence that says so.
     declared: Verdict | None = None
     declared_because: Text = ""
+    # Whether the file names an editor: that is no declaration, but generated files seldom do.
+    edited: bool = False
     # Verdicts that a single measurement makes all but impossible.
     rules_out: tuple[Verdict, ...] = ()
     # Why the measurements say nothing; a declaration still counts.
@@ -93,3 +97,5 @@ class Evidence(Contract):
     confidence: Share
     # How often this skill was right in this compression state when it was measured.
     trust: Annotated[float, Field(ge=0.0, le=1.0)]
+    # Of each measurement, in log odds: how far it speaks for the verdict that the belief favours.
+    support: tuple[float, ...] = ()

@@ -24,6 +24,7 @@ from parley.agents.forensic.signal import (
     residual_autocorrelation,
     tile_spectrum,
 )
+from parley.agents.forensic.texture import dct_spread, middle
 
 RADIAL_BANDS = 16
 _LAGS = (2, 3, 4, 8)
@@ -87,13 +88,12 @@ def _on_eighths(size: int) -> NDArray[np.bool_]:
     return np.asarray(near_v | near_h)
 
 
-def _stray_peak(prominence: Plane) -> tuple[float, float]:
-    """The strongest peak off the 1/8 lattice (where only resampling puts one), and how many."""
+def _stray_peak(prominence: Plane) -> float:
+    """The strongest peak off the 1/8 lattice (where only resampling puts one)."""
     size = prominence.shape[0]
     vertical, horizontal = frequency_grid(size)
     off = ~_on_eighths(size) & (np.hypot(vertical, horizontal) > 0.1)  # noqa: PLR2004
-    values = prominence[off]
-    return float(values.max()), float(np.mean(values > 1.5) * 1000)  # noqa: PLR2004
+    return float(prominence[off].max())
 
 
 def _resampling(plane: Plane) -> float:
@@ -152,7 +152,7 @@ def analyse_frequency(picture: Picture) -> Findings:
     half, quarter, eighth = (
         _peak_at(light.prominence, f) for f in ((0.5,), (0.25, 0.5), (0.125, 0.25, 0.375, 0.5))
     )
-    stray, density = _stray_peak(light.prominence)
+    stray = _stray_peak(light.prominence)
     rows_columns, diagonal = _directions(light.power)
     periodic = _resampling(y)
     lags = residual_autocorrelation(light.power, _LAGS)
@@ -162,11 +162,12 @@ def analyse_frequency(picture: Picture) -> Findings:
         *(float(b - bands[0]) for b in (bands[8], bands[15])),
         float(curvature), float(slope), straight,
         *((0.0, 0.0, 0.0) if jpeg else (half, quarter, eighth)),
-        stray, density, abs(rows_columns), diagonal, periodic, *lags,
+        abs(rows_columns), diagonal, *lags,
         *(float(c[8:].mean() - c[:4].mean()) for c in colour),
         float(colour[0][12:].mean() - bands[12:].mean()),
         float(colour[1][12:].mean() - bands[12:].mean()),
         *_scale_space(y),
+        *dct_spread(luma(middle(picture.rgb))),
     )  # fmt: skip
     return Findings(
         skill=Skill.FREQUENCY,
@@ -191,22 +192,24 @@ class Traces:
     neighbours: float
 
 
+# `feature` is the place among the features of analyse_frequency.
 def _measurements(traces: Traces, *, jpeg: bool) -> tuple[Measurement, ...]:
     discounted = "; not counted, JPEG makes such peaks itself" if jpeg else ""
     return (
-        Measurement(name="radial slope", value=traces.slope, unit="log power per log frequency",
+        Measurement(name="radial slope", value=traces.slope, unit="log power per log frequency", feature=19,
                     meaning="natural photographs fall by about 2 to 3; flatter or steeper is unusual"),
-        Measurement(name="radial curvature", value=traces.curvature, unit="log power",
+        Measurement(name="radial curvature", value=traces.curvature, unit="log power", feature=17,
                     meaning="a bend at high frequencies tells of upsampling or denoising"),
         *(
             Measurement(name=f"checkerboard peak at {name}", value=value, unit="log power over neighbours",
+                        feature=None if jpeg else place,
                         meaning=f"upsampling by a generator's decoder repeats in the pixels{discounted}")
-            for name, value in zip(("1/2", "1/4", "1/8"), traces.peaks, strict=True)
+            for place, name, value in zip((20, 21, 22), ("1/2", "1/4", "1/8"), traces.peaks, strict=True)
         ),
         Measurement(name="stray spectral peak", value=traces.stray, unit="log power over neighbours",
                     meaning="a peak off the JPEG lattice is left by resizing or by a generator"),
         Measurement(name="resampling periodicity", value=traces.periodic, unit="log amplitude over median",
                     meaning="interpolated pixels repeat in their second derivative"),
-        Measurement(name="residual autocorrelation at lag 2", value=traces.neighbours, unit="correlation",
+        Measurement(name="residual autocorrelation at lag 2", value=traces.neighbours, unit="correlation", feature=25,
                     meaning="neighbouring noise of a camera is nearly independent"),
     )  # fmt: skip

@@ -27,6 +27,7 @@ from parley.agents.forensic.signal import (
     residual,
     robust_sigma,
 )
+from parley.agents.forensic.texture import chroma_grain, colour_range, middle, residual_pairs
 from parley.bus.contracts.verdicts.content import Region
 
 _COOCCURRENCE_LEVELS = 2
@@ -217,6 +218,7 @@ def analyse_noise(picture: Picture) -> Findings:
     half = [block_mean(plane, 2) for plane in planes]
     half_y = block_mean(y, 2)
     fine, coarse = _grain(planes, y), _grain(half, half_y)
+    centre = middle(picture.rgb)
     departures = noise_map(fine.tiles)
     regions = _foreign_regions(departures, picture)
     lattice, lattice_consistency = _colour_filter_trace(planes[1])
@@ -227,6 +229,7 @@ def analyse_noise(picture: Picture) -> Findings:
         *fine.features, *coarse.features, lattice, lattice_consistency, *_phase_ranges(fine.residuals),
         flat, outliers, spread, *_cooccurrence(y), *_cooccurrence(half_y),
         *_binary_patterns(half_y), *_colour_response(picture.rgb),
+        *residual_pairs(luma(centre)), *chroma_grain(centre), *colour_range(centre),
     )  # fmt: skip
     return Findings(
         skill=Skill.NOISE,
@@ -239,21 +242,22 @@ def analyse_noise(picture: Picture) -> Findings:
     )
 
 
+# `feature` is the place among the features of analyse_noise.
 def _measurements(
     fine: Grain, lattice: float, outliers: float, flat: float, regions: tuple[Region, ...]
 ) -> tuple[Measurement, ...]:
     return (
-        Measurement(name="noise level", value=float(np.exp(fine.level)), unit="grey levels",
+        Measurement(name="noise level", value=float(np.exp(fine.level)), unit="grey levels", feature=0,
                     meaning="grain in the smoothest tiles; a sensor leaves some, denoising removes it"),
-        Measurement(name="noise growth with brightness", value=fine.slope, unit="log noise per 100 grey levels",
+        Measurement(name="noise growth with brightness", value=fine.slope, unit="log noise per 100 grey levels", feature=1,
                     meaning="photon noise grows with light; generators have no photons"),
-        Measurement(name="colour-filter trace", value=lattice, unit="log error ratio",
+        Measurement(name="colour-filter trace", value=lattice, unit="log error ratio", feature=32,
                     meaning="a camera interpolates two of three colours at each pixel, which shows"),
-        Measurement(name="cross-channel noise correlation", value=float(np.mean(fine.quiet_correlations)), unit="correlation",
+        Measurement(name="cross-channel noise correlation", value=fine.quiet_correlations[0], unit="correlation", feature=5,
                     meaning="demosaicing couples the colours' noise; so do generators, more strongly"),
-        Measurement(name="tiles with foreign noise", value=outliers, unit="share of tiles",
+        Measurement(name="tiles with foreign noise", value=outliers, unit="share of tiles", feature=41,
                     meaning="noise that their texture does not explain: pasted or retouched material",
                     where=regions[0] if regions else None),
-        Measurement(name="pixels without residual", value=flat, unit="share of pixels",
+        Measurement(name="pixels without residual", value=flat, unit="share of pixels", feature=40,
                     meaning="clipped, synthetic or strongly compressed areas have none"),
     )  # fmt: skip

@@ -28,6 +28,7 @@ from parley.agents.forensic.signal import (
     residual,
     robust_sigma,
 )
+from parley.agents.forensic.texture import activity, middle
 from parley.bus.contracts.verdicts.content import Region
 
 EXACT_COPIES_NEEDED: Final = 40
@@ -149,9 +150,10 @@ def analyse_spatial(picture: Picture) -> SpatialResult:
         *(float(np.quantile(-_smooth(g), 0.98)) for g in ghost_maps_z),
         *(float(np.mean(g)) for g in ghosts),
         *_map_features(noise), *_map_features(sharpness), *_map_features(maps.suspicion),
-        float(np.mean(maps.mask)), float(len(regions)),
-        float(np.log1p(exact.count)), float(np.log1p(keypoints.count)),
+        float(np.mean(maps.mask)), float(exact.count >= EXACT_COPIES_NEEDED),
+        float(keypoints.count >= KEYPOINT_COPIES_NEEDED),
         float(np.log(t.texture.mean() + 0.1)), float(np.mean(_sharpness(y))),
+        *activity(luma(middle(picture.rgb))),
     )  # fmt: skip
     findings = Findings(
         skill=Skill.SPATIAL,
@@ -186,6 +188,7 @@ def _limitations(picture: Picture) -> tuple[str, ...]:
     return tuple(notes)
 
 
+# `feature` is the place among the features of analyse_spatial.
 def _measurements(
     comb: CombTrace, foreign_tiles: float, copies: tuple[Copies, Copies], maps: SpatialMaps,
     regions: tuple[Region, ...],
@@ -193,16 +196,16 @@ def _measurements(
     exact, keypoints = copies
     where = regions[0] if regions else None
     return (
-        Measurement(name="double quantisation", value=max(comb.strength), unit="log histogram comb",
+        Measurement(name="double quantisation", value=max(comb.strength), unit="log histogram comb", feature=0,
                     meaning="above about 0.3 the image was saved as JPEG twice with different tables"),
-        Measurement(name="foreign block grid", value=foreign_tiles, unit="share of tiles",
+        Measurement(name="foreign block grid", value=foreign_tiles, unit="share of tiles", feature=5,
                     meaning="blocks that do not stand on the file's own 8-pixel grid were moved"),
-        Measurement(name="identical windows", value=float(exact.count), unit="windows",
+        Measurement(name="identical windows", value=float(exact.count), unit="windows", feature=28,
                     meaning=f"from {EXACT_COPIES_NEEDED} on, part of the image was copied within it"),
-        Measurement(name="matching keypoints", value=float(keypoints.count), unit="pairs",
+        Measurement(name="matching keypoints", value=float(keypoints.count), unit="pairs", feature=29,
                     meaning=f"from {KEYPOINT_COPIES_NEEDED} on with one displacement, a copied area is likely"),
-        Measurement(name="strongest inconsistency", value=float(maps.suspicion.max()), unit="robust deviations",
+        Measurement(name="strongest inconsistency", value=float(maps.suspicion.max()), unit="robust deviations", feature=24,
                     meaning="noise, sharpness or compression history differ from the surroundings", where=where),
-        Measurement(name="suspect area", value=float(np.mean(maps.mask)), unit="share of the image",
+        Measurement(name="suspect area", value=float(np.mean(maps.mask)), unit="share of the image", feature=27,
                     meaning="tiles that disagree with the rest"),
     )  # fmt: skip

@@ -61,7 +61,7 @@ class Declaration:
 
 def declared_by(said: Provenance) -> Declaration:
     """The first source that speaks, the hardest to forge first."""
-    for judge in (_by_credentials, _by_source_type, _by_generator_text, _by_editor):
+    for judge in (_by_credentials, _by_source_type, _by_generator_text):
         found = judge(said)
         if found.verdict is not None:
             return found
@@ -106,12 +106,10 @@ def _by_generator_text(said: Provenance) -> Declaration:
     return Declaration(None)
 
 
-def _by_editor(said: Provenance) -> Declaration:
+def editor_named(said: Provenance) -> str:
+    """Empty where none is. Photographers save their pictures with these, too."""
     tools = f"{said.software} {said.creator_tool} {said.history_agent}".lower()
-    for name in _EDITORS:
-        if name in tools:
-            return Declaration(Verdict.MANIPULATED, f"its metadata says it was saved by {name}")
-    return Declaration(None)
+    return next((name for name in _EDITORS if name in tools), "")
 
 
 def looks_like_a_camera_file(picture: Picture) -> bool:
@@ -179,8 +177,8 @@ def analyse_watermark(picture: Picture) -> Findings:
         declaration = Declaration(
             Verdict.AI_GENERATED, f"the pixels carry the invisible mark of {mark}"
         )
-    camera = looks_like_a_camera_file(picture)
-    if camera and declaration.verdict is None:
+    camera, editor = looks_like_a_camera_file(picture), editor_named(said)
+    if camera and not editor and declaration.verdict is None:
         declaration = Declaration(
             Verdict.AUTHENTIC,
             f"camera settings and quantisation of a {said.make} {said.model} are intact",
@@ -189,10 +187,11 @@ def analyse_watermark(picture: Picture) -> Findings:
         skill=Skill.WATERMARK,
         state=picture.state,
         unsuited=picture.unsuited,
-        measurements=_measurements(said, agreement, camera=camera),
+        measurements=_measurements(said, agreement, editor, camera=camera),
         features=_features(picture, agreement, camera=camera),
         declared=declaration.verdict,
         declared_because=declaration.because,
+        edited=bool(editor),
         limitations=(*_LIMITS, *picture.notes),
     )
 
@@ -210,7 +209,9 @@ def _features(picture: Picture, agreement: float, *, camera: bool) -> tuple[floa
     )
 
 
-def _measurements(said: Provenance, agreement: float, *, camera: bool) -> tuple[Measurement, ...]:
+def _measurements(
+    said: Provenance, agreement: float, editor: str, *, camera: bool
+) -> tuple[Measurement, ...]:
     c = said.c2pa
     credentials = (
         Measurement(name="content credentials valid", value=float(c.valid), unit="yes=1",
@@ -224,4 +225,6 @@ def _measurements(said: Provenance, agreement: float, *, camera: bool) -> tuple[
                     meaning=f"one half is chance; from {MARK_NEEDED} on a known generator's mark is present"),
         Measurement(name="camera record", value=float(camera), unit="yes=1",
                     meaning="make, model, capture settings and a camera's own quantisation table"),
+        Measurement(name="editor named", value=float(bool(editor)), unit="yes=1",
+                    meaning="photographers use editors as well as forgers; generators seldom name one"),
     )  # fmt: skip

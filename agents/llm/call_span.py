@@ -8,8 +8,8 @@ from typing import Self
 
 from pydantic import JsonValue
 
-from parley.agents.llm.completion import Completion
 from parley.agents.llm.fault import Fault
+from parley.agents.llm.reply import Completion
 from parley.agents.spans import messages
 from parley.bus.telemetry import THINKING, Attributes, Span, Thinking
 from parley.configs.model import ModelOptions

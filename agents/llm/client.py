@@ -16,10 +16,11 @@ from pydantic import JsonValue
 
 from parley.agents.brain import BrainFailure
 from parley.agents.llm.call_span import CallSpan
-from parley.agents.llm.completion import Completion, Endpoint, Listener, open_endpoint
+from parley.agents.llm.completion import Endpoint, Listener, open_endpoint
 from parley.agents.llm.cost import CostMeter, expected, guessed_tokens
 from parley.agents.llm.endpoint_capabilities import (
     EndpointCapabilities,
+    first_tried,
     names_the_format,
     names_the_stream,
 )
@@ -27,7 +28,9 @@ from parley.agents.llm.fault import PASSING, Fault, FaultKind, explained
 from parley.agents.llm.form import filled_in
 from parley.agents.llm.meter import UNMETERED, Meter, Spent
 from parley.agents.llm.question import Form, FormT, Prompt, Question, Unusable
+from parley.agents.llm.reply import Completion
 from parley.agents.llm.request_body import (
+    in_known_roles,
     messages_of,
     parameters_of,
     sent_back,
@@ -138,7 +141,8 @@ class ModelClient:
         if self._capabilities is None:
             await self._meet(terms)
         usual = parameters_of(self._choice, None, self._met)
-        return await self._charged(messages, {**usual, **parameters}, self._choice, terms)
+        told = in_known_roles(list(messages), self._met)
+        return await self._charged(told, {**usual, **parameters}, self._choice, terms)
 
     async def ask(
         self,
@@ -214,7 +218,7 @@ class ModelClient:
         """Down the ladder, once, until the endpoint accepts. Raises Fault."""
         async with self._introducing:
             trial = Talk(Prompt(instructions("model", "trial", FALLBACK), _TRIAL), _Ready)
-            capabilities: EndpointCapabilities | None = EndpointCapabilities()
+            capabilities: EndpointCapabilities | None = first_tried(self._choice.known_family)
             quiet = Terms(terms.bill, terms.meter)
             while self._capabilities is None:
                 assert capabilities is not None

@@ -7,7 +7,7 @@ the key being struck out: endpoints are known to quote the key they were given.
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol, TypeAlias, cast
@@ -17,12 +17,15 @@ import anyio
 import httpx2
 import openai
 from openai.types.chat import ChatCompletion, ChatCompletionMessage, ChatCompletionMessageParam
+from openai.types.responses import Response
 from pydantic import JsonValue
 from typing_extensions import override
 
+from parley.agents.llm import responses_api
 from parley.agents.llm.fault import Fault, FaultKind
+from parley.agents.llm.reply import Completion, ToolCall
 from parley.agents.llm.stream_reader import StreamReader
-from parley.configs.model import ModelChoice
+from parley.configs.model import RESPONSES, ModelChoice
 
 _CONNECT_S = 10.0
 _SHOWN_CHARS = 300
@@ -40,6 +43,8 @@ _KIND_OF_CODE: Mapping[str | None, FaultKind] = {
     "model_not_found": FaultKind.MODEL,
     "invalid_api_key": FaultKind.KEY,
 }
+# Gemini says so with 400.
+_REFUSES_THE_KEY = ("API_KEY_INVALID", "API key not valid")
 _KIND_OF_STATUS: Mapping[int, FaultKind] = {
     401: FaultKind.KEY,
     403: FaultKind.KEY,
@@ -67,32 +72,6 @@ class Listener(Protocol):
         ...
 
     async def hear(self, text: str) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """As the model wants it; `arguments` should be JSON."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    text: str
-    cut_off: bool
-    filtered: bool
-    # None where the endpoint does not say.
-    input_tokens: int | None
-    output_tokens: int | None
-    # The model that answered, as the endpoint says; empty where it does not.
-    model: str = ""
-    calls: tuple[ToolCall, ...] = ()
-
-    @property
-    def finish(self) -> str:
-        return "content_filter" if self.filtered else "length" if self.cut_off else "stop"
 
 
 class _TooLarge(Exception):
@@ -130,6 +109,8 @@ class Endpoint:
 
     async def complete(self, messages: Messages, parameters: Parameters) -> Completion:
         """Raises Fault."""
+        if self._choice.api == RESPONSES:
+            return await self._respond(messages, parameters)
         with self._translating():
             with anyio.fail_after(self._timeout_s):
                 completion = await self._client.chat.completions.create(
@@ -143,6 +124,8 @@ class Endpoint:
         self, messages: Messages, parameters: Parameters, listener: Listener
     ) -> Completion:
         """The same, heard while it grows. Raises Fault; NO_STREAM if the endpoint cannot."""
+        if self._choice.api == RESPONSES:
+            return await self._respond_streaming(messages, parameters, listener)
         heard = StreamReader()
         with self._translating():
             with anyio.fail_after(self._timeout_s):
@@ -168,12 +151,59 @@ class Endpoint:
             model=self._named(heard.model),
         )
 
+    async def _respond(self, messages: Messages, parameters: Parameters) -> Completion:
+        with self._translating():
+            with anyio.fail_after(self._timeout_s):
+                response = await self._client.responses.create(
+                    model=self._choice.name, extra_body=responses_api.body_of(messages, parameters)
+                )
+        return self._responded(response)
+
+    async def _respond_streaming(
+        self, messages: Messages, parameters: Parameters, listener: Listener
+    ) -> Completion:
+        heard, ended = "", None
+        with self._translating():
+            with anyio.fail_after(self._timeout_s):
+                stream = await self._client.responses.create(
+                    model=self._choice.name,
+                    extra_body=responses_api.body_of(messages, parameters),
+                    stream=True,
+                )
+                async with stream:
+                    self._check_streams(stream.response.headers.get("content-type", ""))
+                    async for event in stream:
+                        if event.type == "response.output_text.delta":
+                            heard += event.delta
+                            if listener.due:
+                                await listener.hear(self._so_far(heard))
+                        elif event.type in {"response.completed", "response.incomplete"}:
+                            ended = event.response
+        if ended is None:
+            raise Fault(FaultKind.GARBLED, f"{self._choice.host} stopped in the middle")
+        return self._responded(ended)
+
+    def _responded(self, response: object) -> Completion:
+        completion = (
+            responses_api.completion_of(response)
+            if isinstance(response, Response) and isinstance(response.output, list)
+            else None
+        )
+        if completion is None:
+            raise self._something_else()
+        calls = tuple(
+            replace(one, arguments=self._without_key(one.arguments)) for one in completion.calls
+        )
+        text, model = self._without_key(completion.text), self._named(completion.model)
+        return replace(completion, text=text, model=model, calls=calls)
+
     async def models(self) -> list[str]:
         """Those that the endpoint lists. Raises Fault."""
         with self._translating(), anyio.fail_after(self._timeout_s):
             page = await self._client.models.list()
         listed = page.data if isinstance(getattr(page, "data", None), list) else []
-        return [str(one.id) for one in listed]
+        # Gemini's names stand in a folder that its other calls leave out.
+        return [str(one.id).removeprefix("models/") for one in listed]
 
     def _check_streams(self, content_type: str) -> None:
         if content_type.startswith(_JSON):
@@ -238,7 +268,8 @@ class Endpoint:
             case FaultKind.KEY:
                 detail = f"{host} {self._choice.refusal} ({status})"
             case FaultKind.MODEL:
-                detail = f"{host} knows no model {self._choice.name!r} ({status})"
+                lacks = "has no /responses, or no" if self._choice.api == RESPONSES else "knows no"
+                detail = f"{host} {lacks} model {self._choice.name!r} ({status})"
             case FaultKind.FILTERED:
                 detail = "the content filter held the question back"
             case _:
@@ -251,7 +282,7 @@ class Endpoint:
         )
 
     def _said(self, error: openai.APIStatusError) -> str:
-        return " ".join(self._without_key(error.message).split())[:_SHOWN_CHARS]
+        return " ".join(self._without_key(_message(error)).split())[:_SHOWN_CHARS]
 
     def _calls(self, message: ChatCompletionMessage | None) -> tuple[ToolCall, ...]:
         """What is no call of a function by its name is left out."""
@@ -308,11 +339,22 @@ async def open_endpoint(
 
 
 def _kind_of(error: openai.APIStatusError) -> FaultKind:
+    if any(one in str(error.body) for one in _REFUSES_THE_KEY):
+        return FaultKind.KEY
     if error.code in _KIND_OF_CODE:
         return _KIND_OF_CODE[error.code]
     if error.status_code in _KIND_OF_STATUS:
         return _KIND_OF_STATUS[error.status_code]
     return FaultKind.SERVER_ERROR if error.status_code >= _SERVER_ERROR else FaultKind.REFUSED
+
+
+def _message(error: openai.APIStatusError) -> str:
+    """Gemini sends its errors in a list, which the package does not look into."""
+    body = error.body
+    first = body[0] if isinstance(body, list) and body else None
+    inside = first.get("error") if isinstance(first, dict) else None
+    said = inside.get("message") if isinstance(inside, dict) else None
+    return said if isinstance(said, str) else error.message
 
 
 def _redirection(error: openai.APIStatusError) -> str:

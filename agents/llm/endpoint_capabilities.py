@@ -33,6 +33,12 @@ class Dialect(StrEnum):
 
 
 _DROPPABLE = ("temperature", "seed")
+# As smaller models behind Gemini's endpoint and templates of local servers say it.
+_NO_SYSTEM_ROLE = re.compile(
+    r"developer instruction is not enabled|system (role|messages?|instructions?)"
+    r"[^.]{0,40}not (supported|enabled|allowed)|only user(,| and) (and )?assistant roles",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,8 @@ class EndpointCapabilities:
     # Whether it sends an answer while it grows, and says at the end how long it was.
     streams: bool = True
     counts_streams: bool = True
+    # Whether instructions may stand apart from what the user says.
+    system_role: bool = True
 
     def response_format(self, name: str, schema: dict[str, JsonValue]) -> JsonValue:
         """None where the dialect has no such parameter."""
@@ -63,6 +71,8 @@ class EndpointCapabilities:
         """What to try after a refusal with this text; None when there is nothing left to try."""
         if "max_completion_tokens" in complaint and self.tokens_field == "max_tokens":
             return replace(self, tokens_field="max_completion_tokens")
+        if self.system_role and _NO_SYSTEM_ROLE.search(complaint):
+            return replace(self, system_role=False)
         for parameter in _DROPPABLE:
             named = re.search(rf"\b{parameter}\b", complaint)
             if named and parameter not in self.leaves_out:
@@ -80,8 +90,20 @@ class EndpointCapabilities:
         return replace(self, dialect=below) if below is not None else None
 
 
+def first_tried(family: str) -> EndpointCapabilities:
+    """Anthropic's endpoint takes a schema and ignores it, so that no refusal would tell."""
+    if family == "anthropic":
+        return EndpointCapabilities(dialect=Dialect.TEXT, leaves_out=frozenset({"seed"}))
+    if family == "gemini":
+        return EndpointCapabilities(leaves_out=frozenset({"seed"}))
+    return EndpointCapabilities()
+
+
 def names_the_format(complaint: str) -> bool:
-    return any(word in complaint for word in ("response_format", "json_schema", "json_object"))
+    return any(
+        word in complaint
+        for word in ("response_format", "json_schema", "json_object", "text.format")
+    )
 
 
 def names_the_stream(complaint: str) -> bool:

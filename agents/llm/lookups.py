@@ -17,10 +17,10 @@ import structlog
 from pydantic import JsonValue
 
 from parley.agents.llm.client import ModelClient, Terms
-from parley.agents.llm.completion import Completion, ToolCall
 from parley.agents.llm.fault import Fault
 from parley.agents.llm.meter import Spent
 from parley.agents.llm.question import AnyQuestion, Prompt, ToolsFailed
+from parley.agents.llm.reply import Completion, ToolCall
 from parley.bus.contracts.facts import Content
 from parley.bus.telemetry import THINKING, Span
 from parley.prompts import Section, instructions, render

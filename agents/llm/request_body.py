@@ -28,7 +28,28 @@ def messages_of(
             {"type": "image_url", "image_url": {"url": uri}} for uri in asked.images
         ]
         said = [*pictures, {"type": "text", "text": asked.user}]
-    return [{"role": "system", "content": system}, {"role": "user", "content": said}]
+    told: list[JsonValue] = [
+        {"role": "system", "content": system},
+        {"role": "user", "content": said},
+    ]
+    return in_known_roles(told, capabilities)
+
+
+def in_known_roles(
+    messages: list[JsonValue], capabilities: EndpointCapabilities
+) -> list[JsonValue]:
+    """Where instructions cannot stand apart, they stand at the beginning of what the user says."""
+    system, first, *rest = messages
+    assert isinstance(system, dict)
+    assert isinstance(first, dict)
+    if capabilities.system_role:
+        return messages
+    said = first["content"]
+    if isinstance(said, list):
+        joined: JsonValue = [{"type": "text", "text": system["content"]}, *said]
+    else:
+        joined = f"{system['content']}\n\n{said}"
+    return [{**first, "content": joined}, *rest]
 
 
 def sent_back(text: str, problem: str, form: type[Form]) -> list[JsonValue]:

@@ -12,7 +12,7 @@ import nats.errors
 
 from parley.bus.contracts.base import BlobRef
 from parley.bus.errors import BusError, Unavailable, Unsuitable
-from parley.bus.jetstream import infra, inspect, micro, service
+from parley.bus.jetstream import infra, inspect, micro
 from parley.bus.jetstream.archive import JetStreamArchive
 from parley.bus.jetstream.blobs import Blobs
 from parley.bus.jetstream.connection import Connection, Server, connect
@@ -237,6 +237,8 @@ class JetStreamBus:
         await self._dead.forget(number)
 
     async def answer_requests(self, name: str, about: str, endpoints: Sequence[Endpoint]) -> None:
+        from parley.bus.jetstream import service  # noqa: PLC0415 - few processes offer one
+
         await service.answer_requests(self._connection, name, about, endpoints)
 
     async def announce(self, describe: Callable[[], Presence]) -> None:

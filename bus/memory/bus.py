@@ -183,7 +183,11 @@ class MemoryBus:
 
         with registered(self._log.on_record, note):
             while True:
-                on(await inbox.get_all())
+                arrived = await inbox.get_all()
+                if self._chance.happens(self._chance.faults.gone_unread):
+                    arrived = [one for one in arrived if self._log.holds(one.sequence)]
+                if arrived:
+                    on(arrived)
 
     async def hear(self, filter_subject: str, *, on: Callable[[Sequence[Record]], None]) -> None:
         await self.tail((filter_subject,), start=await self.position(), on=on)

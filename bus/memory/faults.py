@@ -18,6 +18,8 @@ class Faults:
     # A queue hands the record out once more, as if its acknowledgement had been lost.
     duplicates: float = 0.0
     lost_signals: float = 0.0
+    # What left the log before a reader came to it is not read: its consumer was made anew.
+    gone_unread: float = 0.0
 
 
 NO_FAULTS = Faults()

@@ -47,7 +47,7 @@ class RulesOf:
 def lines_of(
     folders: Sequence[Path], cache: Path | None, folds: Folds, rules: RulesOf
 ) -> Iterator[str]:
-    samples = load_samples(folders, VARIANTS, cache)
+    samples = load_samples(folders, cache)
     yield f"{len(samples)} samples in {len(VARIANTS)} variants; folds: {folds}"
     yield from report(judge_all(samples, folds, rules))
     ended = ", ".join(f"{reason} {count}" for reason, count in rules.reasons.most_common())

@@ -170,11 +170,12 @@ async def page_of(reading: Reading, settings: Settings, wanted: Wanted, limit: i
         open_list(reading, list_folder(settings)) as debates,
         anyio.create_task_group() as tasks,
     ):
-        tasks.start_soon(debates.follow)
+        # Then the archive, which by now holds what is gone from the log.
         for record in await reading.everything():
             address = reading.place_of(record)
             if address is not None:
                 debates.hot.take(*address, record)
+        tasks.start_soon(debates.follow)
         await debates.ready.wait()
         page = await debates.page(wanted, limit)
         tasks.cancel_scope.cancel()

@@ -24,8 +24,10 @@ def decide(state: DebateState, protocols: Mapping[str, Protocol] = PROTOCOLS) ->
     open_step = state.open_step
     asking = open_step is not None and bool(open_step.unasked)
     overdue = None if asking else overdue_in(state)
-    waits = open_step is not None and not asking and overdue is None and state.cancelled_at is None
-    if waits or state.phase in (Phase.UNKNOWN, Phase.CLOSED):
+    waits = open_step is not None and not asking and overdue is None
+    if state.phase in (Phase.UNKNOWN, Phase.CLOSED) or (
+        waits and not _is_cut_short(state, protocols)
+    ):
         return None
     if state.phase is Phase.SUBMITTED:
         return Opened(decided_at=state.facts, rules=protocols[state.running_panel.protocol].rules)
@@ -41,6 +43,13 @@ def decide(state: DebateState, protocols: Mapping[str, Protocol] = PROTOCOLS) ->
         )
     fact = with_allowance(protocol.advance(state), state)
     return with_declared_step(fact, state, protocol)
+
+
+def _is_cut_short(state: DebateState, protocols: Mapping[str, Protocol]) -> bool:
+    """Cancelled, and not so late that what is asked after the end is all that is left."""
+    if state.cancelled_at is None:
+        return False
+    return state.terminated is None or protocols[state.running_panel.protocol].stop is not None
 
 
 class Impasse(StrEnum):

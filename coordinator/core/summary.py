@@ -20,7 +20,7 @@ LONGEST_ANSWER = 200
 # Of all labels together.
 LONGEST_LABELS = 4_000
 _BLOB = {"sha256", "size", "media_type"}
-# opening, round-2, d2-epm, deliberate-2
+# A protocol names its steps; the number of a round stands at the end of a word, or after a d.
 _ROUND = re.compile(r"(?:^d|-)(\d{1,4})(?:-|$)")
 _OPENING = "opening"
 

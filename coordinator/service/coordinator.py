@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup
 
 from parley.bus.codec import decode
 from parley.bus.contracts.facts import Asked, Closed, Fact
-from parley.bus.errors import BusError, DecodeError, NotInstalled, Unavailable
+from parley.bus.errors import BusError, DecodeError, NotInstalled, ProtocolError, Unavailable
 from parley.bus.journal import Journal, refuse_forged
 from parley.bus.metrics import Metrics
 from parley.bus.port import Presence, Record
@@ -62,6 +62,8 @@ READS_AT_ONCE = 32
 READ_TOGETHER = 16
 # Likewise debates that are only suspected of never having been submitted.
 LOOKUPS_AT_ONCE = 4
+# Debates that one look into the archive asks for.
+ASKED_TOGETHER = 500
 # Debates of protocols that are not installed here, remembered so that they are not read again.
 FOREIGN_KNOWN = 10_000
 # How long the writes under way may take after a stop.
@@ -357,6 +359,10 @@ class Coordinator:
         if refused is not None:
             unknown = state.phase is Phase.UNKNOWN
             self._quarantine.put(record, NOT_SUBMITTED if unknown else refused)
+            if record.sequence == tracked.returned:
+                # It would be decided again, for ever.
+                tracked.reach(after)
+                raise ProtocolError(f"what was decided here is illegal: {refused}")
             return after
         reason = stray_reason(state, after, fact)
         if reason is not None:
@@ -392,7 +398,7 @@ class Coordinator:
         refuse_forged(record)
         sent = tracked.sent and tracked.sent.draft
         if sent is not None and sent.subject == record.subject and sent.data == record.data:
-            tracked.came_back()
+            tracked.came_back(record.sequence)
             count(self.metrics, ref.panel, sent.fact)
             self._declarations.see(ref, sent.fact)
             tracked.closed_by_us = isinstance(sent.fact, Closed)
@@ -564,6 +570,21 @@ class Coordinator:
             for ref, tracked in list(self._debates.items()):
                 if not tracked.loading:
                     self._alone(ref, tracked, partial(self._sweep_one, ref, tracked))
+            every = self._debates.items()
+            silent = [one for one in every if one[1].is_silent(self._now)]
+            for start in range(0, len(silent), ASKED_TOGETHER):
+                batch = silent[start : start + ASKED_TOGETHER]
+                self._tasks.start_soon(self._look_for_silent, batch)
+
+    async def _look_for_silent(self, silent: Sequence[Loading]) -> None:
+        """Others may have closed and archived them while this replica was cut off."""
+        async with self._lookups:
+            archived = await self._in_archive(silent)
+        for ref, tracked in silent:
+            if archived and ref in archived and self._debates.get(ref) is tracked:
+                log.warning("archived_by_others", debate=str(ref))
+                if not tracked.loading:
+                    self._load(ref, tracked)
 
     def _sweep_one(self, ref: DebateRef, tracked: TrackedDebate) -> None:
         if tracked.state is None or self._is_unheard_of(tracked):

@@ -27,7 +27,8 @@ class Quarantine:
         self._bus = bus
         self._subjects = subjects
         self._metrics = metrics
-        self._known: dict[int, None] = {}
+        # By sequence: whether it leaves the log.
+        self._known: dict[int, bool] = {}
         self._at_once = anyio.CapacityLimiter(BURIALS_AT_ONCE)
         self._tasks: TaskGroup
 
@@ -35,16 +36,17 @@ class Quarantine:
         self._tasks = tasks
 
     def put(self, record: Record, reason: str, *, take_out: bool = False) -> None:
-        """With `take_out` it leaves the log, whatever it is."""
-        if record.sequence in self._known:
+        """With `take_out` it leaves the log, whatever it is, and even if it was put aside before."""
+        goes = take_out or self._subjects.is_turn(record.subject)
+        known = self._known.get(record.sequence)
+        if known is not None and known >= goes:
             return
-        self._known[record.sequence] = None
+        self._known[record.sequence] = goes
         if len(self._known) > KNOWN:
             del self._known[next(iter(self._known))]
         log.warning("quarantined", subject=record.subject, sequence=record.sequence, reason=reason)
         self._metrics.add(QUARANTINED, "coordinator")
         # Not the record itself: thousands may wait here.
-        goes = take_out or self._subjects.is_turn(record.subject)
         trace = trace_of(record) if goes else None
         self._tasks.start_soon(self._bury, record.sequence, reason, trace)
 

@@ -9,6 +9,8 @@ from parley.bus.port import Record
 from parley.bus.subjects import ASKS, CONTROL, DebateRef
 from parley.coordinator.core.state import DebateState, Phase
 
+PATIENCE_S = 10.0
+
 
 class Sent(NamedTuple):
     """A decision that we wrote, and the control sequence after which."""
@@ -36,6 +38,8 @@ class TrackedDebate:
     answered_after: int | None = None
     # What we wrote last, until it comes back through the log: it need not be read then.
     sent: Sent | None = None
+    # Where what we wrote came back.
+    returned: int = 0
     # The last ask, and when we first saw it by our own clock.
     asked: tuple[int, float] = (0, 0.0)
     # When people were asked, by step: told by our own clock, as the log's shows it.
@@ -45,6 +49,8 @@ class TrackedDebate:
     facts: dict[int, tuple[int, Fact]] = field(default_factory=dict)
     # Whether the end that the log shows is ours.
     closed_by_us: bool = False
+    # After so much silence the archive is looked into: what was purged, a reader never sees.
+    patience_s: float = PATIENCE_S
     # Whether the archive was looked into after the opening stood in the log, or is at this moment.
     confirmed: bool = False
     confirming: bool = False
@@ -60,6 +66,13 @@ class TrackedDebate:
         running = self.state is not None and self.state.phase is Phase.RUNNING
         return running and not self.confirmed
 
+    def is_silent(self, now: float) -> bool:
+        """Each time after twice as long."""
+        if self.loading or now - self.touched <= self.patience_s:
+            return False
+        self.patience_s *= 2
+        return True
+
     def move_to(self, sequence: int, tail: str) -> None:
         """Past a record whose subject ends in `tail`."""
         self.sequence = sequence
@@ -70,7 +83,7 @@ class TrackedDebate:
         """A record of the log; True if it is new, and is to be folded or looked at by the caller."""
         if record.sequence <= self.sequence:
             return False
-        self.touched = now
+        self.touched, self.patience_s = now, PATIENCE_S
         if tail.startswith(ASKS):
             self.see_ask(record.sequence, now)
         if self.loading:
@@ -111,9 +124,9 @@ class TrackedDebate:
     def wrote(self, sent: Sent) -> None:
         self.sent = sent
 
-    def came_back(self) -> None:
+    def came_back(self, sequence: int) -> None:
         """What was written stands in the log."""
-        self.sent = None
+        self.sent, self.returned = None, sequence
 
     def answered(self, after: int) -> None:
         """The server has said what became of the write after this control sequence."""

@@ -13,7 +13,7 @@ from playwright.async_api import Browser, async_playwright, expect
 
 from tests.browser.stage import CHROMIUM, Stage, Visit, opened_stage
 
-PATIENCE_MS = 15_000
+PATIENCE_MS = 60_000
 
 
 @pytest.fixture(scope="session")

@@ -76,7 +76,7 @@ async def test_followers_get_headers_without_bodies_from_a_position_on(world: Op
         subjects, seen = subjects_of(w), list[Record]()
         for n in range(3):
             await bus.archive.put(subjects.archive(DebateRef("p", f"d{n}")), b"body", (f"N: {n}",))
-        with anyio.fail_after(30):
+        with anyio.fail_after(90):
             async with anyio.create_task_group() as tasks:
 
                 def on(records: Sequence[Record]) -> None:
@@ -165,7 +165,7 @@ async def test_reading_and_following_do_not_notice_the_move(world: OpenWorld) ->
     async with world() as w, w.connect() as bus:
         journal = Journal(bus, subjects_of(w))
         records, seen = await written(bus, journal.subjects), list[Record]()
-        with anyio.fail_after(30):
+        with anyio.fail_after(90):
             async with anyio.create_task_group() as tasks:
 
                 def on(arrived: Sequence[Record]) -> None:

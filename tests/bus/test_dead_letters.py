@@ -13,7 +13,7 @@ from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.jetstream.infra import Keep, Layout
 from parley.bus.port import USED_UP, Delivery, Presence, Queue
-from tests.bus.worlds import NatsServer, World, entry
+from tests.bus.worlds import NatsServer, World, entry, settled
 
 OpenWorld = Callable[[], AbstractAsyncContextManager[World]]
 
@@ -33,7 +33,7 @@ async def test_everything_that_is_given_up_becomes_a_dead_letter(world: OpenWorl
         assert await bus.waiting_in("p-noise") == 2
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(bus.work, "p-noise", 1, handle)
-            with anyio.fail_after(30):
+            with anyio.fail_after(90):
                 while len(await bus.dead_letters()) < 2:  # noqa: ASYNC110
                     await anyio.sleep(0.02)
             tasks.cancel_scope.cancel()
@@ -105,9 +105,12 @@ async def test_a_roll_call_is_answered_by_everybody_who_is_there(world: OpenWorl
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(one.announce, agent)
             tasks.start_soon(other.announce, coordinator)
-            await anyio.sleep(0.1)
+            await settled(one, other)
             count = 7
-            present = await one.roll_call(0.3)
+            present: list[Presence] = []
+            with anyio.fail_after(60):
+                while len(present) < 2:
+                    present = await one.roll_call(0.3)
             tasks.cancel_scope.cancel()
         assert {p.id: p for p in present} == {"a1": agent(), "c1": coordinator()}
         assert next(p for p in present if p.id == "a1").figures == {"in_flight": 7}
@@ -124,14 +127,15 @@ async def test_other_tools_find_us_by_nats_micro(nats: NatsServer) -> None:
         anyio.create_task_group() as tasks,
     ):
         tasks.start_soon(bus.announce, describe)
-        await anyio.sleep(0.1)
+        await anyio.wait_all_tasks_blocked()
+        await bus._connection.client.understood(60)
         client = asker._connection.client
         foreign = await nats_micro(client)
         for subject in ("$SRV.PING", "$SRV.INFO.parley-agent", "$SRV.STATS.parley-agent.a1"):
-            answer = json.loads((await client.request(subject, timeout=20)).data)
+            answer = json.loads((await client.request(subject, timeout=60)).data)
             if answer["name"] == "parley-agent":
                 assert (answer["id"], answer["metadata"]) == ("a1", {"persona": "noise"})
-        info = json.loads((await client.request("$SRV.INFO.parley-agent", timeout=20)).data)
+        info = json.loads((await client.request("$SRV.INFO.parley-agent", timeout=60)).data)
         assert ServiceInfo.from_dict(info).name == "parley-agent"
         (endpoint,) = info["endpoints"]
         figures = await client.request(endpoint["subject"], timeout=20)

@@ -106,7 +106,7 @@ async def test_a_store_has_one_server_and_the_second_is_told_whose(tmp_path: Pat
         told = (
             f"in use by process {os.getpid()}, whose server is at {url}: join it with --nats {url}"
         )
-        with anyio.fail_after(30), pytest.raises(BadInput, match=told):
+        with anyio.fail_after(90), pytest.raises(BadInput, match=told):
             async with embedded_server(store=store):
                 pass
         async with open_bus(Server((url,))) as bus:
@@ -159,7 +159,7 @@ async def test_a_taken_port_is_the_callers_mistake() -> None:
     async with embedded_server() as url:
         port = int(url.rpartition(":")[2])
         with (
-            anyio.fail_after(30),
+            anyio.fail_after(90),
             pytest.raises(BadInput, match=f"port {port} is taken.*--nats {url}"),
         ):
             async with embedded_server(port=port):

@@ -63,7 +63,7 @@ async def test_nothing_is_lost_or_doubled_when_the_server_dies(nats: NatsServer)
             nats.kill()
             await anyio.sleep(0.3)
             nats.start()
-            await until(lambda: len(handled) == count and len(seen) == 2 * count, within_s=20)
+            await until(lambda: len(handled) == count and len(seen) == 2 * count)
             await anyio.sleep(0.2)
             tasks.cancel_scope.cancel()
         stored = await reader.read("debate.>")
@@ -248,7 +248,7 @@ async def test_a_write_gives_up_when_the_server_stays_away(
     async with open_bus(Server((server.url,))) as bus:
         await bus.apply()
         server.kill()
-        with anyio.fail_after(30), pytest.raises(Unavailable):
+        with anyio.fail_after(90), pytest.raises(Unavailable):
             await bus.append(entry("debate.0.p.d.x", "m"))
 
 
@@ -270,7 +270,7 @@ async def test_a_connection_that_is_gone_for_good_ends_everything(nats: NatsServ
                 await work[name]()
             ended.append(name)
 
-        with anyio.fail_after(30):
+        with anyio.fail_after(90):
             async with anyio.create_task_group() as tasks:
                 for name in ("tail", "work", "listen"):
                     tasks.start_soon(expect, name)

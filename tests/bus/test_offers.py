@@ -32,7 +32,7 @@ async def test_an_offer_whose_guard_fails_is_silently_refused(world: OpenWorld) 
         head = await bus.append(entry(w.subject("d.ctl.opened"), "a", guard=Guard(control, 0)))
         assert bus.offer(entry(w.subject("d.ctl.late"), "b", guard=Guard(control, 0)))
         assert bus.offer(entry(w.subject("d.ctl.ask"), "c", b"!", guard=Guard(control, head)))
-        with anyio.fail_after(30):
+        with anyio.fail_after(90):
             while len(found := await bus.read(w.subject("d.>"))) < 2:  # noqa: ASYNC110
                 await anyio.sleep(0.01)
         assert [one.subject for one in found] == [w.subject("d.ctl.opened"), w.subject("d.ctl.ask")]
@@ -45,7 +45,7 @@ async def test_what_was_offered_can_be_appended_without_harm(world: OpenWorld) -
         offered = entry(w.subject("d.ctl.opened"), "m", b"1", guard=Guard(control, 0))
         for bus in (one, other):
             assert bus.offer(offered)
-        with anyio.fail_after(30):
+        with anyio.fail_after(90):
             while not await one.read(w.subject("d.>")):  # noqa: ASYNC110
                 await anyio.sleep(0.01)
         for bus in (one, other):

@@ -11,7 +11,7 @@ import pytest
 from parley.bus.contracts.base import BlobRef
 from parley.bus.errors import NotFound
 from parley.bus.port import Bus
-from tests.bus.worlds import World, until
+from tests.bus.worlds import World, settled, until
 
 OpenWorld = Callable[[], AbstractAsyncContextManager[World]]
 
@@ -24,7 +24,7 @@ async def test_signals_reach_whoever_listens(world: OpenWorld) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(one.listen, f"{root}.*", lambda s, d: heard[0].append((s, d)))
             tasks.start_soon(other.listen, f"{root}.c2", lambda s, d: heard[1].append((s, d)))
-            await anyio.sleep(0.1)
+            await settled(one, other)
             await one.signal(f"{root}.c1", b"1")
             await other.signal(f"{root}.c2", b"2")
             await until(lambda: len(heard[0]) == 2 and len(heard[1]) == 1)
@@ -39,13 +39,13 @@ async def test_what_a_listener_calls_may_raise(world: OpenWorld) -> None:
         raise LookupError(subject)
 
     async def say(bus: Bus, subject: str) -> None:
-        await anyio.sleep(0.05)
+        await settled(bus)
         await bus.signal(subject, b"")
 
     async with world() as w, w.connect() as bus, anyio.create_task_group() as tasks:
         subject = f"live.{w.prefix}-x"
         tasks.start_soon(say, bus, subject)
-        with anyio.fail_after(30), pytest.raises(LookupError):
+        with anyio.fail_after(90), pytest.raises(LookupError):
             await bus.listen(subject, explode)
 
 

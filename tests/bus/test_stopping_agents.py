@@ -25,13 +25,13 @@ class Thinker:
     name = "thinker"
 
     def __init__(self, thinks_s: float) -> None:
-        self._thinks_s = thinks_s
+        self.thinks_s = thinks_s
         self.begun = 0
 
     async def speak(self, task: Task) -> Answer:
         del task
         self.begun += 1
-        await anyio.sleep(self._thinks_s)
+        await anyio.sleep(self.thinks_s)
         return Answer(Statement(verdict=Verdict.AUTHENTIC, confidence=0.5))
 
 
@@ -75,7 +75,7 @@ async def test_a_thought_that_ends_in_time_is_spoken(world: OpenWorld) -> None:
 
 async def test_a_thought_that_takes_too_long_goes_to_another_at_once(world: OpenWorld) -> None:
     stop = anyio.Event()
-    slow, quick = Thinker(50.0), Thinker(0.0)
+    slow, quick = Thinker(100.0), Thinker(0.0)
     async with world() as w, w.connect() as bus, w.connect() as second:
         journal, elsewhere = Journal(bus, Subjects(w.prefix)), Journal(second, Subjects(w.prefix))
         one, other = worker(journal, slow), worker(elsewhere, quick)
@@ -86,10 +86,10 @@ async def test_a_thought_that_takes_too_long_goes_to_another_at_once(world: Open
             await until(lambda: slow.begun == 1)
             began = anyio.current_time()
             stop.set()
-        assert DRAIN_S <= anyio.current_time() - began + 0.01 < DRAIN_S + 2
+        assert DRAIN_S <= anyio.current_time() - began + 0.01 < slow.thinks_s
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(other.run)
-            with anyio.fail_after(20):
+            with anyio.fail_after(60):
                 while await turns(journal) == 0:  # noqa: ASYNC110
                     await anyio.sleep(0.02)
             tasks.cancel_scope.cancel()

@@ -83,7 +83,7 @@ class NatsServer:
     arguments: tuple[str, ...] = ("-js",)
     config: str = ""
     port: int = -1
-    process: subprocess.Popen[bytes] = field(init=False)
+    process: subprocess.Popen[bytes] = field(init=False, repr=False)
 
     def start(self) -> "NatsServer":
         assert own_server_allowed, "a test that starts its own server is marked `own_server`"
@@ -121,10 +121,17 @@ class NatsServer:
         self.process.wait()
 
 
-async def until(condition: Callable[[], bool], within_s: float = 30.0) -> None:
+async def until(condition: Callable[[], bool], within_s: float = 90.0) -> None:
     with anyio.fail_after(within_s):
         while not condition():  # noqa: ASYNC110 - the condition knows no event
             await anyio.sleep(0.005)
+
+
+async def settled(*buses: Bus) -> None:
+    """Whatever other tasks have begun is known to the server, which answers in order."""
+    await anyio.wait_all_tasks_blocked()
+    for bus in buses:
+        await bus.position()
 
 
 def entry(

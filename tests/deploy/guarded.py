@@ -2,16 +2,17 @@
 
 import itertools
 import json
+import urllib.request
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import anyio
 import nats
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NoAnswer
 
 from parley.agents.brain import Brain
@@ -34,7 +35,10 @@ BUCKET = f"OBJ_{LAYOUT.bucket}"
 PANELS = {"forensic": ("frequency", "noise", "watermark", "spatial"), "other": ("noise",)}
 COORDINATOR, PERSONA, VIEWER = "coordinator", "forensic-noise", "viewer"
 SUBMITTER, WEB = "submitter", "web"
-ANSWER_WITHIN_S = 0.5
+# Whoever is refused is told so; only what nobody answers takes so long.
+ANSWER_WITHIN_S = 20.0
+LOOK_EVERY_S = 0.05
+NO_RESPONDERS = "503"
 PULL_WITHIN_S = 0.5
 
 
@@ -121,30 +125,35 @@ class Somebody:
     async def ask(
         self, subject: str, data: bytes = b"", headers: dict[str, str] | None = None
     ) -> bytes | None:
-        try:
-            answer = await self.client.request(
-                subject, data, timeout=ANSWER_WITHIN_S, headers=headers
-            )
-        except (NoAnswer, NoRespondersError):
-            return None
-        return answer.data
+        """None where it is refused, where nobody listens, and where nothing is said for long."""
+        message = await self._answer_to(subject, data, headers)
+        nobody = message is not None and _status(message) == NO_RESPONDERS
+        return None if message is None or nobody else message.data
 
     async def pull(self, queue: str) -> Msg | None:
         """The next ask of a queue; it keeps the subject under which it is stored."""
+        request = json.dumps({"batch": 1, "expires": int(PULL_WITHIN_S * 1e9)}).encode()
+        message = await self._answer_to(
+            f"$JS.API.CONSUMER.MSG.NEXT.{LAYOUT.stream}.{queue}", request
+        )
+        return None if message is None or _status(message) else message
+
+    async def _answer_to(
+        self, subject: str, data: bytes, headers: dict[str, str] | None = None
+    ) -> Msg | None:
+        refused = len(self.refused)
         inbox = self.client.new_inbox()
         waiting = await self.client.subscribe(inbox, max_msgs=1)
-        request = json.dumps({"batch": 1, "expires": int(PULL_WITHIN_S * 1e9)}).encode()
-        await self.client.publish(
-            f"$JS.API.CONSUMER.MSG.NEXT.{LAYOUT.stream}.{queue}", request, reply=inbox
-        )
-        try:
-            return await waiting.next_msg(timeout=PULL_WITHIN_S)
-        except NoAnswer:
-            return None
+        await self.client.publish(subject, data, reply=inbox, headers=headers)
+        with anyio.move_on_after(ANSWER_WITHIN_S):
+            while len(self.refused) == refused:
+                with suppress(NoAnswer):
+                    return await waiting.next_msg(timeout=LOOK_EVERY_S)
+        return None
 
     async def api(self, subject: str, body: object = None) -> Any:
         answer = await self.client.request(
-            f"$JS.API.{subject}", json.dumps(body).encode() if body else b"", timeout=2
+            f"$JS.API.{subject}", json.dumps(body).encode() if body else b"", timeout=60
         )
         return json.loads(answer.data)
 
@@ -163,6 +172,11 @@ async def somebody(server: NatsServer, login: str) -> AsyncIterator[Somebody]:
         yield Somebody(client, refused=refused)
     finally:
         await client.close()
+
+
+def _status(message: Msg) -> str:
+    """What the server says in place of a message; empty for a message."""
+    return (message.headers or {}).get("Status", "")
 
 
 async def everything_stored(core: Somebody) -> dict[str, Any]:
@@ -194,3 +208,10 @@ async def _all_written(core: Somebody) -> None:
     for subject in (f"{LAYOUT.prefix}.0.barrier", f"$O.{LAYOUT.bucket}.M.barrier"):
         answer = await core.client.request(subject, b"", timeout=20, headers=impossible)
         assert b"10071" in answer.data
+
+
+def monitored(server: NatsServer, question: str) -> Any:
+    [ports] = server.home.glob("*.ports")
+    [monitoring] = json.loads(ports.read_text())["monitoring"]
+    with urllib.request.urlopen(f"{monitoring}/{question}") as answer:
+        return json.load(answer)

@@ -19,8 +19,7 @@ from parley.bus.jetstream.connection import Server
 from parley.bus.port import Entry
 from tests.bus.worlds import NatsServer
 from tests.deploy.cluster import free_ports, node, write_routes
-from tests.deploy.guarded import COORDINATOR, LAYOUT, PANELS
-from tests.deploy.test_files import monitored
+from tests.deploy.guarded import COORDINATOR, LAYOUT, PANELS, monitored
 
 NAMES = ("nats-1", "nats-2", "nats-3")
 WITHIN_S = 60

@@ -5,12 +5,13 @@ import sys
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 from anyio.abc import Process
 from anyio.streams.text import TextReceiveStream
 
 from parley.agents.script import ScriptedBrain
 from tests.bus.worlds import NatsServer
-from tests.deploy.guarded import SUBMITTER, VIEWER, at_work
+from tests.deploy.guarded import SUBMITTER, VIEWER, at_work, monitored
 from tests.unit.console.calling import Called
 
 SCRIPT = """
@@ -34,7 +35,7 @@ def command(server: NatsServer, login: str, *arguments: str) -> list[str]:
 
 
 async def parley(server: NatsServer, login: str, *arguments: str) -> Called:
-    with anyio.fail_after(30):
+    with anyio.fail_after(90):
         done = await anyio.run_process(command(server, login, *arguments), check=False)
     return Called(done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -74,10 +75,12 @@ async def test_a_viewer_watches_what_begins_from_now_on(server: NatsServer, tmp_
         ]
         for one in (story, facts):
             assert CANNOT_READ in await first_line(one)
-        # The line comes before the subscription, which nothing tells of.
-        await anyio.sleep(5)
+        # The line comes before the subscription.
+        with anyio.fail_after(90):
+            while await anyio.to_thread.run_sync(listening_to, server, "live.") < 2:  # noqa: ASYNC110
+                await anyio.sleep(0.05)
         await parley(server, SUBMITTER, "submit", "forensic", "--brain", brain, "--id", "seen")
-        with anyio.fail_after(30):
+        with anyio.fail_after(90):
             assert "closed: completed" in await rest(story)
             lines = [json.loads(line) for line in (await rest(facts)).splitlines()]
     assert lines[0]["fact"]["type"] == "submitted"
@@ -85,10 +88,16 @@ async def test_a_viewer_watches_what_begins_from_now_on(server: NatsServer, tmp_
     assert [one["sequence"] for one in lines] == sorted(one["sequence"] for one in lines)
 
 
+def listening_to(server: NatsServer, word: str) -> int:
+    """How many connections have subscribed to a subject that holds the word."""
+    connections = monitored(server, "connz?subs=1")["connections"]
+    return sum(any(word in s for s in c.get("subscriptions_list") or ()) for c in connections)
+
+
 async def first_line(process: Process) -> str:
     assert process.stderr is not None
     said = ""
-    with anyio.fail_after(30):
+    with anyio.fail_after(90):
         async for part in TextReceiveStream(process.stderr):
             said += part
             if "\n" in said:

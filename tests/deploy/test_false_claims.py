@@ -101,7 +101,7 @@ async def test_no_false_claim_ends_a_debate(server: NatsServer) -> None:
             account, content, usage = CLAIMS[claim]
             if account:
                 key = f"purse.debate.forensic.debate.{ref.id}.noise"
-                answer = await thief.client.request(key, json.dumps(account).encode(), timeout=10)
+                answer = await thief.client.request(key, json.dumps(account).encode(), timeout=60)
                 assert b'"seq"' in answer.data
             on = panel(THREE, deadline_s=20.0, max_rounds=1, skip_unchallenged=False)
             on = on.model_copy(update={"budget": LIMITS[limit]})
@@ -113,7 +113,7 @@ async def test_no_false_claim_ends_a_debate(server: NatsServer) -> None:
                 await _asked(journal, ref, step)
                 subject = journal.subjects.of(ref, turn)
                 data = turn.model_dump_json().encode()
-                answer = await thief.client.request(subject, data, timeout=10)
+                answer = await thief.client.request(subject, data, timeout=60)
                 assert b'"seq"' in answer.data
             result = await closed(journal, ref)
             what = f"{claim} of {limit}: {result.termination_reason}"
@@ -154,7 +154,7 @@ async def test_no_false_account_uses_up_what_a_batch_shares(server: NatsServer) 
                 await _asked(journal, ref, step)
                 turn = TurnTaken(step=step, persona="noise", content=SAID)
                 subject = journal.subjects.of(ref, turn)
-                await thief.client.request(subject, turn.model_dump_json().encode(), timeout=10)
+                await thief.client.request(subject, turn.model_dump_json().encode(), timeout=60)
             result = await closed(journal, ref)
             what = f"{claim} of {limit}: {result.termination_reason}"
             assert result.termination_reason is not TerminationReason.BUDGET_EXHAUSTED, what

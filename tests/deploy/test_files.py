@@ -1,13 +1,11 @@
 """Everything in deploy/ that can be checked without a container engine."""
 
-import json
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tomllib
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -24,7 +22,7 @@ from parley.bus.jetstream.accounts import CORE, accounts, save
 from parley.configs.panels import panel_path, read_panel
 from tests.bus.worlds import NatsServer
 from tests.deploy.cluster import write_routes
-from tests.deploy.guarded import COORDINATOR, DEPLOY, LAYOUT, PANELS, WEB, somebody
+from tests.deploy.guarded import COORDINATOR, DEPLOY, LAYOUT, PANELS, WEB, monitored, somebody
 
 FORENSIC, _ = read_panel(panel_path("forensic"))
 ROSTERS = {
@@ -119,6 +117,8 @@ def test_no_container_writes_to_its_root_or_has_a_right_to_spare() -> None:
     for name, service in (*started("compose.yaml"), *started("compose.cluster.yaml")):
         assert service["read_only"] is True, name
         assert service["cap_drop"] == ["ALL"], name
+        reads = ["DAC_READ_SEARCH"] if name.startswith("nats") else []
+        assert service.get("cap_add", []) == reads, name
         assert service["security_opt"] == ["no-new-privileges:true"], name
         assert "privileged" not in service, name
 
@@ -404,13 +404,6 @@ def lags_of(server: NatsServer) -> dict[str, int]:
     return {
         one["name"]: one["num_pending"] + one["num_ack_pending"] for one in log["consumer_detail"]
     }
-
-
-def monitored(server: NatsServer, question: str) -> Any:
-    [ports] = server.home.glob("*.ports")
-    [monitoring] = json.loads(ports.read_text())["monitoring"]
-    with urllib.request.urlopen(f"{monitoring}/{question}") as answer:
-        return json.load(answer)
 
 
 def test_nothing_names_a_registry_or_holds_a_secret() -> None:

@@ -110,7 +110,7 @@ async def test_twelve_large_turns_erase_nothing_and_are_gone_when_they_are_read(
                 await persona.client.request(
                     f"debate.{partition_of(debate)}.forensic.{debate}.turn.round-{n}.noise",
                     LARGE,
-                    timeout=10,
+                    timeout=60,
                 )
                 for n in range(6)
                 for debate in (OPEN.id, f"never-{n}")

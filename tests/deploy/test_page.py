@@ -21,7 +21,7 @@ async def test_the_page_submits_follows_and_shows_who_is_there(server: NatsServe
         site(journal) as client,
     ):
         assert (await form(client, {"panel": "forensic", "id": "paged"}, png())).status == 201
-        with anyio.fail_after(30):
+        with anyio.fail_after(90):
             events = await client.collect("/debates/paged/events")
         assert events[-1].name == "end"
         assert [one.data["ordinal"] for one in events[:-1]] == list(range(len(events) - 1))
@@ -62,7 +62,7 @@ async def test_the_page_shows_a_dead_letter_and_may_not_redrive_it(server: NatsS
         queue = queue_of(core, "other", "noise", WorkerOptions()).name
         tasks.start_soon(core.bus.work, queue, 1, give_up)
         await core.bus.append(Entry(asked, b"{}", asked))
-        with anyio.fail_after(30):
+        with anyio.fail_after(90):
             while not await core.bus.dead_letters():  # noqa: ASYNC110
                 await anyio.sleep(0.02)
         tasks.cancel_scope.cancel()

@@ -32,7 +32,7 @@ async def test_a_listener_hears_what_a_persona_is_saying_once(
         overhearing(journal, ref, lambda *said: heard.append(said)),
     ):
         where = journal.subjects.partial(ref, "opening", "noise")
-        with anyio.fail_after(30):
+        with anyio.fail_after(90):
             while not heard:
                 await persona.client.publish(where, partial("noise", "first"))
                 await persona.heard_out()
@@ -67,7 +67,7 @@ async def test_the_page_shows_them_and_believes_no_other_name(server: NatsServer
                     await anyio.sleep(0.02)
 
             tasks.start_soon(speak)
-            with anyio.fail_after(30):
+            with anyio.fail_after(90):
                 said = []
                 async for event in events:
                     if event.name == "partial":

@@ -201,11 +201,11 @@ async def test_an_endpoint_that_wants_to_be_left_alone_is_asked_again_later(nats
         replicas(nats, server.url, 1, max_pause_s=0.1) as journal,
     ):
         began = time.monotonic()
-        result = await debate(journal, "patient", panel(THREE, deadline_s=20.0), "a photograph")
+        result = await debate(journal, "patient", panel(THREE, deadline_s=100.0), "a photograph")
         took_s = time.monotonic() - began
     assert result.errors == ()
     assert len(result.opening_statements) == 3
-    assert 1.2 <= took_s < 10
+    assert 1.2 <= took_s < 60
     assert len(server.questions) == result.actual_llm_calls == 7
 
 
@@ -228,8 +228,8 @@ async def test_a_pause_beyond_the_step_is_an_abstention_at_once(nats):
         replicas(nats, server.url, 1, max_pause_s=0.1) as journal,
     ):
         began = time.monotonic()
-        result = await debate(journal, "busy", panel(THREE, deadline_s=20.0), "a photograph")
-        assert time.monotonic() - began < 10
+        result = await debate(journal, "busy", panel(THREE, deadline_s=100.0), "a photograph")
+        assert time.monotonic() - began < 60
     assert [one.reason for one in result.errors] == ["brain_error"]
     assert "429" in result.errors[0].detail
 

@@ -119,7 +119,7 @@ async def test_a_webhook_that_was_away_is_told_after_a_restart(
                 await until(lambda: len(receiver.told) > 1, 30)
                 assert receiver.told[1]["event"] == "closed"
                 assert receiver.told[1]["status"] == "cancelled"
-                with anyio.fail_after(30):
+                with anyio.fail_after(90):
                     behind = await journal.bus.position()
                     while not (await told_through(journal.bus)).includes(behind):  # noqa: ASYNC110
                         await anyio.sleep(0.1)

@@ -50,7 +50,7 @@ async def asked(
 async def waiting(
     client: parley.Client, made: parley.Panel, debate: parley.Debate
 ) -> parley.OpenAsk:
-    with anyio.fail_after(30):
+    with anyio.fail_after(90):
         while True:
             for ask in await client.asks(made, "author"):
                 if ask.debate == debate.id:
@@ -121,7 +121,7 @@ async def test_of_two_at_once_one_is_heard_and_the_other_is_told() -> None:
 
 async def test_who_comes_too_late_is_told() -> None:
     async with asked(review(deadline_s=1)) as (client, debate, ask):
-        with anyio.fail_after(30):
+        with anyio.fail_after(90):
             while any(one.step == "opening" for one in await client.asks()):  # noqa: ASYNC110
                 await anyio.sleep(0.1)
         with pytest.raises(TooLate, match="nobody waits for the answer any more"):

@@ -90,7 +90,7 @@ async def test_its_log_is_put_aside_with_a_reason_and_kept(bare: Bare) -> None:
 
 
 async def _dead_letters(journal: Journal) -> list[str]:
-    with anyio.fail_after(30):
+    with anyio.fail_after(90):
         while not (found := await journal.bus.dead_letters()):  # noqa: ASYNC110
             await anyio.sleep(0.1)
     return [one.reason for one in found]

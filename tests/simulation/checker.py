@@ -26,6 +26,7 @@ from parley.bus.contracts.facts import (
     Decided,
     Fact,
     Failure,
+    Opened,
     RequestByReference,
     Submitted,
     TurnTaken,
@@ -108,8 +109,10 @@ class Checker:
             return
         ledger = self.ledgers[logged.ref]
         if self._is_archived(logged.ref):
-            # The purge takes its guards away: what comes late is put aside, and opens nothing.
-            ghost = isinstance(logged.fact, ControlFact) and record.sequence not in self.forged
+            # The purge takes its guards away: what comes late is put aside, and nobody is asked
+            # anything. An opening says that somebody is about to look into the archive.
+            goes_on = isinstance(logged.fact, ControlFact) and not isinstance(logged.fact, Opened)
+            ghost = goes_on and record.sequence not in self.forged
             self._expect(not ghost, f"{record.subject}: its debate is archived")
             return
         if isinstance(logged.fact, Asked):

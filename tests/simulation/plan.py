@@ -7,7 +7,15 @@ from random import Random
 
 from parley.agents.forensic.labels import Verdict
 from parley.bus.codec import encode
-from parley.bus.contracts.facts import Abstained, AbstainReason, Asked, ControlFact, Decided, Opened
+from parley.bus.contracts.facts import (
+    Abstained,
+    AbstainReason,
+    Asked,
+    ControlFact,
+    Decided,
+    Opened,
+    Submitted,
+)
 from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts.content import ManagerDecision, OpeningRequest, TerminationReason
 from parley.bus.memory import Faults
@@ -111,7 +119,7 @@ def scenario_of(seed: int) -> Scenario:
     only_blows = random.random() < ONLY_BLOWS
     return Scenario(
         seed=seed,
-        faults=Faults(delay_s=0.02) if only_blows else _faults(random),
+        faults=Faults(delay_s=0.02, gone_unread=0.5) if only_blows else _faults(random),
         moods=Moods(slowest_s=4.0) if only_blows else _moods(random),
         coordinators=coordinators,
         agents=agents,
@@ -139,6 +147,7 @@ def _faults(random: Random) -> Faults:
         lost_answers=random.choice((0.0, 0.0, 0.05, 0.15)),
         duplicates=random.choice((0.0, 0.1, 0.3)),
         lost_signals=random.choice((0.0, 0.1, 0.4)),
+        gone_unread=0.5,
     )
 
 
@@ -191,10 +200,16 @@ def _moves(random: Random, coordinators: Sequence[str]) -> Iterator[Event]:
 def _forgeries(random: Random, debates: Sequence[Debate]) -> Iterator[Forgery]:
     for _ in range(random.randint(1, 4)):
         debate = random.choice(debates)
-        tail, data = random.choice(JUNK)
+        tail, data = random.choice((*JUNK, _submitted_again(debate)))
         yield Forgery(
             at=debate.submitted_at + random.uniform(-1.0, 6.0), ref=debate.ref, tail=tail, data=data
         )
+
+
+def _submitted_again(debate: Debate) -> tuple[str, bytes]:
+    question = debate.question
+    fact = Submitted(panel=question.panel, input=DebateInput(text=question.text))
+    return tail_of(fact), encode(fact)
 
 
 _FORGED: tuple[ControlFact, ...] = (

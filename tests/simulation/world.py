@@ -33,7 +33,7 @@ TAKEN_OVER_S = 5.0
 WATCH_S = 1.0
 # Long enough for a late writer to do harm, and for whoever holds on to a debate to learn of its end.
 AFTERMATH_S = 3.0
-SETTLED_S = 20.0
+SETTLED_S = 60.0
 # A scan of the log finds what nobody told a coordinator of.
 ARCHIVED_WITHIN_S = 700.0
 # Fewer than debates, so that decisions have to wait for a writer.
@@ -250,11 +250,11 @@ class World:
         """Whoever wakes up only after the end must do no harm, and let go of what is closed."""
         self._thaw()
         await anyio.sleep(AFTERMATH_S)
-        with anyio.move_on_after(SETTLED_S):
-            while self._held():  # noqa: ASYNC110 - nobody tells when it changes
-                await anyio.sleep(WATCH_S)
         with anyio.move_on_after(ARCHIVED_WITHIN_S):
-            while self._unarchived():  # noqa: ASYNC110 - likewise
+            while self._unarchived():  # noqa: ASYNC110 - nobody tells when it changes
+                await anyio.sleep(WATCH_S)
+        with anyio.move_on_after(SETTLED_S):
+            while self._held():  # noqa: ASYNC110 - likewise
                 await anyio.sleep(WATCH_S)
 
     def _unarchived(self) -> list[str]:

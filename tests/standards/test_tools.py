@@ -115,7 +115,11 @@ class Searching:
 
 
 async def asked(
-    model: ModelServer, *servers: ToolServer, request: Any = None, deadline_s: float = 120.0
+    model: ModelServer,
+    *servers: ToolServer,
+    request: Any = None,
+    deadline_s: float = 120.0,
+    **options: Any,
 ) -> Answer:
     async def fetch(_: object) -> bytes:
         raise AssertionError
@@ -124,9 +128,9 @@ async def asked(
         DebateRef("factcheck", "d1"), SEAT[1], "opening", request or opening(),
         DebateInput(text=CLAIM), fetch, deadline_s,
     )  # fmt: skip
-    options = settings(model.url, timeout_s=20)
+    chosen = settings(model.url, timeout_s=20, **options)
     given = {SEAT: servers} if servers else None
-    async with open_model_brain(options, [SEAT], questions(), None, given) as brain:
+    async with open_model_brain(chosen, [SEAT], questions(), None, given) as brain:
         return await brain.speak(task)
 
 
@@ -135,6 +139,17 @@ def looked_up(answer: Answer) -> dict[str, Any]:
     found: Any = (answer.content.evidence or {})["looked_up"]
     assert isinstance(found, dict)
     return found
+
+
+async def test_tools_are_called_over_the_responses_api_too(library: Library) -> None:
+    searching = Searching(("fetch", '{"name": "minutes"}'))
+    async with model_server(mind=mind, looks_up=searching, responses=True) as model:
+        answer = await asked(model, library.tools(), api="responses")
+    assert looked_up(answer)["calls"][0]["result"] == sources.TEXTS["minutes"]
+    again = model.responded[2]
+    kinds = [one.get("type", one.get("role")) for one in again["input"]]
+    assert kinds == ["system", "user", "function_call", "function_call_output"]
+    assert [one["name"] for one in again["tools"]] == ["search", "fetch"]
 
 
 async def test_what_is_looked_up_is_material_and_evidence(library: Library) -> None:

@@ -69,19 +69,23 @@ def png(side: int = 300) -> bytes:
 async def test_a_debate_submitted_followed_and_closed(log: OpenLog):
     async with log() as journal, at_work(journal) as client:
         text = "The soup was cold, but the waiter was friendly."
-        submitted = await client.post("/debates", {"panel": "absa", "text": text, "id": "mine"})
+        called = {"topic": "Review 7", "labels": {"team": "core"}}
+        wanted = {"panel": "absa", "text": text, "id": "mine"}
+        submitted = await client.post("/debates", {**wanted, **called})
         assert submitted.status == 201
         assert submitted.headers["location"] == "/debates/mine"
         row = submitted.json
-        assert (row["id"], row["topic"], row["protocol"]) == ("mine", text, "absa")
-        with anyio.fail_after(30):
+        assert (row["id"], row["topic"], row["protocol"]) == (
+            "mine", f"Review 7 · team=core · {text}", "absa",
+        )  # fmt: skip
+        with anyio.fail_after(90):
             events = await client.collect("/debates/mine/events")
         assert events[-1].name == "end"
         shown = (await client.get("/debates/mine")).json
         assert shown["row"]["status"] == "completed"
         assert shown["row"]["facts"] == len(events) - 1
         assert shown["result"]["meta"]["text_id"] == "mine"
-        again = await client.post("/debates", {"panel": "absa", "text": text, "id": "mine"})
+        again = await client.post("/debates", wanted)
         assert (again.status, again.json["error"]) == (422, "the id 'mine' is taken")
         roll = (await client.get("/agents")).json
         assert {one["persona"] for one in roll["agents"] if one["panel"] == "absa"} == set(ABSA)
@@ -121,7 +125,7 @@ async def test_a_manager_sits_where_a_model_speaks_for_it(log: OpenLog, there: b
     ):
         wanted = {"panel": "forensic", "text": "a photograph", "id": "mine"}
         assert (await client.post("/debates", wanted)).status == 201
-        with anyio.fail_after(30):
+        with anyio.fail_after(90):
             await client.collect("/debates/mine/events")
         shown = (await client.get("/debates/mine")).json
         assert ("manager_report" in shown["result"]) == there
@@ -212,7 +216,7 @@ async def test_a_dead_letter_is_listed_and_redriven(log: OpenLog):
                 await delivery.term("no use")  # type: ignore[attr-defined]
 
             tasks.start_soon(journal.bus.work, "forensic-noise", 1, refuse)
-            with anyio.fail_after(30):
+            with anyio.fail_after(90):
                 while not await journal.bus.dead_letters():  # noqa: ASYNC110 - nobody tells
                     await anyio.sleep(0.02)
             tasks.cancel_scope.cancel()
@@ -325,7 +329,7 @@ async def test_what_is_far_too_large_is_not_read_at_all(log: OpenLog):
     async with log() as journal, site(journal) as client:
         kind = {"Content-Type": "application/json"}
         for path, length in (("/debates", 10**15), ("/session", 10**9)):
-            with anyio.fail_after(30):
+            with anyio.fail_after(90):
                 answer = await client.ask(
                     "POST", path, b"x", {**kind, "Content-Length": str(length)}
                 )

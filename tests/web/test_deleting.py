@@ -27,7 +27,7 @@ async def test_a_deleted_debate_is_listed_as_deleted(log: OpenLog, where: str) -
             done = await client.ask("DELETE", "/debates/one")
             assert (done.status, done.json) == (200, {"result": "deleted"}), where
 
-            with anyio.fail_after(30):
+            with anyio.fail_after(90):
                 while (await statuses(client))["one"] != "deleted":  # noqa: ASYNC110
                     await anyio.sleep(0.02)
             assert await statuses(client) == {"one": "deleted", "two": "completed"}

@@ -56,7 +56,7 @@ async def test_a_killed_server_is_resumed_and_a_stopped_one_leaves_at_once(
                 running.process.terminate()
                 assert [one async for one in events] == []
             assert await anyio.to_thread.run_sync(running.stop) == 0
-            assert time.monotonic() - began < 3
+            assert time.monotonic() - began < 30
             said = running.log.read_text()
     assert [one.data["ordinal"] for one in got] == list(range(9))
     assert READ not in said
@@ -109,13 +109,13 @@ async def _use(page: str, process: subprocess.Popen[str]) -> None:
     home = await client.get("/")
     assert (home.status, home.headers["content-type"]) == (200, "text/html; charset=utf-8")
     row = (await client.post("/debates", {"panel": "absa", "text": "The soup was cold."})).json
-    with anyio.fail_after(30):
+    with anyio.fail_after(90):
         events = await client.collect(f"/debates/{row['id']}/events")
     assert events[-1].name == "end"
     assert (await client.get(f"/debates/{row['id']}")).json["row"]["status"] == "completed"
     async with client.events("/events") as events_of_all:
         process.send_signal(signal.SIGINT)
-        with anyio.fail_after(30):
+        with anyio.fail_after(90):
             assert [one async for one in events_of_all] == []
 
 

@@ -89,7 +89,7 @@ async def test_who_does_not_read_is_dropped_and_can_come_back(
             numbers = [one.id for one in rest if one.name == "fact"]
             assert seen + numbers == list(range(len(FACTS)))
             began = anyio.current_time()
-        assert anyio.current_time() - began < 20
+        assert anyio.current_time() - began < 60
 
 
 def holds(one: socket.socket) -> bool:
@@ -136,7 +136,7 @@ async def test_an_answer_that_is_not_taken_is_given_up(
         async with site(journal) as client:
             with never_reading(client, "/debates/one/export") as lazy:
                 assert await anyio.to_thread.run_sync(lazy.recv, 1)
-                with anyio.fail_after(30):
+                with anyio.fail_after(90):
                     while holds(lazy):  # noqa: ASYNC110 - nobody tells
                         await anyio.sleep(0.02)
             assert (await client.get("/debates/one/export")).status == 200

@@ -25,6 +25,8 @@ RESAVE_QUALITY = 75
 VARIANTS = ("original", "social")
 # Of one side of a photograph that forgeries are made of; larger ones are cut.
 _FORGED_SIDE: Final = 704
+# As large as most of the images are, so that size is no evidence, and a run takes minutes.
+_ANALYSED_PIXELS: Final = 500_000
 
 # Sources that share images, or a camera, a generator or an editor, are left out together.
 _FAMILIES: Final = {
@@ -96,15 +98,15 @@ def _analysed(row: Row, data: bytes, variant: str, decoder: Decoder) -> Sample:
     )
 
 
-def analyse_folder(folder: Path, variants: tuple[str, ...]) -> Iterator[Sample]:
+def analyse_folder(folder: Path) -> Iterator[Sample]:
     """Every image of `manifest.csv` in every variant, then the forgeries of its free photographs."""
-    limits = ImageLimits()
+    limits = ImageLimits(analysis_pixels=_ANALYSED_PIXELS)
     with (folder / "manifest.csv").open(newline="") as file:
         rows: list[Row] = list(csv.DictReader(file))
     with decoding(limits) as decoder:
         for row, data in (*_files(folder, rows, limits), *_forged(folder, rows)):
             try:
-                yield from [_analysed(row, data, variant, decoder) for variant in variants]
+                yield from [_analysed(row, data, variant, decoder) for variant in VARIANTS]
             except BadInput as error:
                 sys.stderr.write(f"left out: {folder / row['path']}: {error}\n")
 
@@ -141,14 +143,12 @@ def _pixels(path: Path) -> Pixels:
         return np.asarray(opened.crop(box).convert("RGB"))
 
 
-def load_samples(
-    folders: Sequence[Path], variants: tuple[str, ...], cache: Path | None
-) -> tuple[Sample, ...]:
+def load_samples(folders: Sequence[Path], cache: Path | None) -> tuple[Sample, ...]:
     """Analysing takes minutes; a cache file (JSON lines) makes a second run take seconds."""
     if cache is not None and cache.exists():
         lines = cache.read_text().splitlines()
         return tuple(Sample.model_validate(json.loads(line)) for line in lines)
-    samples = tuple(one for folder in folders for one in analyse_folder(folder, variants))
+    samples = tuple(one for folder in folders for one in analyse_folder(folder))
     if cache is not None:
         cache.write_text("\n".join(sample.model_dump_json() for sample in samples))
     return samples

@@ -1,39 +1,30 @@
-"""
-Logistic regression with a ridge, by Newton's method: small, exact, deterministic.
+"""Small, exact and deterministic: a linear discriminant, its temperature, and the weighing."""
 
-Both models here are one: a softmax over classes whose logits are linear in the parameters.
-"""
-
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from parley.agents.forensic.calibration import CLIP, bend
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 _STEPS = 40
 _ENOUGH = 1e-4
-_BIAS_RIDGE = 1e-2
-_KNOT_QUANTILES = (1 / 3, 2 / 3)
+_FIRST_WEIGHT = 0.6
+_TEMPERATURES = np.geomspace(0.05, 3.0, 80)
 
 
 @dataclass(frozen=True, slots=True)
-class Additive:
-    """A curve per feature and class; see `parley.agents.forensic.calibration`."""
+class Discriminant:
+    """Scores of classes, linear in the features; `means` are the classes' own."""
 
-    mean: Array
-    scale: Array
-    knots: Array
+    means: Array
     coefficients: Array
     bias: Array
 
-    def log_shares(self, x: Array) -> Array:
-        z = np.clip((x - self.mean) / self.scale, -CLIP, CLIP)
-        return log_softmax(bend(z, self.knots) @ self.coefficients.T + self.bias)
+    def scores(self, z: Array) -> Array:
+        return np.asarray(z @ self.coefficients.T + self.bias)
 
 
 def log_softmax(logits: Array) -> Array:
@@ -41,78 +32,72 @@ def log_softmax(logits: Array) -> Array:
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
 
 
-def balanced(labels: Labels, classes: int, strength: float) -> Array:
-    """Weights that undo (strength 1) or keep (0) the classes' frequencies; their mean is one."""
-    counts = np.maximum(np.bincount(labels, minlength=classes), 1)
-    chosen = ((labels.size / (classes * counts)) ** strength)[labels]
-    return np.asarray(chosen / chosen.mean())
-
-
-def fit_additive(x: Array, labels: Labels, weights: Array, classes: int, ridge: float) -> Additive:
-    total = weights.sum()
-    mean = (weights[:, None] * x).sum(axis=0) / total
-    scale = np.sqrt((weights[:, None] * (x - mean) ** 2).sum(axis=0) / total) + 1e-6
-    z = np.clip((x - mean) / scale, -CLIP, CLIP)
-    knots = np.quantile(z, _KNOT_QUANTILES, axis=0)
-    bent = np.hstack([bend(z, knots), np.ones((len(x), 1))])
-    width = bent.shape[1]
-    penalty = np.full(width, ridge, np.float64)
-    penalty[-1] = _BIAS_RIDGE
-    theta = _maximise_blocks(bent, labels, weights, classes, penalty)
-    return Additive(mean, scale, knots, theta[:, : width - 1], theta[:, width - 1])
-
-
-def _maximise_blocks(
-    z: Array, labels: Labels, weights: Array, classes: int, penalty: Array
+def weights_for(
+    labels: Labels, groups: Sequence[str], counting: Array, shares: Array, strength: float
 ) -> Array:
-    wanted = np.eye(classes)[labels]
-    theta = np.zeros((classes, z.shape[1]))
+    """
+    Classes weigh as `shares` says, whatever was collected; the mean is one.
 
-    def loss(candidate: Array) -> float:
-        fit = weights @ (wanted * log_softmax(z @ candidate.T)).sum(axis=1)
-        return float(0.5 * (penalty * candidate**2).sum() - fit)
+    Within a class each image counts as `counting` says, and a group of n images n ** (1 - strength).
+    """
+    weights = np.zeros(labels.size)
+    names = np.array(groups)
+    for label, share in enumerate(shares):
+        members = labels == label
+        if members.any():
+            _, inverse, counts = np.unique(names[members], return_inverse=True, return_counts=True)
+            own = counting[members] * counts[inverse] ** -strength
+            weights[members] = share * own / own.sum()
+    return np.asarray(weights / weights.mean())
 
-    for _ in range(_STEPS):
-        shares = np.exp(log_softmax(z @ theta.T))
-        gradient = ((shares - wanted) * weights[:, None]).T @ z + theta * penalty
-        hessian = np.diag(np.tile(penalty, classes))
-        width = z.shape[1]
-        for a in range(classes):
-            for b in range(classes):
-                curve = weights * shares[:, a] * ((a == b) - shares[:, b])
-                rows, columns = slice(a * width, (a + 1) * width), slice(b * width, (b + 1) * width)
-                hessian[rows, columns] += (z * curve[:, None]).T @ z
-        step = np.asarray(
-            np.linalg.solve(hessian, gradient.ravel()).reshape(theta.shape), np.float64
-        )
-        shrink = _backtrack(loss, theta, step)
-        theta = theta - shrink * step
-        if float(np.abs(shrink * step).max()) < _ENOUGH:
-            break
-    return theta
+
+def fit_discriminant(z: Array, labels: Labels, weights: Array, shrink: float) -> Discriminant:
+    """The common scatter within classes is drawn towards one variance for all features."""
+    classes = int(labels.max()) + 1
+    means = np.zeros((classes, z.shape[1]))
+    scatter = np.zeros((z.shape[1], z.shape[1]))
+    for label in range(classes):
+        members = labels == label
+        own = weights[members, None]
+        means[label] = (own * z[members]).sum(axis=0) / own.sum()
+        apart = z[members] - means[label]
+        scatter += (own * apart).T @ apart
+    scatter /= weights.sum()
+    even = np.eye(len(scatter)) * np.trace(scatter) / len(scatter)
+    coefficients = np.linalg.solve((1 - shrink) * scatter + shrink * even, means.T).T
+    return Discriminant(means, coefficients, -0.5 * (coefficients * means).sum(axis=1))
+
+
+def fit_temperature(scores: Array, prior: Array, labels: Labels, weights: Array) -> float:
+    """The factor by which scores of images that were not fitted to are as sure as they are right."""
+    rows = np.arange(labels.size)
+
+    def loss(factor: float) -> float:
+        return -float(weights @ log_softmax(scores * factor + prior)[rows, labels])
+
+    return float(min(_TEMPERATURES, key=loss))
 
 
 def fit_weighing(
-    beliefs: Array, labels: Labels, weights: Array, towards: Array, ridge: float
+    evidence: Array, prior: Array, labels: Labels, weights: Array, ridge: float
 ) -> Array:
     """
-    One weight per skill for its log beliefs (samples, skills, classes), then one bias per class.
+    One weight per skill for its evidence (samples, skills, classes), added to the log prior.
 
-    The ridge pulls towards the given parameters, so that a state with few images keeps to what all
-    images say. A weight below zero would call a skill a liar; it is cut off at zero.
+    The ridge pulls towards `_FIRST_WEIGHT`. A weight below zero would call a skill a liar; it is
+    cut off at zero.
     """
-    samples, skills, classes = beliefs.shape
-    bias = np.broadcast_to(np.eye(classes), (samples, classes, classes))
-    design = np.concatenate([beliefs.swapaxes(1, 2), bias], axis=2)
-    rows = np.arange(samples)
+    design = evidence.swapaxes(1, 2)
+    rows = np.arange(labels.size)
 
     def loss(candidate: Array) -> float:
-        fit = weights @ log_softmax(design @ candidate)[rows, labels]
+        fit = weights @ log_softmax(design @ candidate + prior)[rows, labels]
         return float(0.5 * ridge * np.square(candidate - towards).sum() - fit)
 
+    towards = np.full(evidence.shape[1], _FIRST_WEIGHT)
     theta = towards.copy()
     for _ in range(_STEPS):
-        shares = np.exp(log_softmax(design @ theta))
+        shares = np.exp(log_softmax(design @ theta + prior))
         mean = np.einsum("nc,ncp->np", shares, design)
         gradient = weights @ (mean - design[rows, labels]) + ridge * (theta - towards)
         centred = design - mean[:, None, :]
@@ -122,8 +107,7 @@ def fit_weighing(
         theta = theta - shrink * step
         if float(np.abs(shrink * step).max()) < _ENOUGH:
             break
-    theta[:skills] = np.maximum(theta[:skills], 0.0)
-    return theta
+    return np.asarray(np.maximum(theta, 0.0))
 
 
 def _backtrack(loss: Callable[[Array], float], theta: Array, step: Array) -> float:

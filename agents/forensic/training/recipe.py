@@ -1,52 +1,59 @@
 """How a calibration is made from samples: which images count how much, and in which order."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parley.agents.forensic.calibration import (
+    CLIP,
     DEFAULT_TRUST,
     LEAST_SHARE,
     NOTHING_KNOWN,
     Calibration,
     MarkModel,
+    Row,
     SkillModel,
-    StateModel,
     Weighing,
-    assess,
+    nearest,
+    shares_of,
 )
 from parley.agents.forensic.evidence import CLASSES, ClassShares, CompressionState, Skill
 from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.training.data import Sample
 from parley.agents.forensic.training.fit import (
-    Additive,
     Array,
+    Discriminant,
     Labels,
-    balanced,
-    fit_additive,
+    fit_discriminant,
+    fit_temperature,
     fit_weighing,
+    log_softmax,
+    weights_for,
 )
 
 STATISTICAL: Final = (Skill.FREQUENCY, Skill.NOISE, Skill.SPATIAL)
 STATES: Final = (CompressionState.LOSSLESS, CompressionState.JPEG_HIGH, CompressionState.JPEG_LOW)
-RIDGE: Final = 40.0
-# How much an image in another compression state counts for a state's model.
-FOREIGN_STATE_WEIGHT: Final = 0.2
-# How far class frequencies, an accident of collection, are evened out: for the agents' models half
-# way (they are weighed again), for the weighing all the way.
-AGENT_BALANCE: Final = 0.5
-WEIGHING_BALANCE: Final = 1.0
-# Spatial mostly tells manipulated from authentic photographs; generated images count this much.
-GENERATED_WEIGHT: Final = 0.4
-INNER_FOLDS: Final = 5
+# How often each verdict is right in the development data: what is believed before any measurement,
+# and what the verdicts' frequencies in each kind of file are evened out to.
+PRIOR: Final = np.array([0.42, 0.21, 0.37])
+SHRINK: Final = 0.1
+# How far a source of many images counts more than one of few: 0 as many times, 1 not at all.
+SOURCE_BALANCE: Final = 0.5
+# How much a forgery made here counts where real ones were seen too.
+FORGED_WEIGHT: Final = 0.5
+# Images of a verdict in one kind of file, below which the kind has no centre of its own.
+FEWEST: Final = 5
+INNER_FOLDS: Final = 12
 WEIGHING_RIDGE: Final = 10.0
-FIRST_WEIGHT: Final = 0.6
+# Shares that differ by less say nothing.
+SAME: Final = 1e-9
 # Declarations are rare in the data; they start from the precision counted elsewhere (83 of 84).
 MARK_PRIOR: Final = 0.95
 MARK_PRIOR_COUNT: Final = 5.0
+# An editor's name: forgers and photographers count alike, generators little.
+EDITED_PRIOR: Final = np.array([0.45, 0.45, 0.1])
 # Nobody forged metadata in the data; elsewhere people do.
 FORGERY_SHARE: Final = 0.06
 
@@ -79,132 +86,114 @@ def group_folds(groups: Sequence[str], labels: Labels, count: int) -> Labels:
     return np.array([fold[group] for group in groups], np.int64)
 
 
-def _state_models(samples: Sequence[Sample], skill: Skill) -> dict[CompressionState, Additive]:
+class Fitted(NamedTuple):
+    """A skill's discriminant with what its features are centred and scaled by."""
+
+    centre: dict[CompressionState, Array]
+    scale: Array
+    discriminant: Discriminant
+
+    def scores(self, x: Array, states: Sequence[CompressionState]) -> Array:
+        return self.discriminant.scores(self.standardised(x, states))
+
+    def standardised(self, x: Array, states: Sequence[CompressionState]) -> Array:
+        centred = x - np.array([self.centre[nearest(state)] for state in states])
+        return np.asarray(np.clip(centred / self.scale, -CLIP, CLIP))
+
+
+def _even_weights(samples: Sequence[Sample]) -> Array:
+    return weights_for(
+        labels_of(samples), [one.source for one in samples],
+        np.array([FORGED_WEIGHT if one.forged else 1.0 for one in samples]),
+        PRIOR, SOURCE_BALANCE,
+    )  # fmt: skip
+
+
+def _fitted(samples: Sequence[Sample], skill: Skill) -> Fitted:
     x, labels = features_of(samples, skill), labels_of(samples)
-    states = np.array([state_of(sample).value for sample in samples])
-    fit = _fit_one_against_rest if skill is Skill.SPATIAL else _fit_all_classes
-    even = balanced(labels, len(CLASSES), AGENT_BALANCE)
-    return {
-        state: fit(x, labels, even * np.where(states == state.value, 1.0, FOREIGN_STATE_WEIGHT))
+    weights = _even_weights(samples)
+    kinds = np.array([nearest(state_of(one)).value for one in samples])
+    common = _centre(x, labels, weights)
+    centre = {
+        state: _centre(x[kinds == state.value], labels[kinds == state.value],
+                       weights[kinds == state.value], common)
         for state in STATES
-    }
+    }  # fmt: skip
+    apart = x - np.array([centre[CompressionState(kind)] for kind in kinds])
+    scale = np.sqrt((weights[:, None] * np.square(apart)).sum(axis=0) / weights.sum()) + 1e-6
+    z = np.clip(apart / scale, -CLIP, CLIP)
+    return Fitted(centre, scale, fit_discriminant(z, labels, weights, SHRINK))
 
 
-def _fit_all_classes(x: Array, labels: Labels, weights: Array) -> Additive:
-    return fit_additive(x, labels, weights, len(CLASSES), RIDGE)
-
-
-def _fit_one_against_rest(x: Array, labels: Labels, weights: Array) -> Additive:
-    """
-    Manipulated or not; what is left is shared evenly by the other two.
-
-    Asked for three classes, Spatial learns which sources publish generated images: right on known
-    sources, worse than a coin on unknown ones.
-    """
-    generated = labels == CLASSES.index(Verdict.AI_GENERATED)
-    model = fit_additive(
-        x,
-        (labels == CLASSES.index(Verdict.MANIPULATED)).astype(np.int64),
-        np.where(generated, GENERATED_WEIGHT, 1.0) * weights,
-        2,
-        RIDGE,
-    )
-    rest, manipulated = model.coefficients
-    half = float(model.bias[0]) - float(np.log(2))
-    return replace(
-        model,
-        coefficients=np.stack([rest, manipulated, rest]),
-        bias=np.array([half, float(model.bias[1]), half]),
-    )
-
-
-def _shipped(model: Additive, trust: float) -> StateModel:
-    def rounded(row: Array) -> tuple[float, ...]:
-        return tuple(float(f"{value:.5g}") for value in row)
-
-    return StateModel(
-        mean=rounded(model.mean),
-        scale=rounded(model.scale),
-        knots=tuple(rounded(row) for row in model.knots),
-        coefficients=tuple(rounded(row) for row in model.coefficients),
-        bias=rounded(model.bias),
-        trust=trust,
-    )
+def _centre(x: Array, labels: Labels, weights: Array, otherwise: Array | None = None) -> Array:
+    """The mean of the verdicts' means; `otherwise` where one of them is missing."""
+    found = []
+    for label in range(len(CLASSES)):
+        members = labels == label
+        if members.sum() < FEWEST:
+            continue
+        own = weights[members, None]
+        found.append((own * x[members]).sum(axis=0) / own.sum())
+    if otherwise is not None and len(found) < len(CLASSES):
+        return otherwise
+    return np.asarray(np.mean(found, axis=0))
 
 
 def _marks(samples: Sequence[Sample]) -> MarkModel:
-    declared = {}
-    for verdict in CLASSES:
-        counts = np.zeros(len(CLASSES))
-        for sample in samples:
-            mark = next(f for f in sample.findings if f.skill is Skill.WATERMARK)
-            if mark.declared == verdict:
-                counts[CLASSES.index(sample.label)] += 1
-        prior = np.where(
-            [c == verdict for c in CLASSES], MARK_PRIOR, (1 - MARK_PRIOR) / (len(CLASSES) - 1)
-        )
+    marks = [next(f for f in sample.findings if f.skill is Skill.WATERMARK) for sample in samples]
+    labels = labels_of(samples)
+
+    def worth(members: list[bool], prior: Array) -> ClassShares:
+        counts = np.bincount(labels[np.array(members)], minlength=len(CLASSES))
         counted = (counts + MARK_PRIOR_COUNT * prior) / (counts.sum() + MARK_PRIOR_COUNT)
-        shares = (1 - FORGERY_SHARE) * counted + FORGERY_SHARE / len(CLASSES)
-        declared[verdict] = ClassShares(
-            **{c.value: float(s) for c, s in zip(CLASSES, shares, strict=True)}
+        return shares_of((1 - FORGERY_SHARE) * counted + FORGERY_SHARE / len(CLASSES))
+
+    declared = {
+        verdict: worth(
+            [mark.declared == verdict for mark in marks],
+            np.where([c == verdict for c in CLASSES], MARK_PRIOR, (1 - MARK_PRIOR) / 2),
         )
+        for verdict in CLASSES
+    }
+    edited = worth(
+        [mark.declared is None and mark.edited and not one.forged
+         for mark, one in zip(marks, samples, strict=True)],
+        EDITED_PRIOR,
+    )  # fmt: skip
     trust = min(declared[verdict].of(verdict) for verdict in CLASSES)
-    return MarkModel(declared=declared, trust=round(trust, 3))
+    return MarkModel(declared=declared, edited=edited, trust=round(trust, 3))
 
 
-def _fitted_skills(samples: Sequence[Sample]) -> dict[Skill, SkillModel]:
-    return {
-        skill: SkillModel(states={
-            state: _shipped(model, 0.5) for state, model in _state_models(samples, skill).items()
-        })
-        for skill in STATISTICAL
-    }  # fmt: skip
-
-
-def beliefs_of(samples: Sequence[Sample], calibration: Calibration) -> Array:
-    """Beliefs (samples, skills in enum order, classes)."""
-    rows = []
-    for sample in samples:
-        found = {f.skill: assess(f, calibration).belief for f in sample.findings}
-        rows.append([[found.get(k, NOTHING_KNOWN).of(c) for c in CLASSES] for k in Skill])
-    return np.array(rows, np.float64)
-
-
-def held_out_beliefs(samples: Sequence[Sample], groups: Sequence[str], count: int) -> Array:
-    """Each sample's beliefs from models that saw no sample of its group."""
-    fold = group_folds(groups, labels_of(samples), count)
-    out = np.zeros((len(samples), len(Skill), len(CLASSES)))
+def held_out(samples: Sequence[Sample], count: int) -> dict[Skill, Array]:
+    """Each sample's scores by models that saw no sample of its source."""
+    fold = group_folds([one.source for one in samples], labels_of(samples), count)
+    scores = {skill: np.zeros((len(samples), len(CLASSES))) for skill in STATISTICAL}
     for index in range(count):
         outside = [s for s, f in zip(samples, fold, strict=True) if f != index]
         inside = [s for s, f in zip(samples, fold, strict=True) if f == index]
         if inside:
-            partial = Calibration(
-                skills=_fitted_skills(outside), marks=_marks(outside), weighing={}
-            )
-            out[fold == index] = beliefs_of(inside, partial)
-    return out
+            for skill in STATISTICAL:
+                scores[skill][fold == index] = _fitted(outside, skill).scores(
+                    features_of(inside, skill), [state_of(one) for one in inside]
+                )
+    return scores
 
 
-def _weighing(theta: Array) -> Weighing:
-    values = [float(f"{v:.4g}") for v in theta]
-    return Weighing(
-        weights=dict(zip(Skill, values, strict=False)), bias=(values[-3], values[-2], values[-1])
-    )
-
-
-def _weighings(samples: Sequence[Sample], beliefs: Array) -> dict[CompressionState, Weighing]:
-    logs, labels = np.log(np.maximum(beliefs, LEAST_SHARE)), labels_of(samples)
-    states = np.array([state_of(sample).value for sample in samples])
-    start = np.concatenate([np.full(len(Skill), FIRST_WEIGHT), np.zeros(len(CLASSES))])
-    even = balanced(labels, len(CLASSES), WEIGHING_BALANCE)
-    common = fit_weighing(logs, labels, even, start, WEIGHING_RIDGE)
-    return {
-        state: _weighing(fit_weighing(
-            logs[states == state.value], labels[states == state.value],
-            even[states == state.value], common, WEIGHING_RIDGE,
-        ))
-        for state in STATES
-    }  # fmt: skip
+def _weighings(
+    samples: Sequence[Sample], beliefs: Array, weights: Array
+) -> dict[CompressionState, Weighing]:
+    """One for all kinds of file, but as sure in each as it is right there."""
+    labels, prior = labels_of(samples), np.log(PRIOR)
+    silent = (np.ptp(beliefs, axis=2) < SAME)[..., None]
+    evidence = np.where(silent, 0.0, np.log(np.maximum(beliefs, LEAST_SHARE)) - prior)
+    common = fit_weighing(evidence, prior, labels, weights, WEIGHING_RIDGE)
+    together = np.einsum("k,nkc->nc", common, evidence)
+    found = {}
+    for state, own in _by_state(samples).items():
+        sharpness = fit_temperature(together[own], prior, labels[own], weights[own])
+        values = (float(f"{value:.4g}") for value in common * sharpness)
+        found[state] = Weighing(weights=dict(zip(Skill, values, strict=True)))
+    return found
 
 
 def auc(scores: Array, positive: NDArray[np.bool_]) -> float:
@@ -232,17 +221,66 @@ def _trust(beliefs: Array, labels: Labels, skill: Skill) -> float:
 
 
 def fit_calibration(samples: Sequence[Sample]) -> Calibration:
-    """Trust and weights come from beliefs about images that the models did not see."""
-    beliefs = held_out_beliefs(samples, [sample.path for sample in samples], INNER_FOLDS)
-    labels = labels_of(samples)
-    states = np.array([state_of(sample).value for sample in samples])
+    """Temperatures, trust and the weighing come from images of sources the models did not see."""
+    samples = [one for one in samples if one.licensed]
+    labels, weights, prior = labels_of(samples), _even_weights(samples), np.log(PRIOR)
+    scores = held_out(samples, INNER_FOLDS)
+    sharpness = {k: fit_temperature(scores[k], prior, labels, weights) for k in STATISTICAL}
+    marks = _marks(samples)
+    beliefs = np.stack([
+        np.exp(log_softmax(scores[skill] * sharpness[skill] + prior))
+        if skill in STATISTICAL else _marked(samples, marks)
+        for skill in Skill
+    ], axis=1)  # fmt: skip
     skills = {
-        skill: SkillModel(states={
-            state: model.model_copy(update={"trust": _trust(
-                beliefs[states == state.value], labels[states == state.value], skill
-            )})
-            for state, model in fitted.states.items()
+        skill: _shipped(_fitted(samples, skill), sharpness[skill], {
+            state: _trust(beliefs[chosen], labels[chosen], skill)
+            for state, chosen in _by_state(samples).items()
         })
-        for skill, fitted in _fitted_skills(samples).items()
+        for skill in STATISTICAL
     }  # fmt: skip
-    return Calibration(skills=skills, marks=_marks(samples), weighing=_weighings(samples, beliefs))
+    return Calibration(
+        skills=skills,
+        marks=marks,
+        prior=shares_of(PRIOR),
+        weighing=_weighings(samples, beliefs, weights),
+    )
+
+
+def _by_state(samples: Sequence[Sample]) -> dict[CompressionState, NDArray[np.bool_]]:
+    kinds = np.array([nearest(state_of(one)).value for one in samples])
+    return {state: kinds == state.value for state in STATES}
+
+
+def _marked(samples: Sequence[Sample], marks: MarkModel) -> Array:
+    """What Watermark's declarations are worth."""
+    rows = []
+    for sample in samples:
+        mark = next(f for f in sample.findings if f.skill is Skill.WATERMARK)
+        silent = marks.edited if mark.edited else NOTHING_KNOWN
+        belief = silent if mark.declared is None else marks.declared[mark.declared]
+        rows.append([belief.of(verdict) for verdict in CLASSES])
+    return np.array(rows, np.float64)
+
+
+def _shipped(fitted: Fitted, sharpness: float, trust: dict[CompressionState, float]) -> SkillModel:
+    linear = fitted.discriminant
+    bias = linear.bias * sharpness + np.log(PRIOR)
+    authentic, manipulated, ai_generated = map(float, bias - bias.mean())
+    return SkillModel(
+        centre={state: _rounded(row) for state, row in fitted.centre.items()},
+        scale=_rounded(fitted.scale),
+        means=_rows(linear.means),
+        coefficients=_rows(linear.coefficients * sharpness),
+        bias=(authentic, manipulated, ai_generated),
+        trust=trust,
+    )
+
+
+def _rounded(row: Array) -> tuple[float, ...]:
+    return tuple(float(f"{value:.5g}") for value in row)
+
+
+def _rows(rows: Array) -> tuple[Row, Row, Row]:
+    authentic, manipulated, ai_generated = map(_rounded, rows)
+    return authentic, manipulated, ai_generated

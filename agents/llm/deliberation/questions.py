@@ -112,6 +112,7 @@ def _invented(persona: str, request: DeliberationRequest) -> DeliberationContent
 
 PROTOCOL = "deliberation"
 _LONGEST_MATERIAL = 20_000
+_DECIMALS = 2
 
 
 class DeliberationQuestions(Questions):
@@ -197,12 +198,15 @@ def _self(request: DeliberationRequest, persona: str) -> Persona | None:
 
 
 async def _material(task: Task, told_by: Mapping[str, str]) -> list[Section]:
-    """A question file, whole: its options, criteria and evidence."""
+    """A question file: its options, criteria and evidence; the question itself stands above."""
     ref = task.input.blobs.get(QUESTION_BLOB)
     if ref is None:
         return []
-    text = (await task.fetch(ref)).decode("utf-8", "replace")
-    return [Section("MATERIAL", fenced(told_by["asker"], text[:_LONGEST_MATERIAL]))]
+    lines = (await task.fetch(ref)).decode("utf-8", "replace").splitlines()
+    asked = task.input.text
+    kept = [one for one in lines if not (one.startswith("question:") and asked in one)]
+    text = "\n".join(kept).strip()[:_LONGEST_MATERIAL]
+    return [Section("MATERIAL", fenced(told_by["asker"], text))] if text else []
 
 
 def _state(request: DeliberationRequest, told_by: Mapping[str, str]) -> list[Section]:
@@ -277,4 +281,16 @@ def _json(model: Contract) -> str:
 
 
 def _dump(value: JsonValue) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(_rounded(value), ensure_ascii=False)
+
+
+def _rounded(value: JsonValue) -> JsonValue:
+    match value:
+        case dict():
+            return {key: _rounded(one) for key, one in value.items()}
+        case list():
+            return [_rounded(one) for one in value]
+        case float():
+            return round(value, _DECIMALS)
+        case _:
+            return value

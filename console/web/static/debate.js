@@ -17,9 +17,10 @@ import { date, span, useLabels, voices } from './words.js';
 const HEROES = { verdicts: VerdictHero, absa: AbsaHero, deliberation: DeliberationHero };
 const SIDES = { verdicts: VerdictSide, absa: AbsaSide, deliberation: DeliberationSide };
 const Nothing = () => null;
-// Protocols whose heroes show what is debated.
-const SHOWN = new Set(['absa', 'deliberation']);
+// Heroes that show what is debated.
+const SHOWN = new Set([AbsaHero, DeliberationHero]);
 const LONG_TEXT = 600;
+const DIFF = /^(diff --git |@@ |--- )/m;
 const LONG_TOPIC = 90;
 
 export function Debate({ id, query, wire }) {
@@ -62,7 +63,7 @@ export function Debate({ id, query, wire }) {
     <${Outcome} view=${view} live=${moments.isLive} />
     <div class="board">
       <div class="stack">
-        ${SHOWN.has(view.protocol) || html`<${About} view=${view} />`}
+        ${SHOWN.has(Hero) || html`<${About} view=${view} />`}
         <${Hero} view=${view} path=${moments.path} />
         <${Transcript} view=${view} partials=${moments.isLive ? [...moments.partials.values()] : []}
           live=${moments.isLive} voice=${voice} open=${setOpened} />
@@ -86,7 +87,7 @@ function About({ view }) {
   const cut = !whole && view.text.length > LONG_TEXT;
   return html`
     <${Card} title="What is debated" about=${view.title}>
-      <p class="asked">${cut ? `${view.text.slice(0, LONG_TEXT)}…` : view.text}</p>
+      <p class=${`asked ${DIFF.test(view.text) ? 'mono' : ''}`}>${cut ? `${view.text.slice(0, LONG_TEXT)}…` : view.text}</p>
       ${cut && html`<button class="button tiny" type="button" onClick=${() => setWhole(true)}>Show all</button>`}
     </${Card}>`;
 }

@@ -203,7 +203,7 @@ def agent(name: str) -> str:
 
 
 def towards(label: str) -> str:
-    """With the particle that follows the sound of the word's end: AUTHENTIC ends in a consonant."""
+    """With the particle that follows the sound of the word's end, also where that is a Latin letter."""
     return f"{label.upper()}{'으로' if label.endswith(('c', 'm', 'n', 'ng')) else '로'}"
 
 

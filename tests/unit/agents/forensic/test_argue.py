@@ -46,8 +46,11 @@ def rules(**weights: float) -> Calibration:
     counted = {skill: weights.get(skill.value, 1.0) for skill in Skill}
     return Calibration(
         skills={},
-        marks=MarkModel(declared={Verdict.AI_GENERATED: DECLARED}, trust=0.9),
-        weighing={LOW: Weighing(weights=counted, bias=(0.0, 0.0, 0.0))},
+        marks=MarkModel(
+            declared={Verdict.AI_GENERATED: DECLARED}, edited=shares(0.6, 0.3), trust=0.9
+        ),
+        prior=NOTHING_KNOWN,
+        weighing={LOW: Weighing(weights=counted)},
     )
 
 
@@ -63,14 +66,18 @@ def evidence(skill: Skill, belief: ClassShares, verdict: Verdict | None = None) 
     findings = Findings(
         skill=skill,
         state=LOW,
-        measurements=(Measurement(name="grain", value=1.5, unit="levels", meaning="noise"),),
+        measurements=tuple(
+            Measurement(name=name, value=value, unit="levels", meaning="noise")
+            for name, value in (("flat", 0.5), ("grain", 1.5), ("edge", 3), ("blur", 1))
+        ),
         features=(),
         limitations=("compression erases grain",),
     )
     held = verdict or belief.best
     return Evidence(
-        findings=findings, belief=belief, verdict=held, confidence=belief.of(held), trust=0.8
-    )
+        findings=findings, belief=belief, verdict=held, confidence=belief.of(held), trust=0.8,
+        support=(-1.0, 0.5, 2.0, 0.1),
+    )  # fmt: skip
 
 
 def standing(given: Evidence) -> Standing:
@@ -101,8 +108,13 @@ def test_the_opening_lays_everything_on_the_table() -> None:
     assert case is not None
     assert (said.verdict, said.confidence) == (Verdict.AI_GENERATED, SURE_AI.confidence)
     assert case.belief == SURE_AI.belief
-    assert said.arguments == ("grain: 1.50 levels (noise)",)
+    assert said.arguments == ("edge: 3.00 levels (noise)", "grain: 1.50 levels (noise)")
     assert "a strongly compressed JPEG" in said.reasoning
+
+
+def test_nothing_is_quoted_for_an_uncertain_verdict() -> None:
+    torn = evidence(Skill.NOISE, shares(0.4, 0.35), verdict=Verdict.UNCERTAIN)
+    assert open_debate(torn).arguments == ()
 
 
 def test_a_weak_agent_concedes_to_stronger_evidence_and_says_whose() -> None:
@@ -152,7 +164,7 @@ def test_where_nothing_leads_clearly_an_agent_says_that_it_is_undecided() -> Non
     said = reply(torn, asked(torn).standing[0], asked(torn), rules())
     assert (said.response_type, said.new_verdict) == (ResponseType.CONCESSION, Verdict.UNCERTAIN)
     assert said.new_confidence == pytest.approx(COMMIT_SHARE - 0.01, abs=0.01)
-    assert "leads with only 41%" in said.content
+    assert "leads with only 44%" in said.content
 
 
 beliefs = st.tuples(st.floats(0.01, 0.98), st.floats(0.01, 0.98)).map(
@@ -217,7 +229,7 @@ def found(skill: Skill, belief: ClassShares, **more: object) -> Evidence:
     ).model_copy(update=more)
     return Evidence(
         findings=findings, belief=belief, verdict=belief.best, confidence=belief.of(belief.best),
-        trust=0.8,
+        trust=0.8, support=(1.0, 1.0),
     )  # fmt: skip
 
 

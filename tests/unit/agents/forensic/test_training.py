@@ -10,16 +10,30 @@ from PIL import Image
 from parley.agents.forensic.calibration import shipped
 from parley.agents.forensic.evidence import CompressionState, Skill
 from parley.agents.forensic.training.data import is_free, source_of
-from parley.agents.forensic.training.fit import balanced, fit_additive, fit_weighing
+from parley.agents.forensic.training.fit import (
+    fit_discriminant,
+    fit_temperature,
+    fit_weighing,
+    log_softmax,
+    weights_for,
+)
 from parley.agents.forensic.training.forge import forge
 from parley.agents.forensic.training.recipe import auc, group_folds
 
 
-def test_a_curve_that_bends_is_learnt() -> None:
-    x = np.linspace(-3, 3, 300)[:, None]
-    labels = (np.abs(x[:, 0]) > 1).astype(np.int64)
-    model = fit_additive(x, labels, np.ones(300), 2, ridge=0.1)
-    assert np.mean(model.log_shares(x).argmax(axis=1) == labels) > 0.9
+def test_a_discriminant_is_as_sure_as_it_is_right() -> None:
+    chance = np.random.default_rng(4)
+    labels = np.arange(900) % 3
+    z = chance.normal(0, 1, (900, 4))
+    z[:, 0] += labels
+    model = fit_discriminant(z[:600], labels[:600], np.ones(600), 0.1)
+    assert model.means[:, 0] == pytest.approx([0, 1, 2], abs=0.3)
+    scores, prior, even = model.scores(z[600:]), np.zeros(3), np.ones(300)
+    right = np.mean(scores.argmax(axis=1) == labels[600:])
+    sharpness = fit_temperature(scores, prior, labels[600:], even)
+    said = np.exp(log_softmax(scores * sharpness)).max(axis=1).mean()
+    assert right > 0.5
+    assert said == pytest.approx(right, abs=0.06)
 
 
 def test_weighing_finds_the_skill_that_knows() -> None:
@@ -28,8 +42,7 @@ def test_weighing_finds_the_skill_that_knows() -> None:
     informed = np.full((600, 3), 0.15)
     informed[np.arange(600), labels] = 0.7
     beliefs = np.log(np.stack([informed, rng.dirichlet(np.ones(3), 600)], axis=1))
-    start = np.array([0.5, 0.5, 0, 0, 0], np.float64)
-    knows, guesses = fit_weighing(beliefs, labels, np.ones(600), start, ridge=1.0)[:2]
+    knows, guesses = fit_weighing(beliefs, np.zeros(3), labels, np.ones(600), ridge=1.0)
     assert knows > 1
     assert 0 <= guesses < 0.2
 
@@ -51,24 +64,23 @@ def test_auc(scores: list[float], expected: float) -> None:
     assert auc(np.array(scores), np.array([False, False, True, True])) == expected
 
 
-def test_balanced_classes_weigh_the_same() -> None:
+def test_classes_weigh_as_they_should_and_many_of_one_source_less() -> None:
     labels = np.array([0] * 8 + [1] * 2, np.int64)
-    weights = balanced(labels, 2, 1.0)
+    sources = ["many"] * 6 + ["few"] * 2 + ["other"] * 2
+    weights = weights_for(labels, sources, np.ones(10), np.array([0.5, 0.5]), 1.0)
     assert weights[labels == 0].sum() == pytest.approx(weights[labels == 1].sum())
+    assert weights[:6].sum() == pytest.approx(weights[6:8].sum())
     assert weights.mean() == pytest.approx(1)
 
 
 def test_the_shipped_weights_are_complete() -> None:
     calibration = shipped()
+    states = {CompressionState.LOSSLESS, CompressionState.JPEG_HIGH, CompressionState.JPEG_LOW}
     for skill in (Skill.FREQUENCY, Skill.NOISE, Skill.SPATIAL):
-        for state in (
-            CompressionState.LOSSLESS,
-            CompressionState.JPEG_HIGH,
-            CompressionState.JPEG_LOW,
-        ):
-            model = calibration.skills[skill].states[state]
-            assert len(model.coefficients) == 3
-            assert 0.4 < model.trust <= 1
+        model = calibration.skills[skill]
+        assert model.centre.keys() == model.trust.keys() == states
+        assert len({len(row) for row in (*model.centre.values(), *model.coefficients)}) == 1
+        assert all(0.4 < trust <= 1 for trust in model.trust.values())
     assert all(set(w.weights) == set(Skill) for w in calibration.weighing.values())
 
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image, PngImagePlugin
 
+from parley.agents.forensic.calibration import assess, shipped
+from parley.agents.forensic.evidence import CompressionState, Findings, Skill
 from parley.agents.forensic.image import Decoder, ImageLimits, decoding
 from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.provenance import ContentCredentials, Provenance
@@ -16,6 +18,7 @@ from parley.agents.forensic.watermark import (
     MARK_NEEDED,
     analyse_watermark,
     declared_by,
+    editor_named,
     find_mark,
     is_standard_table,
 )
@@ -46,7 +49,7 @@ SAID = {
     ),
     "png prompt": (Provenance(png_text=(("prompt", "{}"),)), Verdict.AI_GENERATED),
     "generator's name": (Provenance(software="Midjourney 6"), Verdict.AI_GENERATED),
-    "editor": (Provenance(software="Adobe Photoshop 24.1 (Windows)"), Verdict.MANIPULATED),
+    "editor": (Provenance(software="Adobe Photoshop 24.1 (Windows)"), None),
     "camera firmware": (Provenance(software="Ver.1.0"), None),
     "nothing": (Provenance(), None),
 }
@@ -55,6 +58,16 @@ SAID = {
 @pytest.mark.parametrize(("said", "verdict"), SAID.values(), ids=SAID.keys())
 def test_declarations(said: Provenance, verdict: Verdict | None) -> None:
     assert declared_by(said).verdict == verdict
+
+
+def test_an_editor_is_named_and_declares_nothing() -> None:
+    """Photographers save with editors, too: it speaks against a generator, and for nothing."""
+    assert editor_named(Provenance(software="Adobe Photoshop 24.1 (Windows)")) == "photoshop"
+    silent = Findings(skill=Skill.WATERMARK, state=CompressionState.JPEG_HIGH, measurements=(),
+                      features=(), edited=True)  # fmt: skip
+    found = assess(silent, shipped())
+    assert found.verdict == Verdict.UNCERTAIN
+    assert found.belief.ai_generated < found.belief.manipulated < found.belief.authentic
 
 
 def test_trust_in_the_signer_is_told_apart_from_validity() -> None:

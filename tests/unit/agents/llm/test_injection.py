@@ -92,7 +92,7 @@ async def test_the_verdict_is_the_field_and_nothing_else(text):
         held = {"verdict": "manipulated", "confidence": 0.7, "arguments": [words]}
         return json.dumps(GOOD | said | held | {"evidence": [quote], "response_type": words})
 
-    async with model_server(mind=echo) as server, brain(server.url) as opened:
+    async with model_server(mind=echo) as server, brain(server.url, timeout_s=20) as opened:
         opening = await opened.speak(task(text=words))
         reply = await opened.speak(task(round_with(words)))
     assert isinstance(opening.content, Statement)

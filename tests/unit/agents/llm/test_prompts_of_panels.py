@@ -1,6 +1,7 @@
 """`parley prompts show` for every panel, persona and step; nothing but what would be sent."""
 
 import json
+import re
 
 import anyio.to_thread
 import pytest
@@ -104,6 +105,10 @@ def test_a_question_file_is_material(parley: Call):
     assert "[MATERIAL]" in out
     assert "criteria:" in out
     assert "(what analyst says)" not in out
+    # The question stands above the material, once, and figures are told as people say them.
+    (asked,) = re.findall(r"\[QUESTION\]\n<[^>]+>\n(.+)\n", out)
+    assert out.count(asked) == 1
+    assert not re.search(r"\d\.\d{3}", out.partition("[STATE_JSON]")[2])
 
 
 @pytest.mark.parametrize(

@@ -439,6 +439,29 @@ def test_a_debate_that_the_rules_cannot_go_on_with_is_closed_and_the_others_go_o
     simulate(main)
 
 
+def test_what_was_decided_and_is_illegal_closes_its_debate_and_is_not_decided_again() -> None:
+    def out_of_turn(state: DebateState) -> ControlFact:
+        return Opened(decided_at=state.facts)
+
+    async def main() -> None:
+        protocols = {"verdicts": replace(PROTOCOLS["verdicts"], advance=out_of_turn)}
+        async with open_memory_server() as server, anyio.create_task_group() as tasks:
+            coordinator = Coordinator(Journal(server.client(), Subjects()), "c0", protocols)
+            tasks.start_soon(coordinator.run)
+            await coordinator.ready.wait()
+            journal = Journal(server.client(), Subjects())
+            await journal.submit(REF, SUBMITTED)
+            await anyio.sleep(60)
+            assert coordinator.open_debates == 0
+            facts = [one.fact for one in (await journal.read(REF))[0]]
+            assert [fact.type for fact in facts] == ["submitted", "opened", "opened", "closed"]
+            assert isinstance(facts[-1], Closed)
+            assert (facts[-1].status, facts[-1].reason) == (Status.FAILED, "undecidable")
+            tasks.cancel_scope.cancel()
+
+    simulate(main)
+
+
 def test_a_debate_that_cannot_be_worked_on_is_closed_and_stops_nobody() -> None:
     """Whatever raises: the rules, the spelling of a decision, the folding of a fact."""
 

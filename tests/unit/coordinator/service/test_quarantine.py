@@ -22,6 +22,7 @@ from parley.bus.contracts.verdicts.content import Statement
 from parley.bus.errors import NotFound
 from parley.bus.journal import Journal
 from parley.bus.memory import MemoryServer, open_memory_server
+from parley.bus.metrics import Metrics
 from parley.bus.port import Entry
 from parley.bus.subjects import DebateRef, Subjects, partition_of, tail_of
 from parley.bus.virtual import VirtualTimeLoop
@@ -29,6 +30,7 @@ from parley.coordinator.core.audit import audit
 from parley.coordinator.core.misplaced import NOT_SUBMITTED
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.service.coordinator import Coordinator
+from parley.coordinator.service.quarantine import Quarantine
 from tests.debates import ROSTER, panel
 
 REF = DebateRef("forensic", "d1")
@@ -43,6 +45,23 @@ def turn(persona: str, step: str = "opening") -> TurnTaken:
 
 def of(fact: Fact) -> tuple[str, bytes]:
     return tail_of(fact), encode(fact)
+
+
+def test_what_was_put_aside_leaves_the_log_once_its_debate_is_archived() -> None:
+    async def main(server: MemoryServer, journal: Journal, _staff: list[Coordinator]) -> None:
+        bus, subjects = server.client(), journal.subjects
+        subject = subjects.at(REF, "submitted")
+        await bus.append(Entry(subject, b"{}", "strange"))
+        quarantine = Quarantine(bus, subjects, Metrics())
+        async with anyio.create_task_group() as tasks:
+            quarantine.start(tasks)
+            (record,) = await bus.read(subject)
+            for take_out in (False, True, False, True):
+                quarantine.put(record, "illegal", take_out=take_out)
+        assert await bus.read(subject) == []
+        assert len(await bus.dead_letters()) == 1
+
+    simulate(main, replicas=0)
 
 
 OUT_OF_PLACE = {

@@ -10,7 +10,7 @@ import pytest
 from typing_extensions import override
 
 from parley.bus.codec import encode
-from parley.bus.contracts.facts import Fact
+from parley.bus.contracts.facts import CancelRequested, Fact
 from parley.bus.errors import Unavailable
 from parley.bus.journal import Journal
 from parley.bus.memory import MemoryBus, MemoryServer, open_memory_server
@@ -20,6 +20,7 @@ from parley.bus.subjects import Subjects
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.service.archiver import Archiving
 from parley.coordinator.service.coordinator import Coordinator
+from tests.debates import panel
 from tests.unit.coordinator.service.test_archiver import (
     REF,
     SUBMITTED,
@@ -82,12 +83,13 @@ def test_what_is_submitted_again_while_the_debate_is_being_archived_opens_nothin
 
 class CutOff(MemoryBus):
     """
-    A process that reaches nobody between its first decision and `back`. What left the log in the
-    meantime it never reads.
+    A process that reaches nobody between `cut`, or its first decision, and `back`. What left the
+    log in the meantime it never reads.
     """
 
-    def __init__(self, server: MemoryServer) -> None:
+    def __init__(self, server: MemoryServer, *, by_itself: bool = True) -> None:
         super().__init__(server)
+        self._by_itself = by_itself
         self.cut = anyio.Event()
         self.back = anyio.Event()
 
@@ -97,7 +99,7 @@ class CutOff(MemoryBus):
 
     @override
     def offer(self, entry: Entry) -> bool:
-        if not self.back.is_set():
+        if self._away or (self._by_itself and not self.back.is_set()):
             self.cut.set()
             return True
         return super().offer(entry)
@@ -149,6 +151,39 @@ def test_who_was_cut_off_while_others_held_and_archived_a_debate_does_not_hold_i
                     while await hot(journal):  # noqa: ASYNC110 - virtual time
                         await anyio.sleep(0.05)
                 bus.back.set()
+                await anyio.sleep(60)
+                assert cut_off.open_debates == 0
+                tasks.cancel_scope.cancel()
+            assert asks.count == 1
+            assert await hot(journal) == []
+            assert await facts_of(journal) == facts
+
+    simulate(main)
+
+
+def test_who_was_cut_off_lets_go_of_a_debate_that_others_closed_and_archived() -> None:
+    """Long before the deadline that it waits for."""
+    patient = SUBMITTED.model_copy(update={"panel": panel(deadline_s=1000.0)})
+
+    async def main() -> None:
+        async with open_memory_server() as server:
+            journal, asks, bus = journal_of(server), Asks(server), CutOff(server, by_itself=False)
+            cut_off = Coordinator(Journal(bus, Subjects()), "cut off", archiving=AT_ONCE)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(cut_off.run)
+                await cut_off.ready.wait()
+                await journal.submit(REF, patient)
+                await anyio.sleep(1)
+                assert asks.count == 1
+                bus.cut.set()
+                async with coordinated(server, AT_ONCE):
+                    await journal.cancel(REF, CancelRequested(why="enough"))
+                    facts = await until_closed(journal)
+                    while await hot(journal):  # noqa: ASYNC110 - virtual time
+                        await anyio.sleep(0.05)
+                bus.back.set()
+                await anyio.sleep(1)
+                assert cut_off.open_debates == 1
                 await anyio.sleep(60)
                 assert cut_off.open_debates == 0
                 tasks.cancel_scope.cancel()

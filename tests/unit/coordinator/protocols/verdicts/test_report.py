@@ -223,6 +223,20 @@ def test_nobody_reports_on_a_debate_that_was_cancelled():
         assert decision_of(state).report is None
 
 
+def test_a_cancellation_while_the_report_is_written_waits_for_it():
+    """The debate is decided already, and nothing is decided while somebody is asked."""
+    facts, _ = finished(until_report(), CancelRequested())
+    assert isinstance(facts[-1], CancelRequested)
+    for end in (DeadlineFired(step="report"), spoken_report()):
+        _, state = finished(facts, end)
+        assert state.closed is not None
+        assert state.closed.status is Status.COMPLETED
+
+
+def spoken_report() -> TurnTaken:
+    return TurnTaken(step="report", persona="manager", content=Report(summary="It is so."))
+
+
 def test_a_recording_is_decided_anew_to_the_same_words():
     facts, state = play(managed(), parse_script(f"{_rounds()}\nreport: {{summary: It is so.}}"))
     again = redecide(record(facts), lambda same: same)
