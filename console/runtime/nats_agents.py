@@ -25,7 +25,7 @@ async def serve_prompts(client: Client, owner: str) -> None:
 
 async def _debated(desk: Desk, panel: str, prompt: str) -> AsyncIterator[str]:
     """Every fact in words, a line each; the outcome last."""
-    debate = await desk.submit(Submission(panel=panel, text=prompt))
+    debate = await desk.submit(Submission.model_validate({"panel": panel, "text": prompt}))
     async with aclosing(debate.events()) as events:
         async for event in events:
             if event.text:
