@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo eval-absa eval-forensic test test-model check simulate attack chaos chaos-cluster bench screenshots clean
+.PHONY: help demo eval-absa eval-forensic test test-model check test-containers simulate attack chaos chaos-cluster bench screenshots clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -99,6 +99,11 @@ chaos: $(VENV)/ready  ## 500 debates in real processes that are killed, frozen a
 
 chaos-cluster: $(VENV)/ready  ## the same on three servers, whose leader is killed
 	$(BIN)/python -m tests.chaos --cluster --debates 300
+
+# In CI the short form: --short skips where no containers can be run, and says so.
+CONTAINERS ?=
+test-containers: $(VENV)/ready  ## the compose files on containers: every panel, replicas, kills, three nodes
+	$(BIN)/python -m tests.containers $(CONTAINERS)
 
 # Fonts of the pictures, Korean included; the page itself uses what the reader's machine has.
 FONTS := fonts-inter fonts-nanum

@@ -10,7 +10,9 @@ What configures, kills or watches its server, or speaks to it without a login, i
 """
 
 import fcntl
+import itertools
 import os
+import secrets
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -34,6 +36,7 @@ from tests.bus.worlds import NatsServer
 NAMED = os.getenv("PARLEY_TEST_NATS")
 ACCOUNTS = 64
 PASSWORD = "parley-tests"
+_turn = itertools.count(secrets.randbelow(ACCOUNTS))
 
 
 JETSTREAM = ("-js",)
@@ -50,8 +53,8 @@ def server(home: Path, arguments: tuple[str, ...] = JETSTREAM) -> NatsServer:
 class Account(NatsServer):
     """Held by one process at a time, empty when it is taken and when it is given back."""
 
-    _number: int = field(init=False)
-    _lock: IO[str] = field(init=False)
+    _number: int = field(init=False, repr=False)
+    _lock: IO[str] = field(init=False, repr=False)
 
     @override
     def start(self) -> "Account":
@@ -91,7 +94,9 @@ def _user(number: int) -> str:
 def _taken() -> tuple[int, IO[str]]:
     folder = Path(tempfile.gettempdir(), "parley-test-accounts")
     folder.mkdir(exist_ok=True)
-    for number in range(ACCOUNTS):
+    for _ in range(ACCOUNTS):
+        # In turn: the server still tidies up behind the last stream of an account that was emptied.
+        number = next(_turn) % ACCOUNTS
         lock = (folder / str(number)).open("w")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -23,7 +23,7 @@ from parley.bus.contracts.panel import DebateInput
 from parley.bus.contracts.verdicts.content import OpeningRequest, Statement
 from parley.bus.errors import NotFound
 from parley.bus.journal import Journal
-from parley.bus.port import USED_UP
+from parley.bus.port import USED_UP, Record
 from parley.bus.subjects import DebateRef, Subjects
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.state import DebateState
@@ -151,13 +151,16 @@ async def test_redriving_twice_asks_once_and_speaks_once(world: OpenWorld) -> No
         assert isinstance(dead.ask, Ask)
         await journal.redrive(REF, dead.ask, "noise")
         brain = Counting()
+
+        async def turns() -> list[Record]:
+            return await journal.bus.read(journal.subjects.at(REF, "turn.opening.noise"))
+
         async with at_work(worker(journal, "noise", brain)):
             with anyio.fail_after(60):
-                while len(brain.asked) < 2:  # noqa: ASYNC110
+                while len(brain.asked) < 2 or not await turns():  # noqa: ASYNC110
                     await anyio.sleep(0.02)
             await anyio.sleep(0.2)
-        turns = await journal.bus.read(journal.subjects.at(REF, "turn.opening.noise"))
-        assert len(turns) == 1
+        assert len(await turns()) == 1
         assert await Operations(journal).dead_letters() == []
 
 

@@ -83,7 +83,7 @@ class NatsServer:
     arguments: tuple[str, ...] = ("-js",)
     config: str = ""
     port: int = -1
-    process: subprocess.Popen[bytes] = field(init=False)
+    process: subprocess.Popen[bytes] = field(init=False, repr=False)
 
     def start(self) -> "NatsServer":
         assert own_server_allowed, "a test that starts its own server is marked `own_server`"

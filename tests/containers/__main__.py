@@ -6,10 +6,11 @@ Nothing of it is left afterwards but the images.
 """
 
 import argparse
+import fcntl
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -34,11 +35,18 @@ LAST: tuple[Scene, ...] = (
 )
 
 
-def show(engine: Engine, panels: tuple[str, ...], played: tuple[Scene, ...], **how: bool) -> None:
+def show(
+    engine: Engine,
+    panels: Sequence[str],
+    played: Sequence[Scene],
+    extras: Sequence[str] = (),
+    *,
+    clustered: bool = False,
+) -> None:
     with tempfile.TemporaryDirectory(prefix="parley-containers-") as folder:
         begun = time.monotonic()
         Path(folder).chmod(0o755)
-        with system(engine, Path(folder, "deploy"), panels, **how) as running:
+        with system(engine, Path(folder, "deploy"), panels, extras, clustered=clustered) as running:
             running.until_healthy()
             running.until_present()
             count = len(running.containers())
@@ -54,10 +62,7 @@ async def _seen(scene: Scene, running: System) -> str:
     return seen if isinstance(seen, str) else await seen
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.containers", description=__doc__)
-    parser.add_argument("--short", action="store_true")
-    short = parser.parse_args().short
+def play(*, short: bool) -> int:
     begun = time.monotonic()
     try:
         engine = find()
@@ -72,13 +77,23 @@ def main() -> int:
         progress("deploy/compose.yaml, the forensic panel")
         show(engine, ("forensic",), (*FIRST, *LAST))
     else:
-        progress("deploy/compose.yaml, every panel")
-        show(engine, PANELS, (*FIRST, scenes.integration, *LAST))
+        progress("deploy/compose.yaml, every panel and the page")
+        show(engine, PANELS, (*FIRST, scenes.page, *LAST, scenes.integration), ["web"])
         progress("deploy/compose.yaml and compose.cluster.yaml, the forensic panel")
         last = (scenes.debates, scenes.losing_a_node, scenes.audited)
         show(engine, ("forensic",), last, clustered=True)
     progress(f"all of it in {time.monotonic() - begun:.0f} s")
     return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.containers", description=__doc__)
+    parser.add_argument("--short", action="store_true")
+    short = parser.parse_args().short
+    # Images and the project have one name each on a machine.
+    with Path(tempfile.gettempdir(), "parley-containers.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return play(short=short)
 
 
 if __name__ == "__main__":

@@ -8,11 +8,17 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
+from http import HTTPStatus
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import anyio
+import nats
+import pytest
 
-from parley.agents.script import Script
+from parley.agents.script import Script, parse_script
 from parley.bus.contracts.facts import Fact, Status, TurnTaken
+from parley.bus.jetstream.infra import Layout
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from parley.client import join
@@ -21,7 +27,7 @@ from tests.bad_images import saved, textured
 from tests.chaos.auditor import merged, read_all, violations
 from tests.containers.engine import Engine
 from tests.containers.images import ROOT, listed
-from tests.containers.system import PATIENCE_S, System, until
+from tests.containers.system import PATIENCE_S, TOKENS, System, until
 from tests.debates import panel
 from tests.integration.test_crashes import SLOW
 from tests.processes import submit, until_recorded
@@ -36,6 +42,17 @@ INPUTS = {
     "absa": "The food was great but the service was slow.",
     "deliberation": "/inputs/question.yaml",
 }
+# Long enough to be found thinking.
+THOUGHT_S = 10.0
+THOUGHTFUL = parse_script(
+    f"""
+    rounds:
+      - frequency: [manipulated, .70]
+        noise: {{verdict: manipulated, confidence: .80, delay_s: {THOUGHT_S}}}
+        watermark: [manipulated, .60]
+        spatial: [manipulated, .75]
+    """
+)
 COMPILERS = ("gcc", "cc", "g++", "clang", "make", "nats-server")
 
 
@@ -99,6 +116,20 @@ def confined(system: System) -> str:
         )  # fmt: skip
         assert done.stderr.strip() == f"{system.user} 1 []", done
     return f"user {system.user}, read-only root, no compiler and no server inside"
+
+
+def page(system: System) -> str:
+    """It lists the debates, to whoever has a token."""
+    asked = Request(f"http://127.0.0.1:{system.page_port}/debates")
+    with pytest.raises(HTTPError) as refused:
+        urlopen(asked, timeout=PATIENCE_S)
+    assert refused.value.code == HTTPStatus.UNAUTHORIZED
+    refused.value.close()
+    asked.add_header("Authorization", f"Bearer {TOKENS['web-read.txt']}")
+    with urlopen(asked, timeout=PATIENCE_S) as answer:
+        total = json.load(answer)["total"]
+    assert total == len(system.panels), total
+    return f"the page lists {total} debates, and nothing without a token"
 
 
 def starts(system: System) -> str:
@@ -168,8 +199,8 @@ async def draining(system: System) -> str:
     """SIGTERM in the middle: what is being thought about is finished, and the end comes in time."""
     noise = system.containers("forensic-noise")[-1]
     async with opened(system) as journal:
-        refs = await begin(journal, [f"drain-{n}" for n in range(BURST)], SLOW)
-        await until_recorded(journal, refs[0], "ctl.ask.opening.all", PATIENCE_S)
+        refs = await begin(journal, [f"drain-{n}" for n in range(BURST)], THOUGHTFUL)
+        await _until_all_think(system)
         begun = time.monotonic()
         await anyio.to_thread.run_sync(
             lambda: system.engine("stop", "--time", str(GRACE_S), noise, timeout=2 * GRACE_S)
@@ -177,12 +208,23 @@ async def draining(system: System) -> str:
         took = time.monotonic() - begun
         said = [str(one["event"]) for one in system.said(noise)]
         assert system.engine.state(noise)["ExitCode"] == 0, said
-        assert took < GRACE_S, took
+        assert THOUGHT_S / 2 < took < GRACE_S, took
         assert "agent_drained" in said, said
         assert not [one for one in said if "given_back" in one], said
         system.engine("start", noise)
         await all_agree(system, refs)
     return f"SIGTERM to a busy agent: drained in {took:.1f} s of {GRACE_S} s, exit code 0"
+
+
+async def _until_all_think(system: System) -> None:
+    """Every ask of the persona is at one of its containers."""
+    client = await nats.connect(system.url, nkeys_seed=str(system.seed("coordinator")))
+    with anyio.fail_after(PATIENCE_S):
+        while (  # noqa: ASYNC110 - the server does not tell
+            await client.jetstream().consumer_info(Layout().stream, "forensic-noise")
+        ).num_ack_pending != BURST:
+            await anyio.sleep(0.05)
+    await client.close()
 
 
 async def killing(system: System, services: Sequence[str]) -> str:

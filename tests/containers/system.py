@@ -24,6 +24,7 @@ from tests.deploy.cluster import write_routes
 PANELS = ("forensic", "absa", "deliberation")
 # What the images run as; whoever is not root cannot hand files over to it.
 OWNER = 10001
+PROJECT = "parley-test"
 PATIENCE_S = 600.0
 POLL_S = 0.2
 TOKENS = {"web-read.txt": "a-token-to-look-at", "web-operate.txt": "a-token-to-operate"}
@@ -37,9 +38,11 @@ class System:
     engine: Engine
     # A copy of deploy/, with secrets.
     home: Path
-    project: str
     port: int
+    page_port: int
     panels: Sequence[str]
+    # The others that the compose file starts only when they are named.
+    extras: Sequence[str]
     clustered: bool
 
     @property
@@ -55,8 +58,8 @@ class System:
     def compose(self, *words: str) -> str:
         files = ["compose.yaml", *(["compose.cluster.yaml"] if self.clustered else [])]
         named = [part for file in files for part in ("-f", str(self.home / file))]
-        profiles = [p for panel in self.panels for p in ("--profile", panel) if panel != "forensic"]
-        command = [*self.engine.compose, "-p", self.project, *named, *profiles, *words]
+        named += [p for one in (*self.panels, *self.extras) for p in ("--profile", one)]
+        command = [*self.engine.compose, "-p", PROJECT, *named, *words]
         return output(*command, timeout=PATIENCE_S, env=self._environment())
 
     def up(self, *words: str) -> None:
@@ -85,8 +88,8 @@ class System:
         owner = (
             {} if os.geteuid() == 0 else {"PARLEY_UID": self.user, "PARLEY_GID": str(os.getgid())}
         )
-        page = {"PARLEY_PAGE_PORT": str(free_port())}
-        return {**os.environ, **owner, **page, "PARLEY_NATS_PORT": str(self.port)}  # noqa: TID251 - PATH, HOME
+        ports = {"PARLEY_NATS_PORT": str(self.port), "PARLEY_PAGE_PORT": str(self.page_port)}
+        return {**os.environ, **owner, **ports}  # noqa: TID251 - PATH, HOME
 
     @property
     def user(self) -> str:
@@ -101,7 +104,7 @@ class System:
         ]
 
     def containers(self, service: str | None = None) -> list[str]:
-        of_project = f"label=com.docker.compose.project={self.project}"
+        of_project = f"label=com.docker.compose.project={PROJECT}"
         of_service = ["--filter", f"label=com.docker.compose.service={service}"] if service else []
         listed = self.engine(
             "ps", "--all", "--filter", of_project, *of_service, "--format", "{{.Names}}"
@@ -143,7 +146,7 @@ class System:
     def parley(self, *words: str, login: str = "submitter") -> subprocess.CompletedProcess[str]:
         """The command in a container of the same network, as confined as the others."""
         command = [
-            self.engine.name, "run", "--rm", "--network", f"{self.project}_default", *CONFINED,
+            self.engine.name, "run", "--rm", "--network", f"{PROJECT}_default", *CONFINED,
             "--user", self.user,
             "-v", f"{self.seed(login)}:/run/secrets/login:ro",
             "-v", f"{self.home / 'inputs'}:/inputs:ro",
@@ -175,23 +178,32 @@ class System:
 
 @contextmanager
 def system(
-    engine: Engine, home: Path, panels: Sequence[str], *, clustered: bool = False
+    engine: Engine,
+    home: Path,
+    panels: Sequence[str],
+    extras: Sequence[str] = (),
+    *,
+    clustered: bool = False,
 ) -> Iterator[System]:
     """Started, not yet awaited; everything of it is gone afterwards."""
-    made = System(
-        engine, home, f"parley-test-{os.getpid()}", free_port(), panels, clustered=clustered
-    )
+    made = System(engine, home, free_port(), free_port(), panels, extras, clustered=clustered)
     _furnish(made)
+    # What a run that was killed has left.
+    _remove(made)
     try:
         made.up()
         yield made
     finally:
         if sys.exc_info()[0] is not None:
             _tell(made)
-        # First, because podman-compose forgets what was scaled, and a drain may take its time.
-        if there := made.containers():
-            engine("rm", "--force", *there)
-        made.compose("down", "--volumes")
+        _remove(made)
+
+
+def _remove(made: System) -> None:
+    # Containers first: podman-compose forgets what was scaled, and a drain may take its time.
+    if there := made.containers():
+        made.engine("rm", "--force", "--volumes", *there)
+    made.compose("down", "--volumes")
 
 
 def _furnish(made: System) -> None:
@@ -209,9 +221,11 @@ def _furnish(made: System) -> None:
     config.write_text(opening + servers.accounts() + config.read_text().removeprefix(opening))
     (made.home / "inputs").mkdir()
     for path in (made.home, *made.home.rglob("*")):
-        if os.geteuid() == 0 and path.parent == secrets and path.suffix in (SEED_SUFFIX, ".txt"):
-            os.chown(path, OWNER, OWNER)
-        elif path.suffix != SEED_SUFFIX:
+        if path.suffix in (SEED_SUFFIX, ".txt", ".key"):
+            path.chmod(0o600)
+            if os.geteuid() == 0:
+                os.chown(path, OWNER, OWNER)
+        else:
             path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
 
 
