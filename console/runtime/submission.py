@@ -4,20 +4,22 @@ A debate that somebody submits from afar: the same checks as on the command line
 A text is only ever a text here, never the name of a file, and an image counts by its content.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import anyio.to_thread
 from pydantic import Field, JsonValue
 
-from parley.bus.contracts.base import Contract, Token
+from parley.bus.contracts.base import Contract, Token, Topic
+from parley.bus.contracts.panel import MOST_LABELS
 from parley.bus.errors import BadInput
 from parley.configs.panels import panel_path
 from parley.connection import new_id
 from parley.console.cli.options import language_of
 from parley.console.images.media import usable_image
 from parley.console.inputs.kind import Form, input_of
-from parley.console.runtime.inputs import LONGEST_TEXT, Material
+from parley.console.runtime.inputs import LONGEST_TEXT, Material, short_topic
 from parley.console.runtime.plan import Wishes, wished_panel
 from parley.console.runtime.submit import DebateRequest, Plan, check_answerable, planned
 
@@ -26,6 +28,7 @@ class Submission(Contract):
     """
     `text` for a sentence or a free question, `question` for one with options, criteria and
     evidence (as an object, or as the text of a YAML file); an image comes as a file, in a form.
+    `topic` and `labels` are for people and lists; labels come as JSON only.
     """
 
     panel: Token
@@ -38,6 +41,8 @@ class Submission(Contract):
     )
     regime: Annotated[str, Field(max_length=16)] | None = None
     lang: Annotated[str, Field(max_length=16)] = "auto"
+    topic: Topic = ""
+    labels: Annotated[dict[Token, Topic], Field(default_factory=dict, max_length=MOST_LABELS)]
 
 
 class Image(Contract):
@@ -60,6 +65,8 @@ async def plan_of(
         material = await _picture(wanted, image)
     else:
         raise BadInput(f"image: the panel {panel.name} reads a text")
+    topic = short_topic(wanted.topic) or material.topic
+    material = replace(material, topic=topic, labels=wanted.labels)
     request = DebateRequest(panel.name, (material,), (wanted.id or new_id(),), wishes)
     suiting = planned(request, models)
     check_answerable(suiting, models)

@@ -49,6 +49,11 @@ async def turns(journal: Journal, ref: DebateRef) -> list[TurnTaken]:
 async def test_from_the_list_in_time(stage: Stage, visit: Visit):
     async with stage.journal() as journal:
         ref = await submit(journal, "b-seat-list", with_person(), "Look at <b>this</b>")
+        page = await visit.page("/#/debates/b-seat-list")
+        await expect(page.get_by_role("link", name="Waiting")).to_contain_text("1")
+        await page.get_by_role("link", name="Answer").click()
+        form = page.get_by_role("region", name="noise in opening of b-seat-list")
+        await expect(form).to_be_visible()
         page = await visit.page("/#/waiting")
         await expect(page.get_by_role("heading", name="Waiting for you")).to_be_visible()
         row = page.get_by_role("listitem").filter(has_text="b-seat-list")

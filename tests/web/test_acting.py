@@ -69,11 +69,15 @@ def png(side: int = 300) -> bytes:
 async def test_a_debate_submitted_followed_and_closed(log: OpenLog):
     async with log() as journal, at_work(journal) as client:
         text = "The soup was cold, but the waiter was friendly."
-        submitted = await client.post("/debates", {"panel": "absa", "text": text, "id": "mine"})
+        called = {"topic": "Review 7", "labels": {"team": "core"}}
+        wanted = {"panel": "absa", "text": text, "id": "mine"}
+        submitted = await client.post("/debates", {**wanted, **called})
         assert submitted.status == 201
         assert submitted.headers["location"] == "/debates/mine"
         row = submitted.json
-        assert (row["id"], row["topic"], row["protocol"]) == ("mine", text, "absa")
+        assert (row["id"], row["topic"], row["protocol"]) == (
+            "mine", f"Review 7 · team=core · {text}", "absa",
+        )  # fmt: skip
         with anyio.fail_after(90):
             events = await client.collect("/debates/mine/events")
         assert events[-1].name == "end"
@@ -81,7 +85,7 @@ async def test_a_debate_submitted_followed_and_closed(log: OpenLog):
         assert shown["row"]["status"] == "completed"
         assert shown["row"]["facts"] == len(events) - 1
         assert shown["result"]["meta"]["text_id"] == "mine"
-        again = await client.post("/debates", {"panel": "absa", "text": text, "id": "mine"})
+        again = await client.post("/debates", wanted)
         assert (again.status, again.json["error"]) == (422, "the id 'mine' is taken")
         roll = (await client.get("/agents")).json
         assert {one["persona"] for one in roll["agents"] if one["panel"] == "absa"} == set(ABSA)

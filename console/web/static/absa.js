@@ -16,6 +16,7 @@ function Sentences({ view }) {
   return html`
     <${Card} title="The sentence" about=${`language ${view.language}`}>
       <div class="two">
+        ${view.doubt && html`<p class="notice calm">${view.doubt}</p>`}
         ${view.before
           ? html`<div><span class="tag">before the debate</span><${Sentence} read=${view.before} language=${view.language} /></div>`
           : html`<p class="sentence" lang=${view.language}>${view.text}</p>`}

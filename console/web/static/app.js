@@ -75,7 +75,7 @@ function App() {
     </header>
     <main id="main" tabindex="-1">
       ${at.view === 'agents' && html`<${Agents} wire=${setWire} />`}
-      ${at.view === 'waiting' && html`<${Waiting} wire=${setWire} awaited=${setAwaited} />`}
+      ${at.view === 'waiting' && html`<${Waiting} wanted=${at.query.debate} wire=${setWire} awaited=${setAwaited} />`}
       ${at.view === 'debates' && html`<${Debates} query=${at.query} wire=${setWire} />`}
       ${at.view === 'debate' && html`<${Debate} key=${at.id} id=${at.id} query=${at.query} wire=${setWire} />`}
     </main>

@@ -15,7 +15,7 @@ export function Outcome({ view }) {
     return html`
       <section class=${`card outcome tone-${view.status ? tone(view.status) : 'accent'}`} aria-label="Where it stands">
         <div class="row"><span class=${`label ${view.moment.length > LONG_LABEL ? 'long' : ''}`}>${capital(spoken(view.moment))}</span><span class="muted">${waits}</span>
-          ${view.personas.some((one) => one.mark === 'awaited') && html`<a class="button main end" href="#/waiting">Answer</a>`}</div>
+          ${view.personas.some((one) => one.mark === 'awaited') && html`<a class="button main end" href=${`#/waiting?debate=${view.id}`}>Answer</a>`}</div>
         ${view.reason && html`<p class="muted">Over by ${because(view)}.</p>`}
         ${view.errors.length > 0 && html`<${Missed} errors=${view.errors} />`}
       </section>`;

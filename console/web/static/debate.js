@@ -20,6 +20,7 @@ const Nothing = () => null;
 // Heroes that show what is debated.
 const SHOWN = new Set([AbsaHero, DeliberationHero]);
 const LONG_TEXT = 600;
+const DIFF = /^(diff --git |@@ |--- )/m;
 const LONG_TOPIC = 90;
 
 export function Debate({ id, query, wire }) {
@@ -86,7 +87,7 @@ function About({ view }) {
   const cut = !whole && view.text.length > LONG_TEXT;
   return html`
     <${Card} title="What is debated" about=${view.title}>
-      <p class="asked">${cut ? `${view.text.slice(0, LONG_TEXT)}…` : view.text}</p>
+      <p class=${`asked ${DIFF.test(view.text) ? 'mono' : ''}`}>${cut ? `${view.text.slice(0, LONG_TEXT)}…` : view.text}</p>
       ${cut && html`<button class="button tiny" type="button" onClick=${() => setWhole(true)}>Show all</button>`}
     </${Card}>`;
 }

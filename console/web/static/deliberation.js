@@ -4,6 +4,9 @@ import { call } from './api.js';
 import { Card, Chip, Share } from './parts.js';
 import { many, share } from './words.js';
 
+// Where it would take a screen or two, what is said of the options is folded.
+const NARROW = '(max-width: 640px)';
+
 export function DeliberationHero({ view, path }) {
   return html`
     <${Question} path=${path} />
@@ -24,9 +27,9 @@ function Question({ path }) {
     <${Card} title="The question" about=${`${many(asked.options.length, 'option')}, ${many(asked.criteria.length, 'criterion', 'criteria')}`}>
       <dl class="options">${asked.options.map((option) => html`
         <dt key=${option.id}>${option.text || option.id}</dt>
-        <dd><ul>${about(option).map((one) => html`
+        <dd><details open=${!matchMedia(NARROW).matches}><summary>${many(about(option).length, 'statement')}</summary><ul>${about(option).map((one) => html`
           <li><${Chip} label=${one.for == null ? 'against' : 'for'} as=${one.for == null ? 'bad' : 'good'} />
-            <b>${one.criterion}</b> ${share(one.for ?? one.against)} <span class="muted">${one.text}</span></li>`)}</ul></dd>`)}</dl>
+            <b>${one.criterion}</b> ${share(one.for ?? one.against)} <span class="muted">${one.text}</span></li>`)}</ul></details></dd>`)}</dl>
       <p class="facts-line small">weights ${asked.criteria.map((one) => html`<span key=${one.name}>${one.name} <b>${share(one.weight)}</b></span>`)}</p>
     </${Card}>`;
 }

@@ -76,6 +76,7 @@ function Picture({ needed }) {
 
 function Settings({ panel }) {
   return html`
+    <label class="field"><span>Topic, for lists (optional)</span><input type="text" name="topic" maxlength="200" /></label>
     ${panel.presets.length > 0 && html`
       <label class="field"><span>Preset</span><select name="preset"><option value="">default</option>
         ${panel.presets.filter((one) => one !== 'default').map((one) => html`<option value=${one}>${one}</option>`)}</select></label>`}

@@ -8,18 +8,22 @@ import { date, many, spoken } from './words.js';
 const AGAIN_MS = 5000;
 const keyOf = (ask) => `${ask.panel}/${ask.debate}/${ask.step}/${ask.persona}`;
 
-export function Waiting({ wire, awaited }) {
+// The first ask of the debate that is `wanted` is open from the start.
+export function Waiting({ wanted, wire, awaited }) {
   const [asks, setAsks] = useState(null);
   const [open, setOpen] = useState(null);
   const [error, setError] = useState(null);
   useEffect(() => {
     let timer = 0;
     let left = false;
+    let first = Boolean(wanted);
     const look = async () => {
       try {
         const found = (await call('/asks')).asks;
         setAsks(found);
         awaited(found.length);
+        if (first) setOpen(found.find((ask) => ask.debate === wanted) ?? null);
+        first = false;
         setError(null);
         wire('on');
       } catch (refused) {
@@ -33,7 +37,7 @@ export function Waiting({ wire, awaited }) {
       left = true;
       clearTimeout(timer);
     };
-  }, []);
+  }, [wanted]);
   const send = (ask) => (values, by) =>
     post('/asks', { panel: ask.panel, debate: ask.debate, step: ask.step, persona: ask.persona, values, by });
   const image = async (ask) => {

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from parley.agents.absa.text import foreign_language
 from parley.bus.contracts.absa import findings
 from parley.bus.contracts.absa.findings import Overridden
 from parley.bus.contracts.absa.params import OverrideEffective
@@ -41,6 +42,8 @@ from parley.coordinator.protocols.absa.steps import S2, is_turn, turn_step
 
 class AbsaView(ViewBase):
     language: str
+    # Why that may be wrong.
+    doubt: str
     before: MarkedText | None
     after: MarkedText | None
     edits: tuple[Edit, ...]
@@ -66,6 +69,7 @@ def view(scene: Scene) -> AbsaView:
         matrix=_matrix(state, reading),
         charts=_charts(state),
         language=reading.panel.params.language_code,
+        doubt=_doubt(text, reading.panel.params.language_code),
         before=marked_text(text, *first) if first else None,
         after=marked_text(text, outcome.adoption.final_sentiments) if outcome else None,
         edits=tuple(edits_of(reading.heard)),
@@ -77,6 +81,11 @@ def view(scene: Scene) -> AbsaView:
         if state.finding(findings.Moderated)
         else None,
     )
+
+
+def _doubt(text: str, language: str) -> str:
+    foreign = foreign_language(text) if language == "en" else None
+    return f"it looks like {foreign} and is read as English" if foreign is not None else ""
 
 
 def _moment(scene: Scene, reading: Reading) -> str:

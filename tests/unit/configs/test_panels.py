@@ -30,7 +30,10 @@ def test_presets_of_the_forensic_panel(
     panel = verdicts(resolve("forensic", preset))
     assert panel.preset == preset
     assert panel.params == VerdictParams(
-        max_rounds=rounds, consensus_threshold=consensus, stalemate_threshold=stalemate
+        max_rounds=rounds,
+        consensus_threshold=consensus,
+        stalemate_threshold=stalemate,
+        abstain_below=0.49,
     )
     assert panel.params.high_confidence_threshold == 0.85
 

@@ -290,6 +290,24 @@ def test_a_text_that_is_a_document_is_shown_in_part():
     assert len(view.model_dump_json()) < 40_000
 
 
+@pytest.mark.parametrize(
+    ("text", "doubt"),
+    [
+        ("The soup was cold, but the waiter was friendly.", ""),
+        (
+            "Das Essen war kalt, aber die Bedienung war sehr freundlich.",
+            "it looks like German and is read as English",
+        ),
+    ],
+)
+def test_a_sentence_in_a_language_that_nobody_reads_is_doubted(text: str, doubt: str):
+    panel = absa_debates.panel(lang="en")
+    about = Submitted(panel=panel, input=DebateInput(text=text))
+    view = view_of(absa_debates.REF, logged([about], absa_debates.REF))
+    assert isinstance(view, AbsaView)
+    assert view.doubt == doubt
+
+
 def test_an_absa_debate_shows_the_sentence_before_and_after():
     facts, _ = absa_debates.play(absa_debates.panel(), absa_debates.FLIP)
     view = view_of(absa_debates.REF, logged(facts, absa_debates.REF))
