@@ -1,6 +1,6 @@
 """The aspect-sentiment pipeline in the lab: each switch by itself."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from parley.bus.contracts.absa.panel import AbsaPanel
 from parley.bus.contracts.panel import Panel
@@ -35,4 +35,10 @@ def variants(panel: Panel) -> Variants:
     }
 
 
-LAB = LabKind(variants, compared="switch")
+def attackers(panel: Panel) -> Sequence[str]:
+    """Who judges a polarity: the other stages and the judge only pass on what they are told."""
+    assert isinstance(panel, AbsaPanel)
+    return (*panel.debaters, "atsa")
+
+
+LAB = LabKind(variants, compared="switch", attackers=attackers)

@@ -7,7 +7,8 @@ from parley.bus.contracts.base import Contract
 from parley.bus.contracts.panel import Panel
 from parley.console.lab.kind import compared_in
 from parley.console.lab.run import Played, Step, play
-from parley.console.reports.document import Block, Heading, Paragraph, Table
+from parley.console.reports.charts import Bar, bars
+from parley.console.reports.document import Block, Heading, Paragraph, Picture, Table
 from parley.console.reports.intervals import Interval, in_points, paired_difference, share_of
 
 
@@ -88,7 +89,13 @@ def drill_blocks(found: Drill) -> Iterator[Block]:
     )
     for attack in Attack:
         yield Heading(attack.value.replace("_", " "))
-        rows = [one for one in found.rows if one.attack == attack]
+        rows = sorted(
+            (one for one in found.rows if one.attack == attack), key=lambda one: -one.attacked
+        )
+        drawn = [
+            Bar(one.rule, one.attacked, f"{one.attacked:.3f} of {one.honest:.3f}") for one in rows
+        ]
+        yield Picture(bars(drawn, f"accuracy where one {attack.value.replace('_', ' ')}"))
         yield Table(
             ("rules", "honest", "attacked", "change", "moved"),
             tuple(
@@ -99,7 +106,7 @@ def drill_blocks(found: Drill) -> Iterator[Block]:
                     in_points(one.change, one.interval),
                     f"{one.moved:.0%}",
                 )
-                for one in sorted(rows, key=lambda one: -one.attacked)
+                for one in rows
             ),
             frozenset({1, 2, 3, 4}),
         )

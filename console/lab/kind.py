@@ -4,7 +4,7 @@ What can be varied of a panel, by protocol: its stop rules, decide rules, who se
 Found by the entry points of the group `parley.labs`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from parley.bus.contracts.panel import Panel
@@ -16,11 +16,17 @@ Variants = Mapping[str, Mapping[str, Panel]]
 AS_IT_IS = "as it is"
 
 
+def roster_of(panel: Panel) -> Sequence[str]:
+    return panel.roster
+
+
 @dataclass(frozen=True, slots=True)
 class LabKind:
     variants: Callable[[Panel], Variants]
     # What curves are drawn of, and drills are held under.
     compared: str = "decide"
+    # Those of a panel who hold an opinion to attack with, the first unless somebody is named.
+    attackers: Callable[[Panel], Sequence[str]] = roster_of
 
 
 LABS: Mapping[str, LabKind] = Plugins("parley.labs", LabKind)

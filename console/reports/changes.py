@@ -5,6 +5,7 @@ A value is laid over what the debate was recorded with; everything that is not n
 counts for the panels that know it and leaves the others as they are.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
@@ -50,7 +51,12 @@ class Changes:
     @override
     def __str__(self) -> str:
         preset = [f"preset {self.preset}"] if self.preset is not None else []
-        return ", ".join([*preset, *(f"{one.key}={one.value}" for one in self.overrides)])
+        return ", ".join([*preset, *(f"{one.key}={_spelt(one.value)}" for one in self.overrides)])
+
+
+def _spelt(value: object) -> str:
+    """As YAML takes it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 @dataclass(frozen=True, slots=True)

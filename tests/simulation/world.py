@@ -250,11 +250,11 @@ class World:
         """Whoever wakes up only after the end must do no harm, and let go of what is closed."""
         self._thaw()
         await anyio.sleep(AFTERMATH_S)
-        with anyio.move_on_after(SETTLED_S):
-            while self._held():  # noqa: ASYNC110 - nobody tells when it changes
-                await anyio.sleep(WATCH_S)
         with anyio.move_on_after(ARCHIVED_WITHIN_S):
-            while self._unarchived():  # noqa: ASYNC110 - likewise
+            while self._unarchived():  # noqa: ASYNC110 - nobody tells when it changes
+                await anyio.sleep(WATCH_S)
+        with anyio.move_on_after(SETTLED_S):
+            while self._held():  # noqa: ASYNC110 - likewise
                 await anyio.sleep(WATCH_S)
 
     def _unarchived(self) -> list[str]:

@@ -75,6 +75,20 @@ async def test_a_viewer_comes_back_to_the_place_where_it_was(log: OpenLog, way: 
             assert [one.name for one in over] == ["end"]
 
 
+async def test_a_viewer_notices_nothing_of_the_archive_and_comes_back_to_it(log: OpenLog):
+    async with log() as journal:
+        await write(journal, ONE, FACTS[:6])
+        async with site(journal) as client, client.events("/debates/one/events") as events:
+            got = [await anext(events) for _ in range(6)]
+            await write(journal, ONE, FACTS[6:])
+            await archive(journal, ONE)
+            got += [event async for event in events]
+            assert ordinals(got[:-1]) == list(range(len(FACTS)))
+            assert got[-1].name == "end"
+            rest = await client.collect("/debates/one/events", Last_Event_ID=str(got[3].id))
+        assert rest == got[4:]
+
+
 async def test_facts_arrive_as_they_are_written(log: OpenLog):
     async with log() as journal:
         await write(journal, ONE, FACTS[:3])

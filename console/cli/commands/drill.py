@@ -9,6 +9,7 @@ from parley.configs.settings import load
 from parley.console.cli.logs import keep_quiet
 from parley.console.cli.options import PanelName, Panels, Preset, Sets, example
 from parley.console.lab.drill import drill, drill_blocks, plays
+from parley.console.lab.kind import lab_of
 from parley.console.lab.options import (
     Accuracy,
     Calibration,
@@ -34,7 +35,7 @@ def attacks(
     panel: PanelName,
     persona: Annotated[
         str | None,
-        typer.Option("--persona", help="Who attacks; the first of the roster if not given."),
+        typer.Option("--persona", help="Who attacks; the first who argues if not given."),
     ] = None,
     accuracy: Accuracy = 0.7,
     calibration: Calibration = 1.0,
@@ -59,9 +60,10 @@ def attacks(
     wanted = format_of(form, out, TEXT)
     panels = load(flags={"panels": panels_dir}).panels
     chosen = wished_panel(panel, Wishes(preset, sets or (), panels_dir=panels)).panel
-    attacker = persona or chosen.roster[0]
-    if attacker not in chosen.roster:
-        raise BadInput(f"--persona: {name_unknown('persona', attacker, chosen.roster)}")
+    able = lab_of(chosen).attackers(chosen)
+    attacker = persona or able[0]
+    if attacker not in able:
+        raise BadInput(f"--persona: {name_unknown('persona', attacker, able)}")
     skill = Skill(accuracy, calibration, correlation, conformity, insight)
     with gc_tuned(), progress_of("drill", plays(chosen)) as step:
         found = drill(chosen, attacker, skill, debates, seed, step)

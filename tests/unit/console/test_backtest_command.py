@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from parley.bus.subjects import DebateRef
-from parley.console.reports.changes import read_sweep
+from parley.configs.panels import parse_sets
+from parley.console.reports.changes import Changes, read_sweep
 from parley.console.reports.intervals import paired_difference, wilson
 from parley.files.lines import Recorded, fact_lines
 from tests import absa_debates, deliberations
@@ -278,3 +279,11 @@ def test_a_sweep_goes_over_names_too(parley: Call, file: Path) -> None:
     assert [one["name"] for one in found["curve"]] == ["plurality", "majority"]
     called = parley("backtest", file, "--sweep", "decide=plurality,,", "--json")
     assert called.code == 2
+
+
+def test_a_change_is_told_as_it_is_typed() -> None:
+    sets = ["stop=[{stable: {below: 0.05}}, {rounds: {at: 3}}]", "consensus_needs_majority=false"]
+    assert str(Changes(tuple(parse_sets([*sets, "decide.any=cobra"])))) == (
+        'stop=[{"stable": {"below": 0.05}}, {"rounds": {"at": 3}}], '
+        "consensus_needs_majority=false, decide.any=cobra"
+    )

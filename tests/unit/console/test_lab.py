@@ -68,8 +68,10 @@ def test_the_lab_is_the_same_for_the_same_seed(parley):
     assert all(0 <= row["accuracy"] <= 1 for group in first["groups"] for row in group["rows"])
 
 
-def test_a_drill_tells_every_attack(parley):
-    found = json.loads(parley("drill", "factcheck", "--debates", "10", "--format", "json").out)
+@pytest.mark.parametrize("panel", ["factcheck", "absa"])
+def test_a_drill_tells_every_attack(parley, panel):
+    """Whoever attacks unless somebody is named is one who can."""
+    found = json.loads(parley("drill", panel, "--debates", "20", "--format", "json").out)
     assert {row["attack"] for row in found["rows"]} == {one.value for one in Attack}
     lies = [row for row in found["rows"] if row["attack"] == "lies"]
     assert min(row["change"] for row in lies) < 0
@@ -94,3 +96,6 @@ def test_who_cannot_attack(parley):
     nobody = parley("drill", "review", "--persona", "nobody")
     assert nobody.code == 2
     assert "security" in nobody.err
+    judge = parley("drill", "absa", "--persona", "judge")
+    assert judge.code == 2
+    assert "epm" in judge.err

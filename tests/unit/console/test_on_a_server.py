@@ -132,6 +132,9 @@ def test_a_debate_from_submission_to_export(ask: Call, parley: Call, script: str
     assert ask("export", "one").out == file.read_text()
     assert json.loads(parley("replay", file, "--json").out) == result
     assert ask("replay", "one").out == parley("replay", file).out
+    assert ask("report", "one", "--json").out == parley("report", file, "--json").out
+    anew = ("--set", "max_rounds=1", "--json")
+    assert ask("backtest", "one", *anew).out == parley("backtest", file, *anew).out
     assert ask("import", file).out == "forensic/one: is there already\n"
     listed = [json.loads(line) for line in ask("list", "--json").out.splitlines()]
     [one] = [line for line in listed if line["debate_id"] == "one"]
