@@ -15,7 +15,7 @@ or cancellation. An agent cannot read the log, so that it takes any record for i
 import hashlib
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import anyio
@@ -54,7 +54,11 @@ RIVALS = 8
 # How long a follower hears nothing before it looks whether its debate was archived.
 LOOK_INTO_ARCHIVE_S = 5.0
 
-REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
+
+@cache
+def _requests() -> TypeAdapter[Request]:
+    """Built when first needed: a command that reads none starts sooner."""
+    return TypeAdapter(Request)
 
 
 class Logged(NamedTuple):
@@ -303,7 +307,7 @@ class Journal:
         return False
 
     async def fetch_request(self, reference: RequestByReference) -> Request:
-        return REQUEST.validate_json(await self.bus.get_blob(reference.blob))
+        return _requests().validate_json(await self.bus.get_blob(reference.blob))
 
     async def _write_first(self, ref: DebateRef, fact: Fact) -> None:
         try:

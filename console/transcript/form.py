@@ -6,6 +6,7 @@ A presentation says which fields an ask has. A protocol without any takes its co
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Literal
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -19,7 +20,12 @@ from parley.speaking import Turn
 Values = Mapping[str, JsonValue]
 FieldKind = Literal["choice", "share", "text", "lines", "json"]
 JSON_FIELD = "content"
-_CONTENT: TypeAdapter[ContentBase] = TypeAdapter(Content)
+
+
+@cache
+def _contents() -> TypeAdapter[ContentBase]:
+    """Built when first needed: a command that reads none starts sooner."""
+    return TypeAdapter(Content)
 
 
 class Choice(Contract):
@@ -72,7 +78,7 @@ def content_from_json(given: JsonValue) -> ContentBase:
     """Of any protocol. Raises BadInput; a person has no failures, only answers."""
     try:
         data = json.loads(given) if isinstance(given, str) else given
-        content = _CONTENT.validate_python(data)
+        content = _contents().validate_python(data)
     except ValueError as error:
         raise BadInput(f"the answer cannot be used: {reason_of(error)}") from error
     if isinstance(content, Failure):

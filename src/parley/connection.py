@@ -47,9 +47,20 @@ def tell(differences: Iterable[str]) -> None:
 
 
 def only_warnings() -> None:
-    """A library says on stderr what goes wrong, and nothing else, unless told otherwise."""
+    """
+    A library says on stderr what goes wrong, and nothing else, unless told otherwise; without the
+    variables of a traceback's frames, which hold keys and prompts.
+    """
     if not structlog.is_configured():
         structlog.configure(
+            processors=[
+                structlog.contextvars.merge_contextvars,
+                structlog.processors.add_log_level,
+                structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S", utc=False),
+                structlog.dev.ConsoleRenderer(
+                    colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+                ),
+            ],
             wrapper_class=structlog.make_filtering_bound_logger("warning"),
             logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         )

@@ -18,6 +18,7 @@ import anyio
 
 from parley.adapters.filling import Filled, filling
 from parley.agents.brain import Answer, BrainFailure, Task
+from parley.agents.llm.form import filled_in
 from parley.agents.llm.question import AnyQuestion, Prompt
 from parley.bus.contracts.base import Usage
 from parley.bus.contracts.facts import FailureReason, TurnTaken
@@ -110,8 +111,6 @@ class ScriptedModel:
         return await self._speak(task)
 
     async def _fill(self, question: AnyQuestion) -> Filled:
-        from parley.agents.llm.form import filled_in  # noqa: PLC0415 - needs the extra `model`
-
         answer = self._answers[min(len(self.prompts), len(self._answers) - 1)]
         self.prompts.append(question.prompt)
         said = answer(question.prompt) if callable(answer) else answer

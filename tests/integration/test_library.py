@@ -56,6 +56,33 @@ def test_the_public_names_are_there() -> None:
         parley.Murmur  # noqa: B018
 
 
+def test_a_traceback_is_told_without_the_variables_of_its_frames(tmp_path: Path) -> None:
+    file = tmp_path / "example.py"
+    file.write_text(CRASHING, encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, file], capture_output=True, text=True, timeout=100, check=False
+    )
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert "RuntimeError: no database" in ran.stderr
+    assert "swordfish" not in ran.stderr
+
+
+CRASHING = """
+import parley
+from parley import until
+from parley.testing import world
+
+def speak(ask):
+    key = ask.text * 2
+    raise RuntimeError("no database")
+
+panel = parley.Panel("crashing", labels=["no", "yes"], stop=until.rounds(1))
+panel.seat("ann", speak)
+panel.seat("ben", speak)
+world(panel).debate("swordfish")
+"""
+
+
 def example_of_the_readme() -> str:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(import parley\n.*?)```", text, re.DOTALL)

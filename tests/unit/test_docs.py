@@ -279,6 +279,27 @@ def test_the_public_names_are_documented() -> None:
     assert [one for one in parley.__all__ if not re.search(rf"`{one}\b", table)] == []
 
 
+def test_the_korean_readme_says_what_the_english_one_does() -> None:
+    """Same links, same names; code differs in its comments at most."""
+    english, korean = ROOT / "README.md", ROOT / "README.ko.md"
+    links = [
+        [one for one in LINK.findall(text_of(each)) if not one.startswith("README")]
+        for each in (english, korean)
+    ]
+    assert links[0] == links[1]
+    # It adds that the pages of docs/ are in English.
+    assert set(spans(korean)) - {"docs/"} == set(spans(english))
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.ko.md"])
+def test_the_map_names_every_folder_of_the_console_and_every_page(name: str) -> None:
+    text = text_of(ROOT / name)
+    folders = [one.parent.name for one in (ROOT / "console").glob("*/__init__.py")]
+    assert [one for one in folders if f"{one}/" not in text] == []
+    pages = [f"docs/{one.name}" for one in (ROOT / "docs").glob("*.md")]
+    assert [one for one in pages if f"]({one})" not in text] == []
+
+
 @pytest.mark.parametrize("name", ["README.md", "README.ko.md"])
 def test_the_map_is_the_tree(name: str) -> None:
     (drawn,) = (one.text for one in fences(ROOT / name) if one.text.startswith("src/parley/"))

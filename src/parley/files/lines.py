@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import IO, Annotated, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
@@ -84,9 +85,11 @@ class OutOfBounds(Contract):
 
 _BOUNDS = frozenset({"greater_than", "greater_than_equal", "less_than", "less_than_equal"})
 
-_LINE: TypeAdapter[FactLine | BlobLine] = TypeAdapter(
-    Annotated[FactLine | BlobLine, Field(discriminator="kind")]
-)
+
+@cache
+def _adapter() -> TypeAdapter[FactLine | BlobLine]:
+    """Built when first needed: it takes a quarter of the time in which a command starts."""
+    return TypeAdapter(Annotated[FactLine | BlobLine, Field(discriminator="kind")])
 
 
 class Numbered(NamedTuple):
@@ -212,7 +215,7 @@ def _decode(
     try:
         raw = json.loads(line)
         try:
-            return _LINE.validate_python(raw), raw
+            return _adapter().validate_python(raw), raw
         except ValidationError as error:
             return _out_of_bounds(raw, error, place), raw
     except (ValueError, RecursionError) as error:

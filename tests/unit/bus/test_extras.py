@@ -35,7 +35,6 @@ def test_a_missing_module_of_our_own_is_a_bug(monkeypatch: pytest.MonkeyPatch) -
     ("missing", "name", "arguments"),
     [
         ("openai", "model", ["run", "absa", "Good food.", "--brain", "model"]),
-        ("json_repair", "model", ["run", "absa", "Good food.", "--brain", "model"]),
         ("kiwipiepy", "korean", ["run", "absa", "음식이 맛있어요.", "--brain", "rule"]),
         ("mcp", "mcp", ["mcp"]),
         ("mcp", "mcp", ["serve", "--mcp"]),
