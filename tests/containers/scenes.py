@@ -21,10 +21,10 @@ from parley.bus.contracts.facts import Fact, Status, TurnTaken
 from parley.bus.jetstream.infra import Layout
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
-from parley.client import join
 from parley.connection import open_journal
 from tests.bad_images import saved, textured
 from tests.chaos.auditor import merged, read_all, violations
+from tests.clients import client_of
 from tests.containers.engine import Engine
 from tests.containers.images import ROOT, listed
 from tests.containers.system import PATIENCE_S, TOKENS, System, until
@@ -67,10 +67,10 @@ async def begin(journal: Journal, names: Sequence[str], script: Script) -> list[
     return [await submit(journal, name, asked, script) for name in names]
 
 
-async def all_agree(system: System, refs: Sequence[DebateRef]) -> list[Fact]:
+async def all_agree(journal: Journal, refs: Sequence[DebateRef]) -> list[Fact]:
     """Every debate is over, whoever was killed meanwhile, with the outcome of its script; the facts."""
     facts: list[Fact] = []
-    async with join(system.settings()) as client:
+    async with client_of(journal) as client:
         for ref in refs:
             debate = client.at(ref)
             result = await debate.result(PATIENCE_S)
@@ -181,7 +181,7 @@ async def sharing(system: System) -> str:
     system.until_present({noise: REPLICAS})
     async with opened(system) as journal:
         refs = await begin(journal, [f"share-{n}" for n in range(SHARED)], SLOW)
-        facts = await all_agree(system, refs)
+        facts = await all_agree(journal, refs)
     turns = [_turns(system, one) for one in system.containers(noise)]
     assert len(turns) == REPLICAS, turns
     assert min(turns) > 0, turns
@@ -212,7 +212,7 @@ async def draining(system: System) -> str:
         assert "agent_drained" in said, said
         assert not [one for one in said if "given_back" in one], said
         system.engine("start", noise)
-        await all_agree(system, refs)
+        await all_agree(journal, refs)
     return f"SIGTERM to a busy agent: drained in {took:.1f} s of {GRACE_S} s, exit code 0"
 
 
@@ -238,7 +238,7 @@ async def killing(system: System, services: Sequence[str]) -> str:
             system.engine("kill", "--signal", "KILL", victim)
             until(lambda: system.engine.state(victim)["Status"] == "exited", f"{victim} ended")  # noqa: B023 - called at once
             system.engine("start", victim)
-            await all_agree(system, refs)
+            await all_agree(journal, refs)
     killed = ", then ".join(services)
     return f"SIGKILL to {killed}, each amid {BURST} debates: every outcome as scripted"
 
@@ -250,7 +250,7 @@ async def losing_a_node(system: System) -> str:
         refs = await begin(journal, [f"node-{n}" for n in range(BURST)], SLOW)
         await until_recorded(journal, refs[0], "ctl.ask.round-1.all", PATIENCE_S)
         system.engine("kill", "--signal", "KILL", node)
-        await all_agree(system, refs)
+        await all_agree(journal, refs)
         assert system.engine.state(node)["Status"] == "exited"
         system.engine("start", node)
         until(lambda: system.engine.is_healthy(node), f"{node} healthy")
