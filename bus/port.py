@@ -6,7 +6,7 @@ Nothing here knows what a debate is.
 """
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -95,6 +95,15 @@ class Endpoint:
     subject: str
     about: str
     answer: Callable[[bytes], Awaitable[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptedAgent:
+    """Whoever answers a prompt piece by piece. `answer` raises BadInput for what it cannot."""
+
+    name: str
+    about: str
+    answer: Callable[[str], AsyncIterator[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,6 +418,10 @@ class Signals(Protocol):
         self, name: str, about: str, endpoints: Sequence[Endpoint], /
     ) -> None:
         """Answer whoever asks at these subjects, as a service of this name; until cancelled."""
+        ...
+
+    async def answer_prompts(self, owner: str, agents: Sequence[PromptedAgent], /) -> None:
+        """Answer prompts of NATS clients as these agents of an owner's; until cancelled."""
         ...
 
     async def announce(self, describe: Callable[[], Presence]) -> None:

@@ -18,6 +18,7 @@ from pydantic import (
     ConfigDict,
     Field,
     SecretStr,
+    StringConstraints,
     ValidationError,
 )
 from pydantic_settings import (
@@ -92,6 +93,7 @@ def _secret_file(path: Path) -> Path:
 ServerUrl = Annotated[str, AfterValidator(_server_address)]
 MonitorUrl = Annotated[str, AfterValidator(_monitoring_address)]
 WebhookUrl = Annotated[str, AfterValidator(_webhook_address)]
+AgentOwner = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
 CollectorUrl = Annotated[str, AfterValidator(_collector_address)]
 PageUrl = Annotated[str, AfterValidator(_page_address)]
 Networks = Annotated[str, AfterValidator(_known_networks)]
@@ -255,6 +257,9 @@ class WebSettings(Block):
     a2a: bool = False
     # Answers NATS requests at service.{nats.prefix}.submit, .status and .panels while the page is served.
     nats_service: bool = False
+    # The owner under whose name every panel that reads a text is an agent of Synadia's agent protocol,
+    # while the page is served; None: none is.
+    nats_agents: AgentOwner | None = None
     # Lets A2A's push notifications go to addresses of this machine and of private networks as well.
     a2a_private_push: bool = False
 

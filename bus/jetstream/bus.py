@@ -34,6 +34,7 @@ from parley.bus.port import (
     Entry,
     Link,
     Presence,
+    PromptedAgent,
     Queue,
     Record,
     Trace,
@@ -240,6 +241,11 @@ class JetStreamBus:
         from parley.bus.jetstream import service  # noqa: PLC0415 - few processes offer one
 
         await service.answer_requests(self._connection, name, about, endpoints)
+
+    async def answer_prompts(self, owner: str, agents: Sequence[PromptedAgent]) -> None:
+        from parley.bus.jetstream import prompts  # noqa: PLC0415 - an extra
+
+        await prompts.answer_prompts(self._connection, owner, agents)
 
     async def announce(self, describe: Callable[[], Presence]) -> None:
         await micro.announce(self._connection, describe)

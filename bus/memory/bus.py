@@ -24,6 +24,7 @@ from parley.bus.port import (
     Entry,
     Link,
     Presence,
+    PromptedAgent,
     Queue,
     Record,
     Trace,
@@ -311,6 +312,10 @@ class MemoryBus:
         self, _name: str, _about: str, _endpoints: Sequence[Endpoint]
     ) -> None:
         """Nobody sends requests where there is no server."""
+        await anyio.sleep_forever()
+
+    async def answer_prompts(self, _owner: str, _agents: Sequence[PromptedAgent]) -> None:
+        """Likewise."""
         await anyio.sleep_forever()
 
     async def announce(self, describe: Callable[[], Presence]) -> None:

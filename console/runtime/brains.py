@@ -70,6 +70,11 @@ class BrainChoice:
         """Whether a debate that brings nothing but its input is argued by rule."""
         return self.kind in {AUTO, RULE} and not self.seats
 
+    @property
+    def has_own(self) -> bool:
+        """Whether a user's own brain sits on any seat."""
+        return any(one.kind == OWN for one in (self, *(choice for _, choice in self.seats)))
+
     def at(self, panel: str, persona: str) -> "BrainChoice":
         """Who thinks on one seat."""
         given = dict(self.seats)

@@ -33,6 +33,9 @@ def server_of_the_web(settings: Settings) -> WebServer:
     if settings.web.a2a:
         with extra("a2a", "web.a2a"):
             import parley.console.a2a.server  # noqa: F401, PLC0415
+    if settings.web.nats_agents is not None:
+        with extra("nats-agents", "web.nats_agents"):
+            import synadia_ai.agent_service  # noqa: F401, PLC0415
     return web_server
 
 

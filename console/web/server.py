@@ -2,8 +2,9 @@
 
 import logging
 import socket
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from typing import NamedTuple
 
 import anyio
@@ -17,6 +18,7 @@ from parley.bus.errors import BadInput
 from parley.client import Client
 from parley.configs.settings import Settings, WebSettings
 from parley.console.listing.debates import list_folder, open_list
+from parley.console.runtime.nats_agents import serve_prompts
 from parley.console.runtime.nats_service import serve_requests
 from parley.console.web.access import Tokens, is_loopback
 from parley.console.web.app import make_app
@@ -89,7 +91,11 @@ async def _standards(
 
             routes.append(await stack.enter_async_context(mcp_route(client, tokens)))
         if web.nats_service:
-            await stack.enter_async_context(_requests(client))
+            await stack.enter_async_context(_offered(partial(serve_requests, client)))
+        if web.nats_agents is not None:
+            await stack.enter_async_context(
+                _offered(partial(serve_prompts, client, web.nats_agents))
+            )
         if web.a2a:
             from parley.console.a2a.server import a2a_routes  # noqa: PLC0415 - an extra
 
@@ -98,9 +104,9 @@ async def _standards(
 
 
 @asynccontextmanager
-async def _requests(client: Client) -> AsyncIterator[None]:
+async def _offered(serve: Callable[[], Coroutine[object, object, None]]) -> AsyncIterator[None]:
     async with beside() as tasks:
-        tasks.start_soon(serve_requests, client)
+        tasks.start_soon(serve)
         yield
 
 

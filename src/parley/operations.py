@@ -23,7 +23,7 @@ from parley.bus.errors import Conflict, DecodeError, NotFound
 from parley.bus.jetstream.bus import JetStreamBus
 from parley.bus.jetstream.inspect import QueueState
 from parley.bus.journal import Journal
-from parley.bus.port import DeadLetter, Endpoint, Link, Presence, Record
+from parley.bus.port import DeadLetter, Endpoint, Link, Presence, PromptedAgent, Record
 from parley.bus.subjects import DebateRef
 from parley.coordinator.core.reducer import fold
 from parley.coordinator.core.state import DebateState
@@ -92,6 +92,10 @@ class Operations:
     async def answer_requests(self, name: str, about: str, endpoints: Sequence[Endpoint]) -> None:
         """As a NATS micro service, until cancelled."""
         await self._journal.bus.answer_requests(name, about, endpoints)
+
+    async def answer_prompts(self, owner: str, agents: Sequence[PromptedAgent]) -> None:
+        """As agents of Synadia's agent protocol, until cancelled."""
+        await self._journal.bus.answer_prompts(owner, agents)
 
     async def is_coordinated(self) -> bool:
         """Whether a coordinator gives a sign of life."""

@@ -253,14 +253,15 @@ class Debates:
                     subjects = await self.journal.bus.subjects(f"debate.*.{panel}.*.ctl.closed")
                     over = {subject.split(".")[3] for subject in subjects}
                     waiting = [one for one in waiting if one not in over]
-                    shelf = {
-                        self.journal.subjects.archive(DebateRef(panel, one)): one for one in waiting
-                    }
-                    kept = await self.journal.bus.archive.holds(list(shelf))
-                    waiting = [one for subject, one in shelf.items() if subject not in kept]
+                    waiting = [one for one in waiting if not await self._is_archived(panel, one)]
                 if waiting:
                     await anyio.sleep(0.2)
         return waiting
+
+    async def _is_archived(self, panel: str, id_: str) -> bool:
+        """As this login may ask."""
+        subject = self.journal.subjects.archive(DebateRef(panel, id_))
+        return await self.journal.bus.archive.get(subject) is not None
 
     async def go_on(self) -> None:
         """Honest debates, so many at a time, until the attack is over."""

@@ -10,6 +10,7 @@ from parley.bus.errors import BadInput
 from parley.console.runtime.brains import AUTO, MODEL, OWN, parse_brains
 
 MODULE = """
+import time
 import parley
 
 class Security:
@@ -22,6 +23,10 @@ class Security:
 
     async def speak(self, ask: parley.Ask) -> parley.Turn:
         return parley.Turn(ask.labels[0], 0.9, f"{ask.role} speaks")
+
+async def slow(ask):
+    time.sleep(1.5)
+    return parley.Turn(ask.labels[0], 0.7, "at last")
 
 def everybody(ask):
     return parley.Turn(ask.labels[0], 0.7, "as you like")
@@ -78,8 +83,10 @@ def test_a_debate_with_brains_of_ones_own(folder: Path) -> None:
     ran = call(
         folder, "run", "review", "a change",
         "--brain", "mine:everybody", "--brain", "security=mine:Security",
+        "--brain", "tests=mine:slow",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
+    assert "brain_blocks_the_loop" in ran.stderr
     assert "Security reviewer speaks" in ran.stdout
     assert "as you like" in ran.stdout
     assert (ran.stdout.count("opened"), ran.stdout.count("closed\n")) == (1, 1)

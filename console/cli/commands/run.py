@@ -13,7 +13,7 @@ from parley.client import Client
 from parley.configs.settings import Settings, load
 from parley.connection import new_id
 from parley.console.cli.exits import DONE, FAILED, warn
-from parley.console.cli.logs import keep_quiet
+from parley.console.cli.logs import configure, keep_quiet
 from parley.console.cli.options import (
     Brains,
     Config,
@@ -136,6 +136,9 @@ def run(
     keep_quiet()
     settings = load(config, {"nats.url": nats, "panels": panels_dir})
     choice = parse_brains(brain or (), settings.panels)
+    if choice.has_own:
+        # Its author is told what is wrong with it.
+        configure("warning")
     wishes = Wishes(
         preset,
         with_thresholds(with_protocol(sets, protocol), thresholds),

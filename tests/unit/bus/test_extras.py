@@ -13,7 +13,7 @@ from parley.bus.extras import MissingPackage, extra
 ROOT = Path(__file__).parents[3]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 # Of other people: frameworks and protocols, for who has them.
-ADAPTERS = ("pydantic-ai", "langchain", "openai-agents", "mcp", "otel", "a2a")
+ADAPTERS = ("pydantic-ai", "langchain", "openai-agents", "mcp", "otel", "a2a", "nats-agents")
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,6 +40,7 @@ def test_a_missing_module_of_our_own_is_a_bug(monkeypatch: pytest.MonkeyPatch) -
         ("mcp", "mcp", ["serve", "--mcp"]),
         ("a2a", "a2a", ["serve", "--a2a"]),
         ("a2a", "a2a", ["agent", "review", "--brain", "a2a:http://127.0.0.1:9"]),
+        ("synadia_ai", "nats-agents", ["serve", "--config", "agents.yaml"]),
         ("opentelemetry", "otel", ["list", "--config", "telemetry.yaml"]),
         ("nkeys", "nkeys", ["infra", "accounts", "-o", "accounts"]),
     ],
@@ -48,6 +49,7 @@ def test_commands_say_what_to_install(
     tmp_path: Path, missing: str, name: str, arguments: list[str]
 ) -> None:
     (tmp_path / "telemetry.yaml").write_text("telemetry: {endpoint: 'http://127.0.0.1:4318'}")
+    (tmp_path / "agents.yaml").write_text("web: {nats_agents: acme}")
     code = f"import sys; sys.modules[{missing!r}] = None; from parley.console.cli.main import call;"
     command = [sys.executable, "-c", f"{code} sys.exit(call({arguments!r}))"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
