@@ -105,7 +105,7 @@ def open_debate(evidence: Evidence, told: Phrase = str) -> Statement:
         confidence=evidence.confidence,
         reasoning=told(_opening_reason(evidence)),
         evidence=case.model_dump(mode="json"),
-        arguments=_grounds(evidence, told),
+        arguments=_grounds(evidence, evidence.verdict, told),
     )
 
 
@@ -122,14 +122,12 @@ def _opening_reason(evidence: Evidence) -> str:
     return f"In {_STATE_WORDS[found.state]} my measurements give: {shares}{hesitation}."
 
 
-def _grounds(evidence: Evidence, told: Phrase) -> tuple[str, ...]:
+def _grounds(evidence: Evidence, verdict: Verdict, told: Phrase) -> tuple[str, ...]:
     """What speaks most for the verdict; nothing speaks for an uncertain one."""
     found = evidence.findings
-    if evidence.verdict == Verdict.UNCERTAIN:
-        return ()
     if found.declared is not None:
-        return (told(found.declared_because),)
-    speaking = zip(evidence.support, found.measurements, strict=False)
+        return (told(found.declared_because),) if found.declared == verdict else ()
+    speaking = zip(evidence.support.get(verdict, ()), found.measurements, strict=False)
     ranked = sorted((pair for pair in speaking if pair[0] > 0), key=lambda pair: -pair[0])
     return tuple(_quote(measurement, told) for _, measurement in ranked[:_QUOTED])
 
@@ -173,6 +171,7 @@ def reply(
         new_verdict=verdict,
         new_confidence=share,
         reasoning=_weighing_in_words(joint, mine, others, calibration, told),
+        arguments=_grounds(evidence, verdict, told),
         evidence=mine.model_dump(mode="json"),
     )
 

@@ -36,7 +36,7 @@ DEFAULT_TRUST: Final = {
 # Below this share of belief an agent says UNCERTAIN.
 COMMIT_SHARE: Final = 0.45
 # What is left of a belief that a measurement rules out.
-RULED_OUT_FACTOR: Final = 0.05
+RULED_OUT_FACTOR: Final = 0.01
 CLIP: Final = 3.5
 # No single belief may rule a class out entirely.
 LEAST_SHARE: Final = 0.01
@@ -110,11 +110,16 @@ def _standardised(model: SkillModel, findings: Findings) -> NDArray[np.float64]:
     return np.asarray(np.clip(centred / np.array(model.scale), -CLIP, CLIP))
 
 
-def _support(model: SkillModel, z: NDArray[np.float64], verdict: Verdict) -> NDArray[np.float64]:
-    """How much more typical of the verdict than of any other each feature is, in log odds."""
+def _support(
+    model: SkillModel, z: NDArray[np.float64], findings: Findings, verdict: Verdict
+) -> tuple[float, ...]:
+    """How much more typical of the verdict than of any other each measurement is, in log odds."""
     distance = np.square(z - np.array(model.means)) / 2
     own = CLASSES.index(verdict)
-    return np.asarray(np.delete(distance, own, axis=0).min(axis=0) - distance[own])
+    lead = np.delete(distance, own, axis=0).min(axis=0) - distance[own]
+    return tuple(
+        0.0 if one.feature is None else float(lead[one.feature]) for one in findings.measurements
+    )
 
 
 def _without(belief: ClassShares, ruled_out: tuple[Verdict, ...]) -> ClassShares:
@@ -137,17 +142,13 @@ def assess(findings: Findings, calibration: Calibration) -> Evidence:
     belief = _without(shares_of(softmax(logits)), findings.rules_out)
     best = belief.best
     committed = belief.of(best) >= COMMIT_SHARE
-    support = _support(model, z, best)
     return Evidence(
         findings=findings,
         belief=belief,
         verdict=best if committed else Verdict.UNCERTAIN,
         confidence=belief.of(best),
         trust=model.trust[nearest(findings.state)],
-        support=tuple(
-            0.0 if one.feature is None else float(support[one.feature])
-            for one in findings.measurements
-        ),
+        support={verdict: _support(model, z, findings, verdict) for verdict in CLASSES},
     )
 
 

@@ -97,5 +97,5 @@ class Evidence(Contract):
     confidence: Share
     # How often this skill was right in this compression state when it was measured.
     trust: Annotated[float, Field(ge=0.0, le=1.0)]
-    # Of each measurement, in log odds: how far it speaks for the verdict that the belief favours.
-    support: tuple[float, ...] = ()
+    # How far each measurement speaks for a verdict, in log odds.
+    support: dict[Verdict, tuple[float, ...]] = Field(default_factory=dict)

@@ -17,6 +17,7 @@ from parley.agents.forensic.copymove import Copies, exact_copies, keypoint_copie
 from parley.agents.forensic.evidence import CompressionState, Findings, Measurement, Skill
 from parley.agents.forensic.image import Picture
 from parley.agents.forensic.jpeg_traces import CombTrace, comb_trace, ghost_maps, grid_trace
+from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.noise import noise_map, tiles
 from parley.agents.forensic.regions import TILE, boxes
 from parley.agents.forensic.signal import (
@@ -33,6 +34,8 @@ from parley.bus.contracts.verdicts.content import Region
 
 EXACT_COPIES_NEEDED: Final = 40
 KEYPOINT_COPIES_NEEDED: Final = 8
+# No camera and no generator repeats so many pixels exactly.
+_NOT_COPIED: Final = (Verdict.AUTHENTIC, Verdict.AI_GENERATED)
 SUSPICION_LIMIT: Final = 2.2
 _SMALL_PIXELS: Final = 200_000
 
@@ -163,6 +166,7 @@ def analyse_spatial(picture: Picture) -> SpatialResult:
         features=features,
         regions=regions,
         suspect_share=float(np.mean(maps.mask)),
+        rules_out=_NOT_COPIED if exact.count >= EXACT_COPIES_NEEDED else (),
         limitations=_limitations(picture),
     )
     return SpatialResult(findings, maps)

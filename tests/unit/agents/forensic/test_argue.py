@@ -76,7 +76,7 @@ def evidence(skill: Skill, belief: ClassShares, verdict: Verdict | None = None) 
     held = verdict or belief.best
     return Evidence(
         findings=findings, belief=belief, verdict=held, confidence=belief.of(held), trust=0.8,
-        support=(-1.0, 0.5, 2.0, 0.1),
+        support=dict.fromkeys(CLASSES, (-1.0, 0.5, 2.0, 0.1)),
     )  # fmt: skip
 
 
@@ -99,7 +99,9 @@ def challenge(challenger: Skill, challenged: Skill) -> tuple[Challenge, ...]:
 
 
 SURE_AI = evidence(Skill.NOISE, shares(0.05, 0.05))
-WEAK_AUTHENTIC = evidence(Skill.FREQUENCY, shares(0.5, 0.2))
+WEAK_AUTHENTIC = evidence(Skill.FREQUENCY, shares(0.5, 0.2)).model_copy(
+    update={"support": {Verdict.AI_GENERATED: (-1.0, -2.0, -0.1, 0.4)}}
+)
 
 
 def test_the_opening_lays_everything_on_the_table() -> None:
@@ -125,6 +127,8 @@ def test_a_weak_agent_concedes_to_stronger_evidence_and_says_whose() -> None:
         Verdict.AI_GENERATED,
     )
     assert said.verdict_changed
+    # Its own measurements are quoted again only as far as they speak for the new verdict.
+    assert said.arguments == ("blur: 1.00 levels (noise)",)
     assert "evidence of noise" in said.content
 
 
@@ -229,7 +233,7 @@ def found(skill: Skill, belief: ClassShares, **more: object) -> Evidence:
     ).model_copy(update=more)
     return Evidence(
         findings=findings, belief=belief, verdict=belief.best, confidence=belief.of(belief.best),
-        trust=0.8, support=(1.0, 1.0),
+        trust=0.8, support=dict.fromkeys(CLASSES, (1.0, 1.0)),
     )  # fmt: skip
 
 
