@@ -20,6 +20,7 @@ from tests.containers import scenes
 from tests.containers.engine import Engine, Missing, find, progress
 from tests.containers.images import prepare, roles
 from tests.containers.system import PANELS, System, system
+from tests.simulation.seeds import logs_to
 
 SHORT = {"parley-coordinator:0.1.0", "parley-forensic:0.1.0"}
 # Nothing is trained or served here.
@@ -54,7 +55,9 @@ def show(
                 f"  {count} containers healthy and present in {time.monotonic() - begun:.0f} s"
             )
             for scene in played:
-                progress(f"  {anyio.run(_seen, scene, running)}")
+                with logs_to(None):
+                    seen = anyio.run(_seen, scene, running)
+                progress(f"  {seen}")
 
 
 async def _seen(scene: Scene, running: System) -> str:

@@ -53,7 +53,9 @@ class System:
         return self.home / "secrets" / f"{login}{SEED_SUFFIX}"
 
     def settings(self, login: str = "coordinator") -> Settings:
-        return load(flags={"nats.url": self.url, "nats.nkey_seed_file": self.seed(login)})
+        copies = len(self.nodes)
+        where = {"nats.url": self.url, "nats.nkey_seed_file": self.seed(login)}
+        return load(flags={**where, "nats.replicas": copies})
 
     def compose(self, *words: str) -> str:
         files = ["compose.yaml", *(["compose.cluster.yaml"] if self.clustered else [])]
