@@ -18,8 +18,12 @@ def test_parley_stays_within_reach_of_the_floor():
     assert parley.debates_per_s > LEAST_OF_THE_FLOOR * floor.debates_per_s
     assert floor.stored_messages == parley.stored_messages == MESSAGES_OF_A_DEBATE
     idle = Idle(debates=1, kb_per_open_debate=9.0, kb_growth_in_10_s=0.0)
-    page = Report(machine="here", rows=rows, bar=rows, sampled=rows, idle=idle).page()
+    shared = parley.model_copy(
+        update={"coordinators": 4, "coordinator_cpu_ms": 1.5 * parley.coordinator_cpu_ms}
+    )
+    page = Report(machine="here", rows=[*rows, shared], bar=rows, sampled=rows, idle=idle).page()
     assert "| parley, 100 concurrent |" in page
+    assert "against one: 1.50 with 4 " in page
     assert "| rules | 0.00 |" in page
 
 
