@@ -44,7 +44,8 @@ def configure(level: Level, shape: Format = "auto", *, auto: str = "info") -> No
     structlog.configure(
         processors=[*shared, *ending],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, least.upper())),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        # Asked for with each event, since whoever tests replaces it meanwhile.
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
     )
 
 

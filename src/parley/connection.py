@@ -62,7 +62,8 @@ def only_warnings() -> None:
                 ),
             ],
             wrapper_class=structlog.make_filtering_bound_logger("warning"),
-            logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+            # Asked for with each event, since whoever tests replaces it meanwhile.
+            logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
         )
 
 

@@ -4,7 +4,6 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-import structlog
 
 from parley.bus.jetstream.bus import open_bus
 from parley.bus.jetstream.connection import Server
@@ -51,10 +50,3 @@ def nats(tmp_path: Path) -> Iterator[NatsServer]:
     """A server of the test's own."""
     with servers.running(tmp_path) as server:
         yield server
-
-
-@pytest.fixture(autouse=True)
-def _own_logging() -> Iterator[None]:
-    """A command called here writes its log to where the test captures it, which ends with it."""
-    yield
-    structlog.reset_defaults()
