@@ -2,6 +2,7 @@
 
 import json
 import time
+from typing import Any
 
 import pytest
 
@@ -54,9 +55,8 @@ def test_every_fault_is_tried_here():
 
 @pytest.mark.parametrize("fault", [*PASSES, "error_in_success", "slow"])
 async def test_a_fault_that_passes_is_waited_out(fault):
-    patience = {"timeout_s": 2} if fault == "slow" else {}
     async with model_server(plan=[None, fault]) as server:
-        said = await answer(server.url, **patience)
+        said = await answer(server.url, timeout_s=2 if fault == "slow" else 20)
     assert isinstance(said.content, Statement)
     assert said.content.verdict == Verdict.AI_GENERATED
     assert (said.usage.model_calls, said.usage.input_tokens) == (2, 100)
@@ -222,7 +222,7 @@ async def test_answers_are_remembered_only_if_wanted():
 
 async def test_what_changes_an_answer_is_in_the_name_it_is_kept_under():
     question = await VerdictQuestions().ask(task(), Abilities())
-    choices = (
+    choices: tuple[dict[str, Any], ...] = (
         {},
         {"name": "n"},
         {"api": "responses"},
