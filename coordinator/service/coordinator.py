@@ -359,8 +359,9 @@ class Coordinator:
         if refused is not None:
             unknown = state.phase is Phase.UNKNOWN
             self._quarantine.put(record, NOT_SUBMITTED if unknown else refused)
-            if record.sequence == tracked.returned:
-                # It would be decided again, for ever.
+            if record.sequence == tracked.returned and not unknown:
+                # It would be decided again, for ever. Before the submission the same words are
+                # somebody else's.
                 tracked.reach(after)
                 raise ProtocolError(f"what was decided here is illegal: {refused}")
             return after

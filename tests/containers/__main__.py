@@ -7,6 +7,7 @@ Nothing of it is left afterwards but the images.
 
 import argparse
 import fcntl
+import subprocess
 import sys
 import tempfile
 import time
@@ -73,7 +74,7 @@ def play(*, short: bool) -> int:
         images = SHORT if short else LONG
         prepare(engine, images)
         progress(f"  {scenes.bills(engine, sorted(images))}")
-    except Missing as missing:
+    except (Missing, subprocess.TimeoutExpired) as missing:
         sys.stderr.write(f"{'SKIPPED: ' if short else ''}no containers here: {missing}\n")
         return 0 if short else 1
     if short:

@@ -150,8 +150,8 @@ def _text_of(file: Path) -> str:
 
 
 def _full(image: str) -> str:
-    """As if it had been pulled."""
-    return image if os.sep in image else f"docker.io/library/{image}"
+    """Of this machine's own; found by its short name."""
+    return image if os.sep in image else f"localhost/{image}"
 
 
 def listed(engine: Engine, image: str) -> list[str]:
