@@ -70,6 +70,8 @@ def key_of(panel: str, persona: str, question: AnyQuestion, choice: ModelChoice)
         question.prompt.digest,
         schema_of(form),
         choice.address,
+        choice.api,
+        choice.known_family,
         choice.name,
         choice.temperature,
         choice.seed,

@@ -71,7 +71,7 @@ class JetStreamArchive:
         await Reader(connection, self._log, (filter_subject,), start, without_bodies).run(())
 
     async def extent(self) -> Extent:
-        info = await self._log.info()
+        info = await self._log.info(patiently=True)
         state = info["state"]
         first = state["first_seq"] if state["messages"] else 0
         return Extent(state["messages"], state["bytes"], first, state["last_seq"], info["created"])

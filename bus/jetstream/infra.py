@@ -328,7 +328,7 @@ async def _make(replies: Replies, resource: Resource) -> None:
     config = resource.config if found is None else {**found, **_kept(resource)}
     subject = resource.create if found is None else resource.update
     try:
-        await replies.ask(subject, resource.request(config))
+        await replies.ask_until_answered(subject, resource.request(config))
     except ApiError as error:
         raise Unsuitable(f"{resource.label}: {error}") from error
     except Denied as error:
@@ -347,7 +347,7 @@ async def _found(replies: Replies, resource: Resource) -> dict[str, Any] | None:
 async def _info(replies: Replies, subject: str) -> dict[str, Any] | None:
     """None for what does not exist."""
     try:
-        info: dict[str, Any] = await replies.ask(subject)
+        info: dict[str, Any] = await replies.ask_until_answered(subject)
     except ApiError as error:
         if error.code == NOT_FOUND:
             return None

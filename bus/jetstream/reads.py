@@ -28,6 +28,7 @@ BATCH = 1000
 SILENCE_S = 2.0
 PATIENCE_S = 15.0
 LAG_PAUSE_S = 0.02
+LOOK_AGAIN_S = 5.0
 NO_MESSAGE_FOUND = 10037
 FORBIDDEN = 403
 # With these a batch is whole: that was all, and there is nothing.
@@ -95,15 +96,18 @@ class Log:
         self._replies = replies
         self._stream = stream
         self._replicas = 0
+        self._looked_at = 0.0
         # The server's clock minus ours, and the connection's epoch in which it was measured.
         self._ahead_s = 0.0
         self.clock = ServerClock()
         self._measured_in = -1
 
-    async def info(self, **request: object) -> Any:
+    async def info(self, *, patiently: bool = False, **request: object) -> Any:
+        """`patiently` waits for a slow server, as a process does that starts."""
+        ask = self._replies.ask_until_answered if patiently else self._replies.ask
         asked = time.time()
         try:
-            info = await self._replies.ask(f"$JS.API.STREAM.INFO.{self._stream}", request or None)
+            info = await ask(f"$JS.API.STREAM.INFO.{self._stream}", request or None)
         except ApiError as error:
             raise Unsuitable(f"stream {self._stream}: {error}; see: parley infra plan") from error
         except Denied as error:
@@ -112,6 +116,7 @@ class Log:
         self._ahead_s = nanoseconds(info["ts"]) / 1e9 - (asked + time.time()) / 2
         self.clock.set(info["ts"])
         self._measured_in = self._connection.epoch
+        self._looked_at = asked
         return info
 
     async def server_ahead_s(self) -> float:
@@ -120,7 +125,7 @@ class Log:
         return self._ahead_s
 
     async def last_sequence(self) -> int:
-        return int((await self.info())["state"]["last_seq"])
+        return int((await self.info(patiently=True))["state"]["last_seq"])
 
     async def subjects(self, filter_subject: str) -> list[str]:
         found: list[str] = []
@@ -240,8 +245,8 @@ class Log:
             await anyio.sleep(LAG_PAUSE_S)
 
     async def _replicas_known(self) -> int:
-        """0 while the server does not say."""
-        if self._replicas == 0:
+        """0 while the server does not say. They may become more while we run."""
+        if self._replicas == 0 or time.time() - self._looked_at >= LOOK_AGAIN_S:
             with suppress(BusError):
                 await self.info()
         return self._replicas

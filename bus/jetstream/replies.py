@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+import anyio
 import nats.errors
+import structlog
 
 from parley.bus.errors import BadInput, BusError, Denied, NotFound, Unavailable
 from parley.bus.jetstream.client import status_of
@@ -22,11 +24,15 @@ from parley.bus.jetstream.records import is_record
 NO_ANSWER = b""
 SWEEP_S = 0.25
 API_TIMEOUT_S = 3.0
+PATIENCE_S = 15.0
+PAUSE_S = 0.1
 NOT_FOUND = 404
 # A cluster without a leader, which tells nothing of what is asked for.
 FOR_THE_MOMENT = frozenset({10008, 10009})
 
 Answer = bytes | BusError
+
+log = structlog.get_logger()
 
 
 class ApiError(Exception):
@@ -81,10 +87,10 @@ class Replies:
             self._loop.call_later(SWEEP_S, self._sweep)
         return answer
 
-    async def ask(self, subject: str, body: object = None, timeout_s: float = API_TIMEOUT_S) -> Any:
+    async def ask(self, subject: str, body: object = None) -> Any:
         """One call of the JetStream API, decoded; raises ApiError, Unavailable or Denied."""
         data = json.dumps(body).encode() if body is not None else b""
-        answer = await self.send(subject, data, b"", timeout_s)
+        answer = await self.send(subject, data, b"", API_TIMEOUT_S)
         if isinstance(answer, BusError):
             raise answer
         if answer == NO_ANSWER:
@@ -96,6 +102,24 @@ class Replies:
                 raise Unavailable(f"{subject}: {error}")
             raise error
         return decoded
+
+    async def ask_until_answered(self, subject: str, body: object = None) -> Any:
+        """
+        Like `ask`, again and again for `PATIENCE_S`: a server that is slow while a process starts
+        is no reason to end it. Only for what may be done twice.
+        """
+        give_up_at = self._loop.time() + PATIENCE_S
+        told = False
+        while True:
+            try:
+                return await self.ask(subject, body)
+            except Unavailable as error:
+                if self._loop.time() >= give_up_at or self.connection.lost is not None:
+                    raise
+                if not told:
+                    log.warning("server_slow", subject=subject, reason=str(error))
+                    told = True
+            await anyio.sleep(PAUSE_S)
 
     def _receive(self, subject: bytes, _reply: bytes, data: bytes, headers: bytes) -> None:
         entry = self._open.pop(subject[self._skip :], None)

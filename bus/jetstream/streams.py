@@ -194,7 +194,8 @@ class Streams:
         """A worker that read only some of the streams would leave asks to nobody."""
         number = 1
         with suppress(ApiError, Unavailable):
-            info = await self._replies.ask(f"$JS.API.CONSUMER.INFO.{self.first.name}.{queue}")
+            subject = f"$JS.API.CONSUMER.INFO.{self.first.name}.{queue}"
+            info = await self._replies.ask_until_answered(subject)
             number = int((info["config"].get("description") or "1").split()[0])
             if number != len(self.all):
                 raise Unsuitable(

@@ -8,7 +8,6 @@ How a command ends: its exit code, and errors as lines that a person can read.
     130  interrupted
 """
 
-import os
 import re
 import sys
 import traceback
@@ -25,6 +24,7 @@ from parley.bus.errors import (
     Unreachable,
     Unsuitable,
 )
+from parley.console.cli.start import CUT_OFF, silence_stdout
 from parley.console.transcript.text import clean
 
 DONE = 0
@@ -76,6 +76,16 @@ class Ending:
         self.verbose = self.verbose or wanted
 
     def run(self, command: Callable[[], object]) -> int:
+        """What is not written yet is written, so that the interpreter does not find the reader gone."""
+        code = self._run(command)
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            silence_stdout()
+            return code or CUT_OFF
+        return code
+
+    def _run(self, command: Callable[[], object]) -> int:
         """Errors that Parley does not raise on purpose are bugs: they go through, with a traceback."""
         try:
             result = command()
@@ -89,8 +99,8 @@ class Ending:
         except (KeyboardInterrupt, typer.Abort):
             return _interrupted()
         except BrokenPipeError:
-            _silence_stdout()
-            return FAILED
+            silence_stdout()
+            return CUT_OFF
         return result if isinstance(result, int) else DONE
 
     def _after(self, error: ParleyError | BaseExceptionGroup[BaseException]) -> int:
@@ -98,8 +108,8 @@ class Ending:
         if any(isinstance(leaf, KeyboardInterrupt) for leaf in leaves):
             return _interrupted()
         if any(isinstance(leaf, BrokenPipeError) for leaf in leaves):
-            _silence_stdout()
-            return FAILED
+            silence_stdout()
+            return CUT_OFF
         expected = [leaf for leaf in leaves if isinstance(leaf, ParleyError)]
         if len(expected) < len(leaves):
             raise error
@@ -141,8 +151,3 @@ def _traced(error: BaseException) -> Iterator[str]:
         for inner in error.exceptions:
             yield "\nin this group:\n\n"
             yield from _traced(inner)
-
-
-def _silence_stdout() -> None:
-    """Whoever read our output is gone; the interpreter's last flush must not complain either."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

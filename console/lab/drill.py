@@ -55,10 +55,10 @@ def _moved(
         for attack in Attack:
             attacked = [play(one, skill, seed, Attacker(persona, attack)) for seed in seeds]
             step()
-            yield _compared(attack, rule, honest, attacked)
+            yield compared(attack, rule, honest, attacked)
 
 
-def _compared(
+def compared(
     attack: Attack, rule: str, honest: Sequence[Played], attacked: Sequence[Played]
 ) -> Moved:
     pairs = list(zip(attacked, honest, strict=True))
@@ -85,13 +85,15 @@ def drill_blocks(found: Drill) -> Iterator[Block]:
         f"{found.persona} attacks in {found.debates} simulated debates of {found.panel}; the others"
         " are honest. Change is in points of accuracy, moved the share of debates that ended"
         " otherwise. Simulated personas read no texts, so that floods and obeys are lies here; what"
-        " length and orders do to a model, only debates with one can show (docs/deciding.md)."
+        " length and orders do to a model, a drill on data shows (docs/deciding.md)."
     )
+    yield from attack_blocks(found.rows)
+
+
+def attack_blocks(found: Sequence[Moved]) -> Iterator[Block]:
     for attack in Attack:
         yield Heading(attack.value.replace("_", " "))
-        rows = sorted(
-            (one for one in found.rows if one.attack == attack), key=lambda one: -one.attacked
-        )
+        rows = sorted((one for one in found if one.attack == attack), key=lambda one: -one.attacked)
         drawn = [
             Bar(one.rule, one.attacked, f"{one.attacked:.3f} of {one.honest:.3f}") for one in rows
         ]

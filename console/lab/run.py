@@ -13,6 +13,7 @@ from parley.console.lab.kind import Variants, compared_in, lab_of
 from parley.console.reports.intervals import Interval, paired_difference, share_of
 from parley.console.runtime.rehearsal import play_with
 from parley.coordinator.core.protocol import protocol_of
+from parley.coordinator.core.state import DebateState
 
 # The accuracies of personas that curves are drawn over.
 ACCURACIES = (0.5, 0.6, 0.7, 0.8, 0.9)
@@ -87,14 +88,15 @@ def play(panel: Panel, skill: Skill, seed: int, attacker: Attacker | None = None
     simulation = SIMULATIONS[panel.protocol](panel, skill, random, attacker)
     suited = input_of(panel).suit(panel, simulation.text, None)
     about = DebateInput(text=simulation.text, labels={"seed": str(seed)})
-    state = play_with(suited, about, simulation.speak)
+    return played_of(play_with(suited, about, simulation.speak), simulation.truth)
+
+
+def played_of(state: DebateState, truth: str) -> Played:
     course = protocol_of(state).course(state)
     answer = course.answer.label if course.answer else ""
     vote = course.before.label if course.before else ""
     turns = sum(len(step.heard) for step in state.steps)
-    return Played(
-        vote == simulation.truth, answer == simulation.truth, answer, course.rounds, turns
-    )
+    return Played(vote == truth, answer == truth, answer, course.rounds, turns)
 
 
 def study(panel: Panel, skill: Skill, debates: int, seed: int, step: Step) -> Findings:

@@ -200,7 +200,7 @@ async def open_brains(
     async with AsyncExitStack() as stack:
         for kind, served in by_choice.items():
             if kind == MODEL:
-                model = _open_model(settings, known, served, client)
+                model = open_model(settings, known, served, client)
                 brain = await stack.enter_async_context(model)
                 sitting += [(*seat, brain) for seat in served]
             elif kind == OWN:
@@ -229,12 +229,13 @@ def _check_seats(choice: BrainChoice, seats: Sequence[tuple[str, str]]) -> None:
 
 
 @asynccontextmanager
-async def _open_model(
+async def open_model(
     settings: Settings,
     panels: Sequence[Panel],
     seats: Sequence[tuple[str, str]],
-    client: Client,
+    client: Client | None,
 ) -> AsyncIterator[Brain]:
+    """Without a client the model is on its own. Raises BadInput or Unreachable."""
     with extra("model", "--brain model"):
         from parley.agents.llm.brain import open_model_brain  # noqa: PLC0415 - a large package
     warn(unknown_seats(settings.model, settings.panels))
@@ -243,7 +244,8 @@ async def _open_model(
     raise_for_prompts(dict.fromkeys(panel for panel, _ in seats), settings.panels)
     asking = questions(panels_dir=settings.panels)
     tools = tools_of(seats, settings.panels)
-    async with open_model_brain(settings.model, seats, asking, client.journal, tools) as brain:
+    journal = client.journal if client is not None else None
+    async with open_model_brain(settings.model, seats, asking, journal, tools) as brain:
         yield brain
 
 

@@ -18,7 +18,7 @@ from parley.bus.errors import (
     Unreachable,
     Unsuitable,
 )
-from parley.bus.jetstream import acks, reads
+from parley.bus.jetstream import acks, reads, replies
 from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.jetstream.reads import Batch, direct_get
@@ -218,6 +218,28 @@ async def test_a_lost_answer_to_who_wrote_it_passes_no_entry_off_as_somebody_els
         proxy.lost = [b'"seq":', b'"message":']
         assert await bus.append(mine) == 1
         assert proxy.lost == []
+
+
+@pytest.mark.own_server
+async def test_who_starts_waits_for_a_slow_server_and_not_for_ever(
+    nats: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replies, "API_TIMEOUT_S", 0.2)
+    async with proxy_to(nats) as proxy, open_bus(Server((proxy.url,))) as bus:
+        proxy.lost = [b"stream_info_response", b"stream_create_response", b"consumer_create"]
+        await bus.apply(QUEUE)
+        assert proxy.lost == []
+        proxy.lost = [b"stream_info_response", b"consumer_info_response"]
+        assert await bus.plan(QUEUE) == []
+        for look in (bus.position, bus.archive.extent):
+            proxy.lost.append(b"stream_info_response")
+            await look()
+        assert proxy.lost == []
+        monkeypatch.setattr(replies, "PATIENCE_S", 0.3)
+        proxy.speak = anyio.Event()
+        with pytest.raises(Unavailable, match=r"did not answer \$JS.API.STREAM.INFO"):
+            await bus.position()
+        proxy.speak.set()
 
 
 async def test_what_says_nothing_about_the_log_is_not_taken_for_an_empty_log(

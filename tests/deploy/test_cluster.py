@@ -13,10 +13,12 @@ import anyio.to_thread
 import pytest
 
 from parley.bus.errors import BusError
+from parley.bus.jetstream import reads
 from parley.bus.jetstream.accounts import accounts, save
-from parley.bus.jetstream.bus import open_bus
+from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.port import Entry
+from parley.bus.subjects import DebateRef, Subjects
 from tests.bus.worlds import NatsServer
 from tests.deploy.cluster import free_ports, node, write_routes
 from tests.deploy.guarded import COORDINATOR, LAYOUT, PANELS, monitored
@@ -44,23 +46,37 @@ async def routed(server: NatsServer) -> set[str]:
     return {one["remote_name"] for one in told["routes"]}
 
 
+async def applied(bus: JetStreamBus) -> None:
+    while True:
+        try:
+            await bus.apply()
+            break
+        except BusError:
+            # The nodes have not chosen a leader yet.
+            await anyio.sleep(0.2)
+
+
 async def test_the_nodes_find_each_other_and_keep_the_log_together(
-    cluster: tuple[Path, list[NatsServer]],
+    cluster: tuple[Path, list[NatsServer]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """First on one of them; whoever is connected then hears that there are replicas."""
+    monkeypatch.setattr(reads, "LOOK_AGAIN_S", 0.0)
     home, nodes = cluster
     seed = home / f"{COORDINATOR}.nk"
     layout = replace(LAYOUT, replicas=3)
+    kept = Subjects(LAYOUT.prefix).archive(DebateRef("forensic", "d"))
     with anyio.fail_after(WITHIN_S):
         while await routed(nodes[0]) != set(NAMES[1:]):  # noqa: ASYNC110
             await anyio.sleep(0.1)
-        async with open_bus(Server((nodes[0].url,), nkey_seed=seed), layout) as bus:
-            while True:
-                try:
-                    await bus.apply()
-                    break
-                except BusError:
-                    # The nodes have not chosen a leader yet.
-                    await anyio.sleep(0.2)
+        server = Server((nodes[0].url,), nkey_seed=seed)
+        async with open_bus(server, LAYOUT) as alone, open_bus(server, layout) as bus:
+            await applied(alone)
+            await alone.archive.put(kept, b"{}", ())
+            assert await alone.archive.holds([kept]) == {kept}
+            assert alone.archive._log._replicas == 1
+            await applied(bus)
+            assert await alone.archive.holds([kept]) == {kept}
+            assert alone.archive._log._replicas == 3
             await bus.append(Entry("debate.12.forensic.d.submitted", b"{}", "m"))
     async with open_bus(Server((nodes[2].url,), nkey_seed=seed), layout) as bus:
         assert [one.data for one in await bus.read("debate.>")] == [b"{}"]

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -100,6 +101,24 @@ def test_a_reader_that_leaves_is_no_reason_to_complain() -> None:
     _, err = writer.communicate(b"go\n")
     assert err == b""
     assert writer.returncode == 1
+
+
+@pytest.mark.parametrize("asked", ["--help", "--version", "panels", "run --help"])
+def test_output_that_nobody_reads_to_its_end_ends_silently(asked: str) -> None:
+    """Without one byte read, which is as soon as a reader can leave."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    begin = "from parley.console.cli.start import main; main()"
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-c", begin, *asked.split()],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert (ended.returncode, ended.stderr) == (1, b"")
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x02\x80\x00\x00\x01\xe0" + b
 
 
 def settings(url: str, **options: Any) -> ModelSettings:
-    quick = {"max_pause_s": 0.02, "timeout_s": 0.5, "name": "m", "base_url": url}
+    quick = {"max_pause_s": 0.02, "timeout_s": 20, "name": "m", "base_url": url}
     return ModelSettings.model_validate(quick | options)
 
 

@@ -2,11 +2,15 @@
 
 import json
 import time
+from typing import Any
 
 import pytest
 
 from parley.agents.brain import NotNow
 from parley.agents.forensic.labels import Verdict
+from parley.agents.llm.answer_cache import key_of
+from parley.agents.llm.question import Abilities
+from parley.agents.llm.verdicts.questions import VerdictQuestions
 from parley.bus.contracts.budget import Allowance, BatchBudget, Budget
 from parley.bus.contracts.facts import Failure, FailureReason
 from parley.bus.contracts.verdicts.content import (
@@ -19,7 +23,7 @@ from parley.bus.contracts.verdicts.content import (
 )
 from parley.bus.errors import BusError, Unreachable, Unsuitable
 from tests.model_server import FAULTS, GOOD, Body, model_server
-from tests.unit.agents.llm.asking import answer, brain, task
+from tests.unit.agents.llm.asking import SEAT, answer, brain, settings, task
 
 # After one such fault the next call brings the answer.
 PASSES = ("rate_limit", "server_error", "overloaded", "hang_up", "cut_body", "html", "empty")
@@ -52,7 +56,7 @@ def test_every_fault_is_tried_here():
 @pytest.mark.parametrize("fault", [*PASSES, "error_in_success", "slow"])
 async def test_a_fault_that_passes_is_waited_out(fault):
     async with model_server(plan=[None, fault]) as server:
-        said = await answer(server.url)
+        said = await answer(server.url, timeout_s=2 if fault == "slow" else 20)
     assert isinstance(said.content, Statement)
     assert said.content.verdict == Verdict.AI_GENERATED
     assert (said.usage.model_calls, said.usage.input_tokens) == (2, 100)
@@ -139,7 +143,7 @@ async def test_an_endpoint_that_cannot_be_met_is_explained(fault, hint):
 async def test_an_endpoint_that_hangs_at_the_start_is_tried_once():
     async with model_server(plan=["slow"] * 9) as server:
         with pytest.raises(Unreachable, match="did not answer"):
-            await answer(server.url)
+            await answer(server.url, timeout_s=0.5)
     assert len(server.calls) == 1
 
 
@@ -199,9 +203,9 @@ async def test_an_endpoint_that_never_answers_is_left_at_the_timeout():
 
 async def test_before_the_deadline_there_is_a_reason_and_a_bill():
     async with model_server(plan=[None, "prose", "slow"]) as server, brain(server.url) as opened:
-        said = await opened.speak(task(deadline_s=0.5))
+        said = await opened.speak(task(deadline_s=2))
     assert isinstance(said.content, Failure)
-    assert said.content.detail == "no answer within 0.45 s"
+    assert said.content.detail == "no answer within 1.8 s"
     assert (said.usage.model_calls, said.usage.output_tokens) == (2, 20)
 
 
@@ -214,6 +218,25 @@ async def test_answers_are_remembered_only_if_wanted():
         async with brain(server.url) as forgetful:
             await forgetful.speak(task())
             assert (await forgetful.speak(task())).usage.model_calls == 1
+
+
+async def test_what_changes_an_answer_is_in_the_name_it_is_kept_under():
+    question = await VerdictQuestions().ask(task(), Abilities())
+    choices: tuple[dict[str, Any], ...] = (
+        {},
+        {"name": "n"},
+        {"api": "responses"},
+        {"family": "anthropic"},
+        {"seed": 1},
+        {"base_url": "http://127.0.0.1:2"},
+    )
+    kept = [
+        key_of(
+            *SEAT, question, settings("http://127.0.0.1:1", api_key="k", **one).choice_for(*SEAT)
+        )
+        for one in choices
+    ]
+    assert len(set(kept)) == len(choices)
 
 
 async def test_the_price_of_a_turn_is_counted_with_its_failures():
