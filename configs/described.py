@@ -1,6 +1,6 @@
 """A panel file in words, as `parley panels NAME` tells it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from parley.bus.contracts.base import Contract
 from parley.configs.panel_files import PanelFile, Wanted, panel_files_of
@@ -44,17 +44,26 @@ def personas_table(content: PanelFile, stated: str, marks: Mapping[str, str]) ->
     return lines
 
 
-def presets_table(
-    by_preset: Mapping[str, Contract], choice: str, keys: Iterable[str]
-) -> Iterator[str]:
-    values = {preset: params.model_dump() for preset, params in by_preset.items()}
-    keys = list(keys)
+def presets_table(by_preset: Mapping[str, Contract], choice: str) -> Iterator[str]:
+    values = {preset: flat(params.model_dump()) for preset, params in by_preset.items()}
+    keys = list(dict.fromkeys(key for one in values.values() for key in one))
     width = max(len(key) for key in keys)
     yield f"parameters by {choice}:"
     yield " " * (width + 4) + "".join(f"{preset:>10}" for preset in values)
     for key in keys:
-        cells = "".join(f"{shown(one[key]):>10}" for one in values.values())
+        cells = "".join(f"{shown(one.get(key, '-')):>10}" for one in values.values())
         yield f"  {key:<{width}}  {cells}"
+
+
+def flat(values: Mapping[str, object], head: str = "") -> dict[str, object]:
+    """Values inside others by the way to them, as in `a.b`."""
+    found: dict[str, object] = {}
+    for key, value in values.items():
+        if isinstance(value, dict) and value:
+            found |= flat(value, f"{head}{key}.")
+        else:
+            found[f"{head}{key}"] = value
+    return found
 
 
 def shown(value: object) -> str:

@@ -31,7 +31,8 @@ def explain(
     for item in items:
         if item["type"] == "too_short" and _has_mistakes_inside(item["loc"], items):
             continue
-        place = tuple(part for part in item["loc"] if part != "[key]")
+        # Keys are never in brackets; what pydantic and tags of unions add is.
+        place = tuple(part for part in item["loc"] if not str(part).startswith("["))
         source = origin(place)
         if item["type"] == "extra_forbidden":
             problem = name_unknown("key", str(place[-1]), _known_keys(schema, place[:-1]))

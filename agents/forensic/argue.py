@@ -5,8 +5,9 @@ Rule 1: an agent's measurements never change. What it believes from them alone i
         for the others to weigh; a finding that is repeated does not grow.
 Rule 2: asked again, an agent weighs every finding on the table, its own among them, by how reliable
         each skill was measured to be in this image's compression state.
-Rule 3: its verdict becomes the one that leads in that weighing, or uncertain where none has
-        COMMIT_SHARE of it. If that is another verdict, it says whose evidence moved it.
+Rule 3: its verdict becomes the one that leads in that weighing, however narrowly: how much a verdict
+        needs is the panel's to say. Where nobody knows anything it is uncertain. If that is
+        another verdict, it says whose evidence moved it.
 Rule 4: its confidence becomes the weighed share of the leading verdict. Who speaks, how often and
         with how much confidence moves nothing.
 """
@@ -16,7 +17,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from parley.agents.forensic.calibration import COMMIT_SHARE, Calibration, nearest, weigh
+from parley.agents.forensic.calibration import NOTHING_KNOWN, Calibration, nearest, weigh
 from parley.agents.forensic.evidence import (
     CLASSES,
     ClassShares,
@@ -155,7 +156,8 @@ def reply(
     joint = weigh(table, mine.state, calibration)
     leading = joint.best
     share = joint.of(leading)
-    verdict = leading if share >= COMMIT_SHARE else Verdict.UNCERTAIN
+    known = any(belief != NOTHING_KNOWN for belief in table.values())
+    verdict = leading if known else Verdict.UNCERTAIN
     challengers = tuple(c.challenger for c in request.challenges if c.challenged == own.agent)
     kind = _response_type(own.verdict, verdict, challengers, mine)
     leads = "" if verdict == leading else f"{_WORDS[leading]} leads with only "

@@ -33,7 +33,7 @@ DEFAULT_TRUST: Final = {
     Skill.WATERMARK: 0.85,
     Skill.SPATIAL: 0.85,
 }
-# Below this share of belief an agent says UNCERTAIN.
+# Below this share of its own belief an agent opens with UNCERTAIN.
 COMMIT_SHARE: Final = 0.45
 # What is left of a belief that a measurement rules out.
 RULED_OUT_FACTOR: Final = 0.01
@@ -55,7 +55,7 @@ class SkillModel(Contract):
 
 
 class MarkModel(Contract):
-    """What a declaration, and the name of an editor, was worth when it was counted."""
+    """What a declaration was worth when it was counted, and what an editor's name is held to be."""
 
     declared: dict[Verdict, ClassShares]
     edited: ClassShares

@@ -14,6 +14,8 @@ their own that reaches CORE through the services below and nothing else:
                         see whether a step or a debate of its panel is over, answer NATS micro, say partial text, keep its own account of the panel's
                         budgets and read the others', keep its own model's answers
 
+Where the page answers NATS requests, CLIENTS may send them to WEB, and to nobody else.
+
 Nobody outside CORE can send more at once than the log takes as one record, or take anything out.
 The configuration holds public keys only. The seeds are secrets and go to files of their own.
 """
@@ -60,6 +62,8 @@ _WHOSE_JETSTREAM = "$JS.API.INFO"
 # NATS micro: whoever runs a service answers here.
 _DISCOVERY = "$SRV.>"
 _ROLL_CALL = "$SRV.STATS"
+# To one request: a debate is told in many parts, and may take long.
+_ANSWERS = {"max": -1, "expires": "24h"}
 _OWNER_ONLY = 0o600
 _SEED = re.compile("SU[A-Z2-7]{56}")
 _PUBLIC_KEY = re.compile("U[A-Z2-7]{55}")
@@ -85,6 +89,17 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
+class Offer:
+    """What the page answers clients over NATS, and what it tells them unasked."""
+
+    services: tuple[Service, ...] = ()
+    tells: str = ""
+
+
+NOTHING_OFFERED = Offer()
+
+
+@dataclass(frozen=True, slots=True)
 class Guest:
     """An account outside CORE, with everything it may do there."""
 
@@ -97,6 +112,7 @@ class Guest:
     says: tuple[str, ...] = ()
     # Whether it answers the pings of NATS micro.
     discoverable: bool = False
+    offer: Offer = NOTHING_OFFERED
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +133,10 @@ class Accounts:
     def speakers(self) -> tuple[Guest, ...]:
         return tuple(guest for guest in self.guests if guest.says)
 
+    def offered_to(self, guest: Guest) -> Offer:
+        offers = (one.offer for one in self.guests if one.offer.services)
+        return next(offers, NOTHING_OFFERED) if guest.account == CLIENTS else NOTHING_OFFERED
+
     @property
     def logins(self) -> tuple[Login, ...]:
         return (self.coordinator, self.viewer, *(guest.login for guest in self.guests))
@@ -127,6 +147,7 @@ def accounts(
     layout: Layout,
     keys: Mapping[str, str] = _NO_KEYS,
     people: Mapping[str, Sequence[str]] = _NO_PEOPLE,
+    offer: Offer = NOTHING_OFFERED,
 ) -> Accounts:
     """
     Accounts for the personas of these panels; `people` are those of them that are people.
@@ -143,7 +164,7 @@ def accounts(
         viewer=_login(VIEWER, keys),
         guests=(
             _clients(layout, _login(SUBMITTER, keys)),
-            _web(layout, _login(WEB, keys), people),
+            replace(_web(layout, _login(WEB, keys), people), offer=offer),
             *(
                 _persona(panel, persona, layout, _login(account_of(panel, persona), keys))
                 for panel in panels
@@ -151,6 +172,20 @@ def accounts(
             ),
         ),
     )
+
+
+def offer_of(prefix: str, *, requests: bool, agents: str | None) -> Offer:
+    """Of a page that answers requests, and whose panels are agents under the name of an owner."""
+    services = [Service(f"service.{prefix}.*")] if requests else []
+    if agents is not None:
+        services += [
+            Service(f"agents.{verb}.parley.{agents}.*", streamed=True)
+            for verb in ("prompt", "status")
+        ]
+    if not services:
+        return NOTHING_OFFERED
+    beats = "agents.hb.>" if agents is not None else ""
+    return Offer((*services, Service(_DISCOVERY, streamed=True)), beats)
 
 
 def render(accounts: Accounts) -> str:
@@ -291,12 +326,19 @@ def _core(accounts: Accounts) -> dict[str, object]:
 
 
 def _guest(guest: Guest, accounts: Accounts) -> dict[str, object]:
-    may_send = [*(service.subject for service in guest.services), *guest.says]
+    offer, asks = guest.offer, accounts.offered_to(guest)
+    may_send = [*(service.subject for service in (*guest.services, *asks.services)), *guest.says]
     may_hear = [_INBOX, *guest.hears, *([_DISCOVERY] if guest.discoverable else [])]
+    may_hear += [service.subject for service in offer.services]
     hearers = [CORE, *(listener.account for listener in accounts.listeners)]
     exports = [_export("stream", said, hearers) for said in guest.says]
     if guest.discoverable:
         exports.append(_export("service", Service(_DISCOVERY, streamed=True), [CORE]))
+    exports += [_export("service", service, [CLIENTS]) for service in offer.services]
+    if offer.tells:
+        may_send.append(offer.tells)
+        exports.append(_export("stream", offer.tells, [CLIENTS]))
+    told = [asks.tells] if asks.tells else []
     return {
         "limits": {"max_payload": LARGEST_RECORD_BYTES},
         "users": [
@@ -304,8 +346,8 @@ def _guest(guest: Guest, accounts: Accounts) -> dict[str, object]:
                 "nkey": guest.login.public_key,
                 "permissions": {
                     "publish": {"allow": may_send},
-                    "subscribe": {"allow": may_hear},
-                    "allow_responses": guest.discoverable,
+                    "subscribe": {"allow": [*may_hear, *told]},
+                    "allow_responses": _ANSWERS if offer.services else guest.discoverable,
                 },
             }
         ],
@@ -314,6 +356,8 @@ def _guest(guest: Guest, accounts: Accounts) -> dict[str, object]:
             *({"service": {"account": CORE, "subject": s.subject}} for s in guest.services),
             *({"stream": {"account": CORE, "subject": heard}} for heard in guest.hears),
             *(chain.from_iterable(map(_said_by, accounts.speakers)) if guest.hears else ()),
+            *({"service": {"account": WEB_PAGE, "subject": s.subject}} for s in asks.services),
+            *({"stream": {"account": WEB_PAGE, "subject": one}} for one in told),
         ],
     }
 

@@ -25,7 +25,7 @@ from parley.configs.absa_thresholds import (
     override_thresholds,
     warning_thresholds,
 )
-from parley.configs.described import plainly
+from parley.configs.described import flat, plainly
 from parley.configs.languages import language_patterns
 from parley.configs.mistakes import Place, explain
 from parley.configs.names import name_unknown
@@ -235,14 +235,14 @@ def described(content: PanelFile, wanted: Wanted) -> list[str]:
     assert isinstance(content, AbsaPanelFile)
     folder = thresholds_folder(content, wanted)
     params = content.params_of(DEFAULT_PRESET)
-    usual = _flat(params.model_dump(mode="json"))
+    usual = flat(params.model_dump(mode="json"))
     # What the protocol decides where the file does not.
     usual["debate.rounds"], usual["debate.order"] = params.rounds, ", ".join(params.order)
     usual["debate.early_stop"] = params.early_stop
     changes = {}
     for preset in content.preset_names:
-        own = _flat(content.params_of(preset).model_dump(mode="json"))
-        base = _flat(params.model_dump(mode="json"))
+        own = flat(content.params_of(preset).model_dump(mode="json"))
+        base = flat(params.model_dump(mode="json"))
         changed = [f"{key} {_shown(own[key])}" for key in own if own[key] != base.get(key)]
         changes[preset] = ", ".join(changed)
     gate = holding(OVERRIDE_FILE, folder)
@@ -266,16 +266,6 @@ def described(content: PanelFile, wanted: Wanted) -> list[str]:
 
 def _place(name: str, folder: Path | None) -> str:
     return f"{name}, shipped" if folder is None else str(folder / name)
-
-
-def _flat(values: Mapping[str, object], head: str = "") -> dict[str, object]:
-    found: dict[str, object] = {}
-    for key, value in values.items():
-        if isinstance(value, dict) and value:
-            found |= _flat(value, f"{head}{key}.")
-        else:
-            found[f"{head}{key}"] = value
-    return found
 
 
 def _columns(values: Mapping[str, object]) -> list[str]:

@@ -186,7 +186,7 @@ def described(content: PanelFile, _wanted: Wanted) -> list[str]:
         "",
         f"a round waits {content.deadline_s:g} s",
         "",
-        *presets_table(regimes, "regime", content.params.model_dump()),
+        *presets_table(regimes, "regime"),
     ]
 
 

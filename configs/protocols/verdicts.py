@@ -8,9 +8,9 @@ Keys of `--set`: the parameters by their names (`max_rounds`), `stop` and `stop.
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from typing_extensions import override
 
 from parley.bus.contracts.base import Contract, Share, Token
@@ -27,6 +27,7 @@ from parley.bus.contracts.verdicts.panel import (
     InputKind,
     VerdictPanel,
     VerdictParams,
+    abstain_mistakes,
     briefs_list,
     label_mistakes,
     params_in_step,
@@ -107,6 +108,21 @@ class VerdictPanelFile(ManagedPanel, PanelFile):
     tools: dict[Token, tuple[ToolServer, ...]] = Field(default_factory=dict)
     # Where a manager sits without being asked for.
     manager_sits: Literal["with_models", "always"] = "with_models"
+
+    @model_validator(mode="after")
+    def _names_its_own_labels(self) -> Self:
+        """All mistakes at once, the presets' too."""
+        names = [label.name for label in self.labels]
+        by_place = {"params": self.params}
+        by_place |= {f"presets.{name}": params for name, params in self.presets.items()}
+        mistakes = [
+            f"{place}.{line}"
+            for place, params in by_place.items()
+            for line in abstain_mistakes(params, names)
+        ]
+        if mistakes:
+            raise ValueError("; ".join(mistakes))
+        return self
 
     @property
     @override
@@ -344,7 +360,7 @@ def described(content: PanelFile, _wanted: Wanted) -> list[str]:
         "",
         f"a round waits {content.deadline_s:g} s",
         "",
-        *presets_table(presets, "preset", content.params.model_dump()),
+        *presets_table(presets, "preset"),
     ]
 
 

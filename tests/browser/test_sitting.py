@@ -65,6 +65,8 @@ async def test_from_the_list_in_time(stage: Stage, visit: Visit):
         assert (turn.persona, turn.brain) == ("noise", "human")
         assert turn.content.model_dump()["arguments"] == ("first point", "second point")
         await expect(row).to_have_count(0)
+        await submit(journal, "b-seat-next", with_person(), "Told by the stream")
+        await expect(page.get_by_role("listitem").filter(has_text="b-seat-next")).to_be_visible()
 
 
 async def test_by_a_link_once_and_the_second_is_told_who_and_when(stage: Stage, visit: Visit):

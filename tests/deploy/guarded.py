@@ -17,7 +17,7 @@ from nats.errors import TimeoutError as NoAnswer
 
 from parley.agents.brain import Brain
 from parley.agents.worker import WorkerOptions, queue_of
-from parley.bus.jetstream.accounts import SEED_SUFFIX, accounts, save
+from parley.bus.jetstream.accounts import NOTHING_OFFERED, SEED_SUFFIX, Offer, accounts, save
 from parley.bus.jetstream.bus import JetStreamBus, open_bus
 from parley.bus.jetstream.connection import Server
 from parley.bus.jetstream.infra import Layout
@@ -56,8 +56,8 @@ def root_of(ref: DebateRef) -> str:
     return f"debate.{partition_of(ref.id)}.{ref.panel}.{ref.id}"
 
 
-def start(home: Path, streams: int = 1) -> NatsServer:
-    save(accounts(PANELS, replace(LAYOUT, streams=streams)), home)
+def start(home: Path, streams: int = 1, offer: Offer = NOTHING_OFFERED) -> NatsServer:
+    save(accounts(PANELS, replace(LAYOUT, streams=streams), offer=offer), home)
     _streams[home] = streams
     config = (DEPLOY / "nats" / "one-node.conf").read_text()
     elsewhere = config.replace('store_dir: "/data"', "").replace("0.0.0.0:8222", "127.0.0.1:-1")

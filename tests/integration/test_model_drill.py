@@ -113,3 +113,14 @@ def test_bad_data_is_told_before_a_call(
     other = parley("drill", "absa", changes, "--brain", "model")
     assert (other.code, "only panels of verdicts" in other.err) == (2, True)
     assert endpoint.calls == []
+
+
+def test_questions_without_an_answer_are_told(parley: Call, endpoint: ModelServer, changes: Path):
+    def mind(body: Body) -> str:
+        silent = "`tests`" in body["messages"][0]["content"]
+        return "I would rather not." if silent else reviewer(body)
+
+    endpoint.mind = mind
+    called = parley("drill", "review", changes, "--brain", "model", "--limit", "1")
+    assert called.code == 1
+    assert "Questions without an answer: unusable_answer" in called.out

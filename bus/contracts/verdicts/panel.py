@@ -1,10 +1,10 @@
 """The panel of a debate of verdicts: who sits on it, when it stops, how it is decided."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 from typing_extensions import override
 
 from parley.bus.contracts.base import (
@@ -43,6 +43,12 @@ Limits = tuple[float | None, float | None, float | None, float | None]
 NO_LIMITS = (None, None, None, None)
 # What a debate is about: a text (diffs, documents and JSON are text), an image, or either.
 InputKind = Literal["text", "image", "both"]
+# One for all verdicts, or each its own; told apart by a tag, so that a mistake is told once.
+AbstainBelow = Annotated[
+    Annotated[Share, Tag("[one]")]
+    | Annotated[dict[str, Share], Field(min_length=1), Tag("[by label]")],
+    Discriminator(lambda given: "[by label]" if isinstance(given, Mapping) else "[one]"),
+]
 
 
 class VerdictParams(Contract):
@@ -55,8 +61,9 @@ class VerdictParams(Contract):
     consensus_needs_majority: bool = True
     mixed_content_min_confidence: Share = 0.6
     # A verdict in which its holders are less confident is not given: nothing is decided then. An end
-    # whose decide rule sets the confidence is no matter of theirs.
-    abstain_below: Annotated[Share, Field(exclude_if=is_empty)] = 0.0
+    # whose decide rule sets the confidence is no matter of theirs. By label, a verdict that has no
+    # number is always given.
+    abstain_below: Annotated[AbstainBelow, Field(exclude_if=is_empty)] = 0.0
     skip_unchallenged: bool = False
     # How many rounds before the last travel with an ask; the standing statements always do.
     history_rounds: Whole = 0
@@ -68,6 +75,11 @@ class VerdictParams(Contract):
     budget_cost: Annotated[Amount, Field(gt=0)] | None = Field(None, exclude_if=is_absent)
     # Of waiting for the personas: each step counts for its slowest.
     budget_seconds: Annotated[Seconds, Field(gt=0)] | None = Field(None, exclude_if=is_absent)
+
+    def least_confidence(self, verdict: str) -> float:
+        """Below it the verdict is not given."""
+        least = self.abstain_below
+        return least.get(verdict, 0.0) if isinstance(least, dict) else least
 
 
 def briefs_list(params: VerdictParams) -> tuple[StopRule, ...]:
@@ -211,6 +223,7 @@ class VerdictPanel(ManagedPanel):
                 else []
             ),
             *decide_mistakes(self.decide, self.verdicts, self.roster),
+            *abstain_mistakes(self.params, names),
             *dissent_mistakes(self.dissent, self.chamber),
         ]
         if mistakes:
@@ -232,6 +245,14 @@ def label_mistakes(names: list[str], undecided: str) -> list[str]:
             else []
         ),
     ]
+
+
+def abstain_mistakes(params: VerdictParams, labels: Sequence[str]) -> list[str]:
+    """Nothing is known of a log that names no labels."""
+    least = params.abstain_below
+    unknown = [label for label in least if label not in labels] if isinstance(least, dict) else []
+    known = ", ".join(labels)
+    return [f"abstain_below: {label!r} is none of {known}" for label in unknown if labels]
 
 
 def dissent_mistakes(dissent: float | None, chamber: Chamber | None) -> list[str]:

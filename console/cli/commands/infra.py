@@ -8,7 +8,7 @@ from parley.agents.worker import queue_of
 from parley.brains import load_brain
 from parley.bus.contracts.panel import PanelBase
 from parley.bus.errors import BadInput
-from parley.bus.jetstream.accounts import NO_PERSONAS, account_of, known_keys, save
+from parley.bus.jetstream.accounts import NO_PERSONAS, account_of, known_keys, offer_of, save
 from parley.bus.jetstream.accounts import accounts as accounts_of
 from parley.bus.jetstream.differences import Difference
 from parley.bus.journal import Journal
@@ -89,6 +89,12 @@ def accounts(
         Path, typer.Option("-o", "--output", metavar="DIR", help="Where the files go.")
     ],
     panel: Named = None,
+    nats_service: Annotated[
+        bool | None,
+        typer.Option(
+            "--nats-service", help="Let the submitter ask a page that is served with this, too."
+        ),
+    ] = None,
     panels_dir: Panels = None,
     config: Config = None,
 ) -> None:
@@ -98,10 +104,12 @@ def accounts(
     Keys that are in the directory already stay what they are, and so do their logins, whatever
     panel is named. Whom the server shall forget: delete the seed first.
     """
-    settings = load(config, {"panels": panels_dir})
+    settings = load(config, {"panels": panels_dir, "web.nats_service": nats_service})
     keys = known_keys(directory)
     rosters = _with_known(rosters_of(settings, panel), settings, keys)
-    made = accounts_of(rosters, layout_of(settings), keys, people_of(settings, panel))
+    web = settings.web
+    offer = offer_of(settings.nats.prefix, requests=web.nats_service, agents=web.nats_agents)
+    made = accounts_of(rosters, layout_of(settings), keys, people_of(settings, panel), offer)
     for path in save(made, directory):
         print_line(str(path))
 

@@ -40,6 +40,33 @@ export const query = (values) => {
   return given.length ? `?${new URLSearchParams(given)}` : '';
 };
 
+// Sent to the window with every event of a stream.
+export const HEARD = 'parley-heard';
+
+// Calls `look` at once, and again for as often as it is asked to, but not before `apart` has passed.
+export function spaced(look, apart) {
+  let timer = 0;
+  let due = false;
+  const run = () => {
+    due = false;
+    timer = setTimeout(() => {
+      timer = 0;
+      if (due) run();
+    }, apart);
+    look();
+  };
+  return {
+    again() {
+      due = true;
+      if (!timer) run();
+    },
+    stop() {
+      clearTimeout(timer);
+      timer = -1;
+    },
+  };
+}
+
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 4000;
 
@@ -74,6 +101,7 @@ export function follow(path, on, wire) {
       source.addEventListener(name, (event) => {
         if (event.lastEventId) last = event.lastEventId;
         hear(parse(event.data));
+        dispatchEvent(new Event(HEARD));
       });
     }
     source.addEventListener('end', () => {

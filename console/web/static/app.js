@@ -1,13 +1,13 @@
 // The frame of the page: which view, the theme, signing in.
 import { html, render, useEffect, useState } from './vendor/htm-preact.js';
 import { Agents } from './agents.js';
-import { call, post, signIn } from './api.js';
+import { HEARD, call, post, signIn, spaced } from './api.js';
 import { Debate } from './debate.js';
 import { Debates } from './list.js';
 import { Dialog, Problem } from './parts.js';
 import { Waiting } from './waiting.js';
 
-// How often it is looked whether a person is awaited, while somebody looks at the page.
+// Whether a person is awaited is looked at when something happens, not more often than this.
 const AWAITED_MS = 30_000;
 const TITLES = { agents: 'Agents', waiting: 'Waiting for you' };
 
@@ -56,9 +56,15 @@ function App() {
     // The list of what waits tells by itself.
     if (at.view === 'waiting') return undefined;
     const look = () => document.hidden || call('/asks').then((found) => setAwaited(found.asks.length), () => {});
-    look();
-    const timer = setInterval(look, AWAITED_MS);
-    return () => clearInterval(timer);
+    const looking = spaced(look, AWAITED_MS);
+    looking.again();
+    addEventListener(HEARD, looking.again);
+    document.addEventListener('visibilitychange', looking.again);
+    return () => {
+      looking.stop();
+      removeEventListener(HEARD, looking.again);
+      document.removeEventListener('visibilitychange', looking.again);
+    };
   }, [at.view]);
   useEffect(() => {
     document.title = at.view === 'debate' ? `${at.id} · Parley` : `${TITLES[at.view] ?? 'Debates'} · Parley`;

@@ -1,11 +1,12 @@
 // What waits for people: the asks, and a form for each.
 import { html, useEffect, useState } from './vendor/htm-preact.js';
-import { call, post } from './api.js';
+import { call, follow, post, spaced } from './api.js';
 import { Problem } from './parts.js';
 import { SeatForm } from './seat_form.js';
 import { date, many, spoken } from './words.js';
 
-const AGAIN_MS = 5000;
+// While debates go on they are not read more often.
+const APART_MS = 2000;
 const keyOf = (ask) => `${ask.panel}/${ask.debate}/${ask.step}/${ask.persona}`;
 
 // The first ask of the debate that is `wanted` is open from the start.
@@ -14,8 +15,6 @@ export function Waiting({ wanted, wire, awaited }) {
   const [open, setOpen] = useState(null);
   const [error, setError] = useState(null);
   useEffect(() => {
-    let timer = 0;
-    let left = false;
     let first = Boolean(wanted);
     const look = async () => {
       try {
@@ -25,17 +24,21 @@ export function Waiting({ wanted, wire, awaited }) {
         if (first) setOpen(found.find((ask) => ask.debate === wanted) ?? null);
         first = false;
         setError(null);
-        wire('on');
       } catch (refused) {
         setError(refused);
-        wire('lost');
+        looking.again();
       }
-      if (!left) timer = setTimeout(look, AGAIN_MS);
     };
-    look();
+    const looking = spaced(look, APART_MS);
+    looking.again();
+    // The stream tells only what changes from now on: it is looked anew whenever it begins.
+    const close = follow('/debates/changes', { row: looking.again }, (state) => {
+      wire(state);
+      if (state === 'on') looking.again();
+    });
     return () => {
-      left = true;
-      clearTimeout(timer);
+      close();
+      looking.stop();
     };
   }, [wanted]);
   const send = (ask) => (values, by) =>

@@ -60,15 +60,14 @@ def decide_verdict(
     nobody_knows = not out_of_budget and all(
         one.verdict == case.panel.undecided == verdict for one in case.positions
     )
+    least = case.panel.params.least_confidence(verdict)
     too_weak = (
-        deciding.confidence is None
-        and verdict != case.panel.undecided
-        and below(confidence, case.panel.params.abstain_below)
+        deciding.confidence is None and verdict != case.panel.undecided and below(confidence, least)
     )
     if nobody_knows:
         ground = words.insufficient_evidence(case.positions)
     elif too_weak:
-        ground = words.abstained(verdict, confidence, case.panel.params.abstain_below)
+        ground = words.abstained(verdict, confidence, least)
         verdict = case.panel.undecided
     if nobody_knows or too_weak:
         confidence = min(confidence, INSUFFICIENT_EVIDENCE_CONFIDENCE)

@@ -33,7 +33,7 @@ def test_presets_of_the_forensic_panel(
         max_rounds=rounds,
         consensus_threshold=consensus,
         stalemate_threshold=stalemate,
-        abstain_below=0.49,
+        abstain_below={"manipulated": 0.50, "ai_generated": 0.49, "authentic": 0.36},
     )
     assert panel.params.high_confidence_threshold == 0.85
 

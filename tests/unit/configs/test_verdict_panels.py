@@ -134,6 +134,30 @@ def test_a_wrong_rule_for_one_debate(tmp_path: Path, sets: str, problem: str) ->
     assert problem in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ("{banana: 0.5}", "abstain_below: 'banana' is none of reject, request_changes, approve"),
+        ("{reject: 7}", "params.abstain_below.reject: should be less than or equal to 1 (got 7)"),
+        ("much", "params.abstain_below: should be a valid number"),
+        ("{}", "params.abstain_below: Dictionary should have at least 1 item"),
+    ],
+)
+def test_a_wrong_threshold_of_abstaining_is_one_line(
+    tmp_path: Path, given: str, problem: str
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        review(tmp_path, "default", f"abstain_below={given}")
+    (line,) = str(caught.value).splitlines()
+    assert problem in line
+
+
+def test_a_panel_file_names_labels_of_its_own_only(tmp_path: Path) -> None:
+    (tmp_path / "review.yaml").write_text(f"{REVIEW}\nparams: {{abstain_below: {{rejekt: 0.5}}}}\n")
+    with pytest.raises(BadInput, match=r"review\.yaml: params\.abstain_below: 'rejekt' is none of"):
+        read_panel(tmp_path / "review.yaml")
+
+
 def test_everything_wrong_with_the_rules_is_said_at_once(tmp_path: Path) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text("""

@@ -172,6 +172,10 @@ def test_accounts_are_written_and_kept(parley: Call, tmp_path: Path) -> None:
     assert parley("infra", "accounts", "--panel", "forensic", "-o", where).out == first.out
     assert {path: path.read_text() for path in where.iterdir()} == before
     assert seed.read_text() not in first.out
+    assert "service.debate" not in before[where / "accounts.conf"]
+    asked = parley("infra", "accounts", "--panel", "forensic", "--nats-service", "-o", where)
+    assert asked.out == first.out
+    assert '"service.debate.*"' in (where / "accounts.conf").read_text()
 
 
 def test_a_panel_added_later_shuts_nobody_out(parley: Call, tmp_path: Path) -> None:

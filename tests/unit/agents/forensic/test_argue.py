@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from parley.agents.forensic.argue import case_in, localize, open_debate, overlap, reply
 from parley.agents.forensic.calibration import (
-    COMMIT_SHARE,
     NOTHING_KNOWN,
     Calibration,
     MarkModel,
@@ -163,12 +162,18 @@ def test_who_leans_on_others_counters_and_who_is_not_challenged_clarifies() -> N
     )
 
 
-def test_where_nothing_leads_clearly_an_agent_says_that_it_is_undecided() -> None:
-    torn = evidence(Skill.FREQUENCY, shares(COMMIT_SHARE - 0.01, 0.3), verdict=Verdict.AUTHENTIC)
+def test_the_narrowest_lead_is_named_for_the_panel_to_judge() -> None:
+    torn = evidence(Skill.FREQUENCY, shares(0.36, 0.3), verdict=Verdict.UNCERTAIN)
     said = reply(torn, asked(torn).standing[0], asked(torn), rules())
+    assert said.new_verdict == Verdict.AUTHENTIC
+    assert said.new_confidence == pytest.approx(0.36, abs=0.01)
+
+
+def test_where_nobody_knows_anything_an_agent_is_undecided() -> None:
+    blind = evidence(Skill.FREQUENCY, NOTHING_KNOWN, verdict=Verdict.AUTHENTIC)
+    said = reply(blind, asked(blind).standing[0], asked(blind), rules())
     assert (said.response_type, said.new_verdict) == (ResponseType.CONCESSION, Verdict.UNCERTAIN)
-    assert said.new_confidence == pytest.approx(COMMIT_SHARE - 0.01, abs=0.01)
-    assert "leads with only 44%" in said.content
+    assert "leads with only 33%" in said.content
 
 
 beliefs = st.tuples(st.floats(0.01, 0.98), st.floats(0.01, 0.98)).map(

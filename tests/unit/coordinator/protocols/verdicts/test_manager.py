@@ -6,6 +6,7 @@ import pytest
 
 from parley.agents.forensic.labels import Verdict
 from parley.bus.contracts.verdicts.content import ManagerDecision, TerminationReason
+from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.errors import BadInput
 from parley.coordinator.protocols.verdicts.decide import Case
 from parley.coordinator.protocols.verdicts.manager import decide_verdict, majority_vote
@@ -94,6 +95,21 @@ def test_a_verdict_held_with_too_little_confidence_is_not_given(
     assert re.search("51%|0\\.51", withheld.rationale)
     # Here the rule sets the confidence, not the agents.
     assert after(rounds, 0.9).final_verdict == AI
+
+
+def test_each_verdict_needs_the_confidence_set_for_it() -> None:
+    written = panel(FOUR, abstain_below={MANI: 0.6, AUTH: 0.4}).model_dump_json()
+    asked = VerdictPanel.model_validate_json(written)
+
+    def agreed(verdict: Verdict, confidence: float) -> str:
+        positions = stand((verdict, confidence), (verdict, confidence))
+        return decide_verdict(
+            TerminationReason.CONSENSUS_REACHED, Case(asked, (positions,))
+        ).final_verdict
+
+    assert [agreed(MANI, 0.59), agreed(MANI, 0.6)] == [UNSURE, MANI]
+    assert [agreed(AUTH, 0.39), agreed(AUTH, 0.4)] == [UNSURE, AUTH]
+    assert agreed(AI, 0.01) == AI
 
 
 def test_the_threshold_for_mixed_content_can_be_set() -> None:
