@@ -65,8 +65,9 @@ $(JAVASCRIPT)/node_modules: $(JAVASCRIPT)/package.json
 # What measures time or fills all cores by itself comes last, with nothing beside it.
 ALONE := tests/attack tests/bench tests/chaos tests/simulation tests/web/test_load.py tests/web/test_slow_viewers.py
 
+# Most tests wait for others, so that more of them than cores run side by side.
 test: $(VENV)/ready $(JAVASCRIPT)/node_modules | $(CHROMIUM)  ## set up, then run all tests
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile $(ALONE:%=--ignore=%)
+	$(BIN)/python -m pytest -n 4 --dist loadfile $(ALONE:%=--ignore=%)
 	$(BIN)/python -m pytest $(ALONE)
 
 # llama-cpp-python is built from source, once (10 minutes of CPU time); tuning it to the building

@@ -149,17 +149,20 @@ class Journal:
     def _controlling(self, ref: DebateRef, draft: Draft, after: int) -> Entry:
         return _entry(draft, Guard(self.subjects.control_of(ref), after))
 
-    async def redrive(self, ref: DebateRef, ask: Ask, persona: str) -> None:
+    async def redrive(self, ref: DebateRef, ask: Ask, persona: str, died: int = 0) -> None:
         """
         Ask one persona once more, outside the debate's log; its turn is still written once ever.
 
-        Raises Conflict when somebody else does so at this moment.
+        `died` is where the ask stood that nobody answered. Raises Conflict when somebody else asked
+        again since, or does so at this moment.
         """
         again = Ask.model_validate({**dict(ask), "personas": (persona,)})
         subject = self.subjects.redrive(ref, ask.step, persona)
         data = again.model_dump_json(exclude_none=True).encode()
         before = await self.bus.read(subject)
         after = before[-1].sequence if before else 0
+        if 0 < died < after:
+            raise Conflict(f"{persona} was asked again already")
         await self.bus.append(Entry(subject, data, f"{subject}.{after}", Guard(subject, after)))
 
     async def read(self, ref: DebateRef) -> tuple[list[Logged], list[Undecodable]]:

@@ -166,7 +166,7 @@ class Operations:
             assert one.ask is not None
             assert one.persona is not None
             with suppress(Conflict):
-                await self._journal.redrive(one.ref, one.ask, one.persona)
+                await self._journal.redrive(one.ref, one.ask, one.persona, one.dead.sequence)
         if found in SETTLED:
             await self.drop(one)
         return found
