@@ -5,7 +5,6 @@ What the browser tests play on.
 nobody: a test speaks for its personas when it sees fit, so that a live debate waits for the test.
 """
 
-import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from parley.bus.contracts.verdicts.panel import VerdictPanel
 from parley.bus.journal import Journal
 from parley.bus.subjects import DebateRef
 from tests import debates
+from tests.ports import free_ports
 from tests.processes import Deployment, Role, deployment, open_journal, until_recorded
 
 IN_ONE_LOOP = pytest.mark.asyncio(loop_scope="session")
@@ -63,7 +63,7 @@ class Stage:
 
 @contextmanager
 def opened_stage(home: Path) -> Iterator[Stage]:
-    port, guarded_port = _free_port(), _free_port()
+    port, guarded_port = free_ports(2)
     (home / "read").write_text(READ_TOKEN)
     (home / "operate").write_text(OPERATOR_TOKEN)
     (home / "people.yaml").write_text(f"people: {{link_key: {LINK_KEY}}}\n")
@@ -83,12 +83,6 @@ def opened_stage(home: Path) -> Iterator[Stage]:
         for role in deployed.roles:
             role.await_ready()
         yield Stage(deployed, web, port, guarded_port)
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 @dataclass

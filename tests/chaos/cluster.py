@@ -1,6 +1,5 @@
 """Three servers that keep every record three times, and the death of whoever leads them."""
 
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from parley.bus.jetstream.connection import Server
 from parley.bus.jetstream.infra import Layout
 from tests.bus.worlds import NatsServer
 from tests.chaos.trouble import Blows, Trouble
+from tests.ports import free_ports
 
 NODES = 3
 ELECTED_WITHIN_S = 30.0
@@ -21,7 +21,7 @@ RETRY_S = 0.25
 
 @asynccontextmanager
 async def cluster(home: Path) -> AsyncIterator[list[NatsServer]]:
-    ports = _free_ports(NODES)
+    ports = free_ports(NODES)
     routes = ", ".join(f"nats://127.0.0.1:{port}" for port in ports)
     nodes = []
     try:
@@ -85,12 +85,3 @@ async def _quorum(urls: tuple[str, ...]) -> None:
                 await anyio.sleep(RETRY_S)
             else:
                 return
-
-
-def _free_ports(count: int) -> list[int]:
-    """Held until all are chosen, so that no two are the same."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports

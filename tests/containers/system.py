@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from tests import servers
 from tests.containers.engine import Engine, output
 from tests.containers.images import DEPLOY
 from tests.deploy.cluster import write_routes
+from tests.ports import free_ports
 
 PANELS = ("forensic", "absa", "deliberation")
 # What the images run as; whoever is not root cannot hand files over to it.
@@ -188,7 +188,8 @@ def system(
     clustered: bool = False,
 ) -> Iterator[System]:
     """Started, not yet awaited; everything of it is gone afterwards."""
-    made = System(engine, home, free_port(), free_port(), panels, extras, clustered=clustered)
+    port, page_port = free_ports(2)
+    made = System(engine, home, port, page_port, panels, extras, clustered=clustered)
     _furnish(made)
     # What a run that was killed has left.
     _remove(made)
@@ -249,9 +250,3 @@ def until(condition: Callable[[], bool], what: str | Callable[[], str]) -> None:
         awaited = what if isinstance(what, str) else what()
         assert time.monotonic() < deadline, f"not within {PATIENCE_S:.0f} s: {awaited}"
         time.sleep(POLL_S)
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])

@@ -1,7 +1,6 @@
 """The certificates and the login by which the nodes of a cluster know each other, made for tests."""
 
 import shutil
-import socket
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,14 +36,6 @@ def _openssl(home: Path, *arguments: str) -> None:
         ["openssl", *arguments], check=False, cwd=home, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-
-
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports: list[int] = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 def node(home: Path, name: str, route_port: int) -> NatsServer:

@@ -20,8 +20,9 @@ from parley.bus.jetstream.connection import Server
 from parley.bus.port import Entry
 from parley.bus.subjects import DebateRef, Subjects
 from tests.bus.worlds import NatsServer
-from tests.deploy.cluster import free_ports, node, write_routes
+from tests.deploy.cluster import node, write_routes
 from tests.deploy.guarded import COORDINATOR, LAYOUT, PANELS, monitored
+from tests.ports import free_ports
 
 NAMES = ("nats-1", "nats-2", "nats-3")
 WITHIN_S = 60

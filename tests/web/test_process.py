@@ -1,7 +1,6 @@
 """`parley serve` and `parley up` as people start them, and what is left when they are killed."""
 
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from parley.console.runtime.web_part import served, server_of_the_web
 from tests.bus.worlds import NatsServer
 from tests.clients import client_of
 from tests.debates import STALEMATE, panel, play
+from tests.ports import free_port
 from tests.processes import open_journal
 from tests.web.client import Client, Event
 from tests.web.served import serving
@@ -96,12 +96,6 @@ def test_up_brings_the_page_along_and_both_end_with_it(tmp_path: Path):
             process.send_signal(signal.SIGINT)
             assert process.wait(60) == 130
     assert '"level": "error"' not in complaints.read_text()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 async def _use(page: str, process: subprocess.Popen[str]) -> None:

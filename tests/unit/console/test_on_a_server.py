@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.ports import free_port
 from tests.unit.console.calling import Call, Called
 
 PARLEY = [sys.executable, "-m", "parley"]
@@ -47,9 +47,7 @@ class Up:
         assert "Ctrl-C" in self.greeting, self.log.read_text()
 
     def _start(self, directory: Path) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.url = f"nats://127.0.0.1:{self.port}"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(

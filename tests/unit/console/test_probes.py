@@ -16,6 +16,7 @@ import pytest
 
 from tests import servers
 from tests.bus.worlds import NatsServer
+from tests.ports import free_port
 from tests.unit.console.calling import Call, Called
 
 PARLEY = [sys.executable, "-m", "parley"]
@@ -34,9 +35,7 @@ class Process:
     """A deployable process with probes."""
 
     def __init__(self, url: str, log: Path, *arguments: str) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         settings = {"PARLEY_HEALTH__PORT": str(self.port), "PARLEY_LOG__FORMAT": "json"}
         with log.open("wb") as file:
             self.process = subprocess.Popen(
