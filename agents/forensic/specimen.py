@@ -88,19 +88,19 @@ def _photograph(seed: int, photons: float) -> Pixels:
     return pixels
 
 
-def _jpeg(pixels: Pixels, quality: int) -> bytes:
+def jpeg(pixels: Pixels, quality: int) -> bytes:
     out = io.BytesIO()
     Image.fromarray(pixels).save(out, "JPEG", quality=quality)
     return out.getvalue()
 
 
-def _png(pixels: Pixels) -> bytes:
+def png(pixels: Pixels) -> bytes:
     out = io.BytesIO()
     Image.fromarray(pixels).save(out, "PNG")
     return out.getvalue()
 
 
-def _opened(data: bytes) -> Pixels:
+def opened(data: bytes) -> Pixels:
     return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
 
 
@@ -111,18 +111,16 @@ def _ellipse(centre: tuple[int, int], axes: tuple[int, int]) -> Mask:
 
 
 def untouched(seed: int = 7) -> Made:
-    return Made(
-        "untouched.jpg", _jpeg(_photograph(seed, 4000), 95), np.zeros((HEIGHT, WIDTH), bool)
-    )
+    return Made("untouched.jpg", jpeg(_photograph(seed, 4000), 95), np.zeros((HEIGHT, WIDTH), bool))
 
 
 def spliced(seed: int = 7) -> Made:
     """An object from a noisier photograph that had been compressed more, pasted and re-saved."""
-    base = _opened(_jpeg(_photograph(seed, 4000), 85)).copy()
-    donor = _opened(_jpeg(_photograph(seed + 100, 350), 92))
+    base = opened(jpeg(_photograph(seed, 4000), 85)).copy()
+    donor = opened(jpeg(_photograph(seed + 100, 350), 92))
     mask = _ellipse((640, 420), (150, 120))
     base[mask] = np.roll(donor, (3, 5), (0, 1))[mask]
-    return Made("spliced.jpg", _jpeg(base, 95), mask)
+    return Made("spliced.jpg", jpeg(base, 95), mask)
 
 
 def copy_moved(seed: int = 7) -> Made:
@@ -131,7 +129,7 @@ def copy_moved(seed: int = 7) -> Made:
     source = _ellipse((250, 600), (110, 80))
     target = _ellipse((250 + 420, 600 - 90), (110, 80))
     base[target] = base[source]
-    return Made("copy_moved.png", _png(base), source | target)
+    return Made("copy_moved.png", png(base), source | target)
 
 
 def inpainted(seed: int = 7) -> Made:
@@ -144,18 +142,18 @@ def inpainted(seed: int = 7) -> Made:
     fill = cv2.resize(coarse, (WIDTH, HEIGHT), interpolation=cv2.INTER_CUBIC)
     cover = cv2.GaussianBlur(mask.astype(np.float64), (0, 0), 2)[..., None]
     mixed = np.rint(base * (1 - cover) + fill * cover).astype(np.uint8)
-    return Made("inpainted.png", _png(mixed), mask)
+    return Made("inpainted.png", png(mixed), mask)
 
 
 def flat_field(camera: int, shot: int) -> bytes:
     """An evenly lit wall, for learning a camera's fingerprint."""
     rng = np.random.default_rng(500 + 31 * camera + shot)
-    return _png(_camera(np.full((HEIGHT, WIDTH, 3), 0.5), rng, 4000, camera))
+    return png(_camera(np.full((HEIGHT, WIDTH, 3), 0.5), rng, 4000, camera))
 
 
 def photograph_by(camera: int) -> bytes:
     rng = np.random.default_rng(900)
-    return _png(_camera(_scene(rng), rng, 4000, camera))
+    return png(_camera(_scene(rng), rng, 4000, camera))
 
 
 def all_made() -> tuple[Made, ...]:

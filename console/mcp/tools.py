@@ -4,8 +4,6 @@ The tools that Parley offers over MCP. The id of a debate is the handle of all t
 What is wrong with a call is told to the model that made it, as the result of the call.
 """
 
-import base64
-import binascii
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -14,11 +12,10 @@ import anyio
 from pydantic import Field
 
 from parley.bus.contracts.base import Contract, Text
-from parley.bus.errors import BadInput
 from parley.console.inputs.panels import PanelList
 from parley.console.listing.rows import Row
 from parley.console.runtime.desk import Desk, Outcome, outcome_of
-from parley.console.runtime.submission import Image, Submission
+from parley.console.runtime.submission import Submission, image_in
 from parley.console.transcript.items import Declared, Item
 from parley.console.transcript.transcript import item_of
 from parley.coordinator.core.reducer import walk
@@ -177,7 +174,7 @@ class _Calls:
         return self._desk.panels()
 
     async def submit(self, given: SubmitArguments, _progress: Progress) -> Submitted:
-        debate = await self._desk.submit(given, _image(given.image))
+        debate = await self._desk.submit(given, image_in(given.image))
         return Submitted(debate=debate.id, panel=debate.panel)
 
     async def follow(self, given: FollowArguments, progress: Progress) -> Outcome:
@@ -239,12 +236,3 @@ def _page(items: list[Item], limit: int) -> tuple[tuple[Item, ...], int | None]:
         page.append(one)
     more = len(page) < len(items)
     return tuple(page), page[-1].ordinal if more else None
-
-
-def _image(given: str | None) -> Image | None:
-    if given is None:
-        return None
-    try:
-        return Image(name="", data=base64.b64decode(given, validate=True))
-    except binascii.Error as error:
-        raise BadInput(f"image: is no Base64: {error}") from error

@@ -8,8 +8,6 @@ Debates for whoever speaks NATS and nothing else: a micro service beside the pag
 Who may ask the permissions of the server say; there are no tokens here.
 """
 
-import base64
-import binascii
 from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeVar
 
@@ -21,7 +19,7 @@ from parley.bus.port import Endpoint
 from parley.client import Client
 from parley.console.inputs.panels import PanelList
 from parley.console.runtime.desk import Desk, Outcome
-from parley.console.runtime.submission import Image, Submission
+from parley.console.runtime.submission import Submission, image_in
 
 NAME = "parley"
 ABOUT = "Panels of personas debate a question."
@@ -84,17 +82,8 @@ class _Calls:
         return self._desk.panels()
 
     async def submit(self, given: Wanted) -> Accepted:
-        debate = await self._desk.submit(given, _image(given.image))
+        debate = await self._desk.submit(given, image_in(given.image))
         return Accepted(debate=debate.id, panel=debate.panel)
 
     async def status(self, given: Asked) -> Outcome:
         return await self._desk.outcome(await self._desk.client.debate(given.debate))
-
-
-def _image(given: str | None) -> Image | None:
-    if given is None:
-        return None
-    try:
-        return Image(name="", data=base64.b64decode(given, validate=True))
-    except binascii.Error as error:
-        raise BadInput(f"image: is no Base64: {error}") from error

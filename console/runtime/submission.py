@@ -4,6 +4,8 @@ A debate that somebody submits from afar: the same checks as on the command line
 A text is only ever a text here, never the name of a file, and an image counts by its content.
 """
 
+import base64
+import binascii
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -48,6 +50,16 @@ class Submission(Contract):
 class Image(Contract):
     name: str
     data: bytes
+
+
+def image_in(given: str | None) -> Image | None:
+    """Of a request, as Base64. Raises BadInput."""
+    if given is None:
+        return None
+    try:
+        return Image(name="", data=base64.b64decode(given, validate=True))
+    except binascii.Error as error:
+        raise BadInput(f"image: is no Base64: {error}") from error
 
 
 async def plan_of(

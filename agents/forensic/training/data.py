@@ -15,7 +15,8 @@ from parley.agents.forensic.evidence import Findings
 from parley.agents.forensic.image import Decoder, ImageLimits, decoding, read_file
 from parley.agents.forensic.labels import Verdict
 from parley.agents.forensic.skills import analyse_all
-from parley.agents.forensic.training.forge import Pixels, forge
+from parley.agents.forensic.specimen import Pixels
+from parley.agents.forensic.training.forge import forge
 from parley.bus.contracts.base import Contract
 from parley.bus.errors import BadInput
 

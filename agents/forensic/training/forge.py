@@ -4,7 +4,6 @@ Forgeries of photographs, with the pixels that were changed: what Spatial learns
 Every forgery is drawn from a seed, so that the same photographs give the same forgeries.
 """
 
-import io
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,11 +11,8 @@ from typing import Final
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
-from PIL import Image
 
-Pixels = NDArray[np.uint8]
-Mask = NDArray[np.bool_]
+from parley.agents.forensic.specimen import Mask, Pixels, jpeg, opened, png
 
 # Of the shorter side, and of the picture's area.
 _LEAST_RADIUS, _MOST_RADIUS = 0.10, 0.28
@@ -70,7 +66,7 @@ def _filling(pixels: Pixels, shape: tuple[int, ...]) -> Pixels:
 def _splice(rng: np.random.Generator, base: Pixels, donor: Pixels) -> tuple[Pixels, Mask]:
     mask = _blob(rng, base.shape)
     if rng.random() < 0.7:  # noqa: PLR2004 - a donor has mostly been saved before, and differently
-        donor = _opened(_jpeg(donor, int(rng.choice(_QUALITIES))))
+        donor = opened(jpeg(donor, int(rng.choice(_QUALITIES))))
     patch = _filling(_scaled(rng, donor), base.shape)
     shift = tuple(int(rng.integers(0, side)) for side in base.shape[:2])
     patch = np.roll(patch, shift, (0, 1))
@@ -127,21 +123,5 @@ def forge(name: str, base: Pixels, donors: Sequence[Pixels]) -> Forgery:
     donor = donors[int(rng.integers(0, len(donors)))]
     pixels, mask = _MAKERS[kind](rng, base, donor)
     lossless = rng.random() < _LOSSLESS_SHARE
-    data = _png(pixels) if lossless else _jpeg(pixels, int(rng.choice(_QUALITIES)))
+    data = png(pixels) if lossless else jpeg(pixels, int(rng.choice(_QUALITIES)))
     return Forgery(kind, data, mask)
-
-
-def _jpeg(pixels: Pixels, quality: int) -> bytes:
-    out = io.BytesIO()
-    Image.fromarray(pixels).save(out, "JPEG", quality=quality)
-    return out.getvalue()
-
-
-def _png(pixels: Pixels) -> bytes:
-    out = io.BytesIO()
-    Image.fromarray(pixels).save(out, "PNG")
-    return out.getvalue()
-
-
-def _opened(data: bytes) -> Pixels:
-    return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
